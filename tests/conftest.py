@@ -1,0 +1,19 @@
+"""What all tests share."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+# No deadline: a busy machine is not a wrong result. In CI the examples are the same each time.
+settings.register_profile("deep500", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("deep500")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test writes into the ledger of the user who runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DEEP500_HOME", str(tmp_path_factory.mktemp("home")))
+        yield

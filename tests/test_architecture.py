@@ -1,0 +1,208 @@
+"""The architecture promises: imports point down, sources are clean, public names stay, importing is cheap."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "deep500"
+
+# From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
+LAYERS = [
+    "errors",
+    "containers home",
+    "bundle registry",
+    "measure",
+    "definition namespace",
+    "contracts",
+    "operators networks optimizers losses initialisers datasets samplers frameworks metrics "
+    "schemes codecs collectives transports simulator",
+    "training distributed",
+    "evidence",
+    "recipe",
+    "reports",
+    "cli",
+]
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
+FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tensorflow": "tensorflow", "onnxruntime": "onnxruntime"}
+HEAVY = {"matplotlib", "mpi4py", "numpy", "onnx", "onnxscript", "scipy", "spox", *FRAMEWORKS}
+
+
+def nodes(root: Path) -> Iterator[tuple[str, ast.AST]]:
+    """Every piece of syntax in the package at `root`, with its file; its own __init__ is above all rows."""
+    for path in sorted(set(root.rglob("*.py")) - {root / "__init__.py"}):
+        for node in ast.walk(ast.parse(path.read_text())):
+            yield path.relative_to(root).as_posix(), node
+
+
+def targets(file: str, node: ast.AST) -> list[str]:
+    """The modules that an import statement names: "numpy.linalg", or ".bundle" for one of ours."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(level=0, module=module):
+            return [str(module)]
+        case ast.ImportFrom(level=level, module=module, names=names):
+            folder = file.split("/")[:-level]
+            below = [[module]] if module else [[alias.name] for alias in names]
+            return ["." + ".".join(folder + name) for name in below]
+    return []
+
+
+def layer(file: str) -> str:
+    return file.split("/")[0].removesuffix(".py")
+
+
+def import_fault(root: Path, file: str, target: str) -> str | None:
+    own, top = layer(file), target.lstrip(".").split(".")[0]
+    if top in FRAMEWORKS and not file.startswith(f"frameworks/{FRAMEWORKS[top]}"):
+        return f"only frameworks/{FRAMEWORKS[top]} imports {top}"
+    if top == "deep500":
+        return "imports inside the package are relative"
+    if target.startswith(".") and not ((root / top).is_dir() or (root / f"{top}.py").is_file()):
+        return f"nothing inside imports the package root, and {top!r} is no module of it"
+    if target.startswith(".") and top != own and RANK.get(top, 0) >= RANK.get(own, 0):
+        return f"imports point down only, and {top} is not below {own}"
+    return None
+
+
+def source_fault(file: str, node: ast.AST) -> str | None:
+    match node:
+        case ast.Module() if layer(file) not in RANK:
+            return f"unknown module {layer(file)!r}: add it to a row of LAYERS in tests/test_architecture.py"
+        case ast.Call(func=ast.Name(id="print")) if not file.startswith(("cli/", "reports/")):
+            return "print outside cli/ and reports/"
+        case ast.Call(func=ast.Name(id="eval")):
+            return "eval"
+        case ast.Call(func=ast.Name(id="exec" | "compile")) if file != "measure/candidates.py":
+            return "exec or compile outside measure/candidates.py"
+        case ast.ImportFrom(names=[ast.alias(name="*")]):
+            return "star import"
+        case ast.ExceptHandler(type=None):
+            return "bare except"
+    if {"pickle", "marshal", "shelve"} & set(targets(file, node)):
+        return "a format that runs code when it is read"
+    return None
+
+
+def faults(root: Path) -> list[str]:
+    return [
+        f"{file}:{getattr(node, 'lineno', 0)}: {reason}"
+        for file, node in nodes(root)
+        for reason in [source_fault(file, node), *(import_fault(root, file, t) for t in targets(file, node))]
+        if reason
+    ]
+
+
+def test_imports_point_down_and_sources_are_clean() -> None:
+    assert faults(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "reason"),
+    [
+        ("errors.py", "from . import bundle", "bundle is not below errors"),
+        ("errors.py", "from .bundle import save", "bundle is not below errors"),
+        ("measure/clock.py", "from ..cli import main", "cli is not below measure"),
+        ("measure/clock.py", "def f():\n    from ..cli.verbs import show", "cli is not below measure"),
+        ("measure/deep/er.py", "from ...cli import main", "cli is not below measure"),
+        ("measure/__init__.py", "from ..cli import main", "cli is not below measure"),
+        ("operators/relu.py", "from ..frameworks import pytorch", "frameworks is not below operators"),
+        ("cli/verbs.py", "from .. import measure, __version__", "nothing inside imports the package root"),
+        ("cli/verbs.py", "import deep500", "imports inside the package are relative"),
+        ("cli/verbs.py", "from deep500.measure import run", "imports inside the package are relative"),
+        ("cli/verbs.py", "import torch.nn", "only frameworks/pytorch imports torch"),
+        ("frameworks/jax.py", "from torch import nn", "only frameworks/pytorch imports torch"),
+        ("novelty.py", "", "unknown module 'novelty': add it to a row of LAYERS"),
+        ("bundle.py", "print(1)", "print outside"),
+        ("bundle.py", "eval('1')", "eval"),
+        ("bundle.py", "exec('1')", "exec or compile outside"),
+        ("bundle.py", "compile('1', 'f', 'eval')", "exec or compile outside"),
+        ("bundle.py", "import os, pickle", "runs code when it is read"),
+        ("bundle.py", "from marshal import loads", "runs code when it is read"),
+        ("bundle.py", "from os import *", "star import"),
+        ("bundle.py", "try:\n    f()\nexcept:\n    raise", "bare except"),
+    ],
+)
+def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: str) -> None:
+    good = {
+        "bundle.py": "import re\nre.compile('x')",
+        "cli/verbs.py": "print(1)",
+        "frameworks/pytorch.py": "import torch",
+        "measure/__init__.py": "from ..bundle import save\nfrom . import candidates",
+        "measure/candidates.py": "exec(compile('1', 'f', 'exec'))",
+        "reports/html.py": "from .. import measure\nfrom ..measure.clock import now",
+    }
+    plant(tmp_path, good)
+    assert faults(tmp_path) == []
+    plant(tmp_path, {file: code})
+    assert len(found := faults(tmp_path)) == 1
+    assert found[0].startswith(f"{file}:") and reason in found[0]
+
+
+def plant(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def python(code: str) -> str:
+    """What a fresh Python prints for `code`."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PUBLIC = """
+import importlib, json, pkgutil, types
+faults = []
+packages = [importlib.import_module(name) for name in NAMES]
+before = {(p, name): getattr(p, name) for p in packages for name in p.__all__}
+for package in packages:
+    if list(package.__all__) != sorted(package.__all__):
+        faults.append(f"{package.__name__}.__all__ is not sorted")
+    for name in {module.name for module in pkgutil.iter_modules(package.__path__)} & set(package.__all__):
+        if not isinstance(before[package, name], types.ModuleType):
+            faults.append(f"{package.__name__}.{name} is also a submodule's name")
+for package in packages:
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+for (package, name), value in before.items():
+    if getattr(package, name) is not value:
+        faults.append(f"{package.__name__}.{name} became another thing")
+print(json.dumps(faults))
+"""
+
+
+def test_public_names_stay_what_they_are() -> None:
+    assert json.loads(python(PUBLIC.replace("NAMES", '["deep500", "deep500.measure"]'))) == []
+
+
+def test_a_shadowed_public_name_is_found(tmp_path: Path) -> None:
+    lazy = "__all__ = ['run', 'go']\ndef __getattr__(name):\n    return len if name in __all__ else [][0]\n"
+    plant(tmp_path, {"planted/__init__.py": lazy, "planted/run.py": ""})
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PUBLIC.replace("NAMES", '["planted"]')
+    clash = ["planted.run is also a submodule's name", "planted.run became another thing"]
+    assert json.loads(python(code)) == ["planted.__all__ is not sorted", *clash]
+
+
+HELP = "from deep500.cli import main; sys.argv = ['d5', '--help']; main()"
+
+
+@pytest.mark.parametrize("code", ["import deep500", "from deep500 import measure", HELP])
+def test_importing_is_cheap(code: str) -> None:
+    assert heavy_imports(code) == []
+
+
+def test_a_heavy_import_is_found() -> None:
+    assert heavy_imports("import numpy.linalg") == ["numpy"]
+
+
+def heavy_imports(code: str) -> list[str]:
+    run = f"import contextlib, sys\nwith contextlib.suppress(SystemExit):\n    {code}\n"
+    return python(f"{run}print('heavy:', *sorted(set(sys.modules) & {HEAVY}))").split("heavy:")[1].split()
