@@ -1,0 +1,77 @@
+"""Facts of the hardware: memory."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .files import Host, Unavailable
+
+HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
+
+# SMBIOS 3.x, section 7.18.2, memory device: type.
+_MEMORY_TYPES = {
+    0x12: "DDR", 0x13: "DDR2", 0x18: "DDR3", 0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3",
+    0x1E: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5",
+}  # fmt: skip
+
+
+def memory_size(host: Host) -> float:
+    return _meminfo_gib(host, "MemTotal")
+
+
+def memory_type(host: Host) -> list[str]:
+    modules = host.glob("/sys/firmware/dmi/entries/17-*/raw")
+    if not modules:
+        raise Unavailable("/sys/firmware/dmi/entries: no memory module is listed")
+    kinds = sorted(filter(None, (_module(host, path) for path in modules)))
+    return [f"{kinds.count(kind)} x {kind}" for kind in dict.fromkeys(kinds)]
+
+
+def _module(host: Host, path: str) -> str | None:
+    """Type and speed of one memory module (SMBIOS type 17); None for an empty socket."""
+    try:
+        raw = (host.root / path.lstrip("/")).read_bytes()
+    except OSError as error:
+        raise Unavailable(f"{path}: {error.strerror} (readable by root only)") from None
+    if len(raw) < 0x17:
+        raise Unavailable(f"{path}: shorter than a memory device")
+    if int.from_bytes(raw[0x0C:0x0E], "little") == 0:
+        return None
+    speed = int.from_bytes(raw[0x15:0x17], "little")
+    return f"{_MEMORY_TYPES.get(raw[0x12], f'type {raw[0x12]:#x}')} at {speed} MT/s"
+
+
+def numa_nodes(host: Host) -> list[str]:
+    nodes = host.glob("/sys/devices/system/node/node[0-9]*")
+    if not nodes:
+        raise Unavailable("/sys/devices/system/node: no node is listed (a kernel without NUMA)")
+    cpus = [(os.path.basename(node), host.text(f"{node}/cpulist").strip()) for node in nodes]
+    return [f"{name}: CPU {numbers or 'none'}" for name, numbers in cpus]
+
+
+def transparent_huge_pages(host: Host) -> str:
+    chosen = re.search(r"\[(\w+)\]", host.line(HUGE_PAGES))
+    if chosen is None:
+        raise Unavailable(f"{HUGE_PAGES}: marks no choice")
+    return chosen[1]
+
+
+def huge_pages(host: Host) -> int:
+    return int(host.field("/proc/meminfo", "HugePages_Total"))
+
+
+def swap_size(host: Host) -> float:
+    return _meminfo_gib(host, "SwapTotal")
+
+
+def swap_used(host: Host) -> float:
+    return round(_meminfo_gib(host, "SwapTotal") - _meminfo_gib(host, "SwapFree"), 2)
+
+
+def memory_available(host: Host) -> float:
+    return _meminfo_gib(host, "MemAvailable")
+
+
+def _meminfo_gib(host: Host, key: str) -> float:
+    return round(int(host.field("/proc/meminfo", key).split()[0]) / 2**20, 2)

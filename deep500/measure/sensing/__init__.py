@@ -1,0 +1,47 @@
+"""What a block of code costs: time, memory, bytes, switches, energy, each read before and after only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+from ...errors import Deep500Error
+from ..host.files import Host
+from .energy import GpuEnergy, PackageEnergy
+from .process import Bytes, Cores, Memory, Reading, Sensor, Switches, Time
+
+__all__ = ["Reading", "Sensors", "sensors"]
+
+# Started from first to last and read from last to first: time is the innermost, and no bytes are ours.
+SENSORS: tuple[type[Sensor], ...] = (GpuEnergy, PackageEnergy, Memory, Cores, Bytes, Switches, Time)
+
+
+class Sensors:
+    """A block under observation; ask for its readings when it has ended."""
+
+    def __init__(self, host: Host) -> None:
+        self._sensors = [kind(host) for kind in SENSORS]
+        self._readings: dict[str, Reading] | None = None
+
+    def __enter__(self) -> Sensors:
+        self._readings = None
+        for sensor in self._sensors:
+            sensor.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        parts = [sensor.read() for sensor in reversed(self._sensors)]
+        self._readings = {name: reading for part in parts for name, reading in part.items()}
+
+    def readings(self) -> dict[str, Reading]:
+        """Every quantity by name, with its source, or None with the reason."""
+        if self._readings is None:
+            raise Deep500Error("Readings were asked for before the block ended; ask below the `with` block.")
+        return self._readings
+
+
+def sensors(_root: Path = Path("/")) -> Sensors:
+    """Observe a block: `with sensors() as s: ...`, then `s.readings()`."""
+    return Sensors(Host(_root))

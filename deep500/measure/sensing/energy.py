@@ -1,0 +1,108 @@
+"""Sensors of energy, for the whole machine: processor packages (RAPL) and NVIDIA devices (NVML)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from ..host import nvidia
+from ..host.files import Host, Unavailable
+from .process import Reading, Sensor, attempt
+
+POWERCAP = "/sys/class/powercap"
+MOST_WATT = 1000.0  # of one package whose kernel does not tell its limit
+
+
+class Package(NamedTuple):
+    """One package's counter in microjoule, which starts again from 0 after `most`."""
+
+    folder: str
+    energy: int
+    most: int
+    watt: float
+
+
+class PackageEnergy(Sensor):
+    """Energy of all processor packages by their RAPL counters; everything that runs on them is counted."""
+
+    def start(self) -> None:
+        self.before: list[Package] | Unavailable
+        try:
+            self.before = [_package(self.host, folder) for folder in _packages(self.host)]
+        except Unavailable as reason:
+            self.before = reason
+        self.since = time.monotonic()
+
+    def read(self) -> dict[str, Reading]:
+        return {"energy_cpu": attempt(f"{POWERCAP}/intel-rapl:*, all packages", "J", "cost", self._joule)}
+
+    def _joule(self) -> float:
+        if isinstance(self.before, Unavailable):
+            raise self.before
+        elapsed = time.monotonic() - self.since
+        return sum(self._used(package, elapsed) for package in self.before) / 1e6
+
+    def _used(self, package: Package, elapsed: float) -> int:
+        if elapsed * package.watt * 1e6 >= package.most:
+            raise Unavailable(
+                f"the counter may have started again more than once in {elapsed:.3g} s (it holds "
+                f"{package.most / 1e6:g} J, the package may draw {package.watt:g} W): measure shorter blocks"
+            )
+        change = _energy(self.host, package.folder) - package.energy
+        return change if change >= 0 else change + package.most
+
+
+class GpuEnergy(Sensor):
+    """Energy of all NVIDIA devices; everything that runs on them is counted."""
+
+    def start(self) -> None:
+        self.library: Any = None
+        self.before: list[int] | Unavailable
+        try:
+            self.library = nvidia.open_library()
+            self.before = nvidia.energy_mj(self.library)
+        except Unavailable as reason:
+            self.before = reason
+
+    def read(self) -> dict[str, Reading]:
+        reading = attempt("NVML total energy consumption, all devices", "J", "cost", self._joule)
+        if self.library is not None:
+            self.library.nvmlShutdown()
+        return {"energy_gpu": reading}
+
+    def _joule(self) -> float:
+        if isinstance(self.before, Unavailable):
+            raise self.before
+        after = nvidia.energy_mj(self.library)
+        if not after:
+            raise Unavailable("NVML lists no device")
+        if len(after) != len(self.before):
+            raise Unavailable(f"NVML listed {len(self.before)} devices before and {len(after)} after")
+        used = [end - start for end, start in zip(after, self.before, strict=True)]
+        if min(used) < 0:
+            raise Unavailable("an energy counter of NVML went back: the driver was loaded again")
+        return sum(used) / 1000
+
+
+def _packages(host: Host) -> list[str]:
+    """The folders of whole packages; others, such as `core` inside and `psys` around, would count twice."""
+    folders = host.glob(f"{POWERCAP}/intel-rapl:*")
+    packages = [path for path in folders if host.line(f"{path}/name").startswith("package")]
+    if not packages:
+        raise Unavailable(f"{POWERCAP}: no package is listed (a virtual machine, or no RAPL driver)")
+    return packages
+
+
+def _package(host: Host, folder: str) -> Package:
+    limit = f"{folder}/constraint_0_power_limit_uw"
+    watt = host.number(limit) / 1e6 if host.exists(limit) else MOST_WATT
+    most = host.number(f"{folder}/max_energy_range_uj")
+    return Package(folder, _energy(host, folder), most, watt or MOST_WATT)
+
+
+def _energy(host: Host, folder: str) -> int:
+    try:
+        return host.number(f"{folder}/energy_uj")
+    except Unavailable as reason:
+        hint = f" (sudo chmod a+r {folder}/energy_uj)" if "Permission denied" in str(reason) else ""
+        raise Unavailable(f"{reason}{hint}") from None
