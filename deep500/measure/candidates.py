@@ -1,0 +1,240 @@
+"""What can be timed: a statement, an importable function, a shell command, or a callable of this process.
+
+A candidate becomes a *timer*: a function from a number of calls to elapsed nanoseconds. Statements and functions
+are spliced into one generator, so the setup runs once, its names are fast locals, and the timed loop is the same
+`for _ in repeat(None, n)` that timeit uses.
+"""
+
+import ast
+import contextlib
+import importlib
+import itertools
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..errors import Deep500Error
+from .clock import now
+
+Timer = Callable[[int], int]
+Level = int | float | str | bool
+
+_LOOP = """
+def _d5_loop(_d5_now, _d5_before, _d5_after, _d5_target, _d5_repeat):
+    SETUP
+    _d5_elapsed = None
+    while True:
+        _d5_calls = _d5_repeat(None, (yield _d5_elapsed))
+        _d5_before()
+        _d5_start = _d5_now()
+        for _d5_ in _d5_calls:
+            STATEMENT
+        _d5_after()
+        _d5_elapsed = _d5_now() - _d5_start
+"""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Python source, timed as it stands; `setup` runs once before it in every process."""
+
+    text: str
+    setup: str = ""
+    kind = "statement"
+
+    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+        factors = "\n".join(f"{name} = {value!r}" for name, value in levels.items())
+        setup = _parse(factors, "factors") + _parse(self.setup, "setup")
+        return _loop(setup, _parse(self.text, "statement"), None, before, after)
+
+
+@dataclass(frozen=True)
+class Function:
+    """An importable function, `module:name`, called with the levels of the factors as keywords."""
+
+    text: str
+    setup: str = ""
+    kind = "function"
+
+    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+        return _loop(_parse(self.setup, "setup"), _call(levels), resolve(self.text), before, after)
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """A callable that lives in this process and cannot be sent to another one."""
+
+    target: Callable
+    setup: str = ""
+    kind = "callable"
+
+    @property
+    def text(self) -> str:
+        return f"{getattr(self.target, '__module__', '?')}.{getattr(self.target, '__qualname__', repr(self.target))}"
+
+    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+        return _loop([], _call(levels), self.target, before, after)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A shell command; every call is a fresh process. `{factor}` in it becomes the level's value."""
+
+    text: str
+    setup: str = ""
+    timeout_s: float = 60.0
+    kind = "command"
+
+    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+        text = self.text
+        for name, value in levels.items():
+            text = text.replace("{" + name + "}", str(value))
+        argv = _words(text)
+
+        def time(calls: int) -> int:
+            elapsed = 0
+            for _ in range(calls):
+                if before:
+                    before()
+                elapsed += _timed_process(argv, text, self.timeout_s)
+            return elapsed
+
+        return time
+
+
+Candidate = Statement | Function | InProcess | Command
+
+
+def candidate(value: object, setup: str = "") -> Candidate:
+    """Read what a user means by a candidate: a callable, "module:name", a statement, or one of the classes above."""
+    if isinstance(value, Candidate):
+        return value
+    if callable(value):
+        return InProcess(value)
+    if isinstance(value, str):
+        named = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value)
+        return Function(value, setup) if named else Statement(value, setup)
+    raise Deep500Error(f"cannot time {value!r}: give a callable, a statement or 'module:name'")
+
+
+def check(candidate: Candidate) -> None:
+    """Refuse what cannot possibly run before anything is started or written."""
+    if isinstance(candidate, Command):
+        _words(candidate.text)
+    else:
+        _parse(candidate.setup, "setup")
+    if isinstance(candidate, Statement) and not _parse(candidate.text, "statement"):
+        raise Deep500Error(f"the statement {candidate.text!r} is empty: give Python code to time")
+    if isinstance(candidate, Function) and candidate.text.count(":") != 1:
+        raise Deep500Error(f"{candidate.text!r} does not name a function: write module:name")
+
+
+def resolve(path: str) -> Callable:
+    """The function that `module:name` names."""
+    module, _, name = path.partition(":")
+    try:
+        found: object = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise Deep500Error(f"cannot import {path!r}: {error}; modules are looked up from the current folder") from None
+    if not callable(found):
+        raise Deep500Error(f"{path!r} is not callable: name a function that takes no argument but the factors")
+    return found
+
+
+def _parse(text: str, what: str) -> list[ast.stmt]:
+    try:
+        # Compiled on its own first: inside a function, a stray `return` or `yield` would be legal and wrong.
+        compile(text, f"<{what}>", "exec", dont_inherit=True)
+        return ast.parse(text).body
+    except (SyntaxError, ValueError) as error:
+        where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise Deep500Error(f"the {what} {text!r} does not parse{where}: {message}") from None
+
+
+def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
+    return _parse(f"_d5_target({', '.join(f'{k}={v!r}' for k, v in levels.items())})", "call")
+
+
+def _loop(setup: list[ast.stmt], statement: list[ast.stmt], target: Callable | None,
+          before: Callable | None, after: Callable | None) -> Timer:
+    tree = _Splice({"SETUP": setup, "STATEMENT": statement,
+                    **({} if before else {"_d5_before": []}),
+                    **({} if after else {"_d5_after": []})}).visit(ast.parse(_LOOP))
+    namespace: dict = {"__name__": "__d5__"}
+    try:
+        exec(compile(ast.fix_missing_locations(tree), "<timed>", "exec", dont_inherit=True), namespace)
+    except SyntaxError as error:  # legal alone, not inside a function: `from m import *`
+        raise Deep500Error(f"this cannot be timed: {error.msg}") from None
+    loop = namespace["_d5_loop"](now, before, after, target, itertools.repeat)
+    next(loop)  # runs the setup
+    return loop.send
+
+
+class _Splice(ast.NodeTransformer):
+    """Replace the template's lines `NAME` and `NAME()` by the statements given for them."""
+
+    def __init__(self, replacements: dict[str, list[ast.stmt]]):
+        self.replacements = replacements
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+        value = node.value.func if isinstance(node.value, ast.Call) else node.value
+        return self.replacements.get(value.id, node) if isinstance(value, ast.Name) else node
+
+
+def _words(text: str) -> list[str]:
+    """The command as words, through a shell only when it uses the shell's language."""
+    if re.search(r"[|&;<>()$`*?\[\]#~%!{}\\\n]|^\s*\w+=", text):
+        return ["/bin/sh", "-c", text]
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise Deep500Error(f"the command {text!r} does not parse: {error}") from None
+    if not words:
+        raise Deep500Error("the command is empty: give one to run")
+    return words
+
+
+def _timed_process(argv: list[str], text: str, timeout_s: float) -> int:
+    """Wall time of one process, from before it starts until it has been waited for."""
+    running: list[subprocess.Popen] = []
+    overdue = threading.Event()
+
+    def stop() -> None:
+        overdue.set()
+        for process in running:
+            with contextlib.suppress(ProcessLookupError):  # it ended at this very moment
+                os.killpg(process.pid, signal.SIGKILL)
+
+    watchdog = threading.Timer(timeout_s, stop)  # a blocking wait is exact; wait(timeout=) polls
+    watchdog.daemon = True
+    watchdog.start()
+    with tempfile.TemporaryFile() as errors:
+        try:
+            start = now()
+            running.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                                            start_new_session=True))
+            code = running[0].wait()
+            elapsed = now() - start
+        except OSError as error:
+            raise Deep500Error(f"the command {text!r} cannot be started: {error.strerror or error}") from None
+        except KeyboardInterrupt:
+            stop()
+            raise
+        finally:
+            watchdog.cancel()
+        if overdue.is_set():
+            raise Deep500Error(f"the command {text!r} did not end within {timeout_s:g} s: raise --timeout or --budget")
+        if code:
+            errors.seek(0)
+            last = (errors.read()[-2000:].decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+            raise Deep500Error(f"the command {text!r} failed with exit code {code}: {last}")
+        return elapsed

@@ -1,0 +1,162 @@
+"""What will be measured, in which order and how often: decided and written down before the first sample."""
+
+import itertools
+import math
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypedDict, Unpack
+
+from ..errors import Deep500Error, Refused
+from .candidates import Candidate, Command, Function, InProcess, Level, Statement, candidate, check
+
+CONTROL = " (control)"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One candidate at one combination of levels."""
+
+    name: str
+    candidate: Candidate
+    levels: Mapping[str, Level]
+
+    def to_json(self) -> dict:
+        return {"name": self.name, "kind": self.candidate.kind, "text": self.candidate.text,
+                "setup": self.candidate.setup, "levels": dict(self.levels)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Candidates x levels of factors, how precise, how long, and the seed of every random choice."""
+
+    entries: tuple[Entry, ...]
+    factors: Mapping[str, Sequence[Level]] = field(default_factory=dict)
+    level: float = 0.95
+    precision: float = 0.02
+    margin: float = 0.02
+    budget_s: float = 5.0
+    processes: int | None = None
+    cache: str = "warm"
+    control: bool = False
+    timeout_s: float = 15.0
+    sync: Callable | str | None = None
+    seed: int = 0
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every repetition gets a fresh process of ours; a command brings its own."""
+        return all(isinstance(e.candidate, Statement | Function) for e in self.entries)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """What is compared: every entry with the first candidate at the same levels."""
+        first: dict[tuple, int] = {}
+        return [(first[key], i) for i, entry in enumerate(self.entries)
+                if first.setdefault(key := tuple(entry.levels.items()), i) != i]
+
+    def orders(self, process: int) -> Iterator[list[int]]:
+        """Endless rounds for one process: a random permutation and its mirror (ABBA), so that drift cancels."""
+        rng = random.Random(f"{self.seed}/{process}")
+        indices = list(range(len(self.entries)))
+        while True:
+            rng.shuffle(indices)
+            yield indices + indices[::-1] if len(indices) > 1 else [0]
+
+    def to_json(self) -> dict:
+        return {"entries": [e.to_json() for e in self.entries],
+                "factors": {name: list(levels) for name, levels in self.factors.items()},
+                "level": self.level, "precision": self.precision, "margin": self.margin, "budget_s": self.budget_s,
+                "processes": self.processes, "cache": self.cache, "control": self.control,
+                "timeout_s": self.timeout_s, "synchronised": self.sync is not None, "seed": self.seed}
+
+
+class Settings(TypedDict, total=False):
+    """Everything that can be asked of a run; the defaults are Plan's."""
+
+    budget_s: float  # seconds of wall time, process starts included
+    precision: float  # stop when every interval is within this relative half-width
+    processes: int | None  # None: as many as the budget makes sensible
+    level: float  # of every interval
+    margin: float  # ratios within 1 / (1 + margin) .. 1 + margin count as the same
+    setup: str  # runs once per process before the candidates given as text
+    factors: Mapping[str, Sequence[Level]]  # every candidate is measured at every combination of levels
+    sync: Callable | str | None  # waits for a device: a callable, or "module:name" in fresh processes
+    cache: str  # "warm", or "cold": caches are driven out before every call
+    control: bool  # measure the first candidate twice: a ratio that must be 1
+    timeout_s: float | None  # for one answer of a process; None: max(10, 3 * budget_s)
+    seed: int | None  # of the order of rounds; None: drawn, and recorded
+
+
+def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) -> Plan:
+    """Check what was asked for and lay it out; nothing is run."""
+    if not candidates:
+        raise Deep500Error("nothing to measure: give at least one candidate")
+    asked: dict[str, Any] = {f.name: f.default for f in fields(Plan)} | {"timeout_s": None, "seed": None} | settings
+    _check_settings(asked)
+    named = {name: candidate(value, asked.get("setup", "")) for name, value in candidates.items()}
+    if asked["control"]:
+        first = next(iter(named))
+        named[first + CONTROL] = named[first]
+    if (asked["processes"] or 1) > 1:
+        named = {name: _importable(name, c) for name, c in named.items()}
+    if asked["timeout_s"] is None:
+        asked["timeout_s"] = max(10.0, 3.0 * asked["budget_s"])
+    for c in named.values():
+        check(c)
+    if len({_engine(c) for c in named.values()}) > 1:
+        raise Refused("candidates that run in different ways (in this process, in fresh ones, as commands) "
+                      "are not comparable: give all of them in the same form")
+    if asked["seed"] is None:
+        asked["seed"] = int.from_bytes(os.urandom(4), "big")
+    asked["factors"] = {name: tuple(levels) for name, levels in (settings.get("factors") or {}).items()}
+    asked["entries"] = tuple(_entries(named, asked["factors"]))
+    return Plan(**{f.name: asked[f.name] for f in fields(Plan)})
+
+
+def _entries(named: Mapping[str, Candidate], factors: Mapping[str, Sequence[Level]]) -> Iterator[Entry]:
+    _check_factors(factors)
+    for levels in itertools.product(*factors.values()):
+        at = dict(zip(factors, levels, strict=True))
+        suffix = "".join(f" {k}={v}" for k, v in at.items())
+        for name, c in named.items():
+            yield Entry(name + suffix, c, at)
+
+
+def _check_settings(asked: Mapping) -> None:
+    allowed = {"budget_s": lambda v: 0 < v < math.inf, "level": lambda v: 0.5 <= v < 1,
+               "precision": lambda v: 0 < v < math.inf, "margin": lambda v: 0 <= v < math.inf,
+               "processes": lambda v: v is None or 1 <= v <= 10_000, "cache": lambda v: v in ("warm", "cold"),
+               "timeout_s": lambda v: v is None or 0 < v < math.inf}
+    for name, allows in allowed.items():
+        if not allows(asked[name]):
+            raise Deep500Error(f"{name} = {asked[name]!r} makes no sense: {_MEANING[name]}")
+
+
+_MEANING = {"budget_s": "give seconds, more than 0", "level": "a level of confidence lies in [0.5, 1), such as 0.95",
+            "precision": "a relative half-width such as 0.02", "margin": "a relative margin such as 0.02, not negative",
+            "processes": "give 1 to 10000, or None to let the budget decide", "cache": "choose 'warm' or 'cold'",
+            "timeout_s": "give seconds, more than 0"}
+
+
+def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
+    for name, levels in factors.items():
+        if not name.isidentifier():
+            raise Deep500Error(f"the factor {name!r} is not a name: use letters, digits and _")
+        if not levels or any(not isinstance(v, int | float | str | bool) for v in levels):
+            raise Deep500Error(f"the factor {name!r} needs levels that are numbers, texts or booleans, got {levels!r}")
+
+
+def _engine(c: Candidate) -> str:
+    return {Statement: "fresh", Function: "fresh", InProcess: "local", Command: "command"}[type(c)]
+
+
+def _importable(name: str, c: Candidate) -> Candidate:
+    if not isinstance(c, InProcess):
+        return c
+    module, qualname = getattr(c.target, "__module__", None), getattr(c.target, "__qualname__", "")
+    if module in (None, "__main__", "builtins") or "<" in qualname or not qualname:
+        raise Refused(f"candidate {name!r} lives only in this process: for fresh processes give a statement or "
+                      "'module:name', or leave processes out")
+    return Function(f"{module}:{qualname}")

@@ -1,0 +1,129 @@
+"""A result: the raw samples of a run, and every number derived from them by pure functions."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+import numpy as np
+
+from .. import bundle
+from ..errors import Deep500Error, Refused, TooFewSamples
+from .comparison import Comparison, compare
+from .derivation import derive
+from .groups import holm
+from .intervals import Interval, interval
+from .plan import CONTROL
+from .samples import ProcessSamples, arrange, check_blocks, check_plan
+
+# Stopping looks at the data several times; computed at 0.96, an interval that is reported as 95 % covers 95 %.
+_LOOKS = 0.8
+
+
+class Result:
+    """The samples of one run and what they say; live or read back from a bundle, it is the same."""
+
+    def __init__(self, plan: Mapping, blocks: list[dict]):
+        self.plan, self.blocks = plan, blocks
+        self.manifest: str | None = None  # the hash of the bundle it was written to
+        self.names: list[str] = [e["name"] for e in plan["entries"]]
+
+    @cached_property
+    def processes(self) -> list[ProcessSamples]:
+        """The samples of every process after its warm-up."""
+        return arrange(len(self.names), self.blocks)
+
+    @property
+    def each_call_is_a_process(self) -> bool:
+        return self.plan["entries"][0]["kind"] == "command"
+
+    def samples(self, name: str) -> list[np.ndarray] | np.ndarray:
+        """Seconds per call: one array per process, or one array where there was one process."""
+        series = [p.seconds[self.index(name)] for p in self.processes]
+        return series[0] if len(series) == 1 else series
+
+    def interval(self, name: str, quantile: float = 0.5, level: float | None = None) -> Interval:
+        """The interval of a quantile of one candidate's time per call."""
+        batch = self.batch(name)
+        if batch > 1 and not 0.25 <= quantile <= 0.75:
+            raise Refused(f"the {quantile:g} quantile of {name!r} is not known: {batch} calls were timed together, "
+                          "and quantiles of their means are not quantiles of calls")
+        return interval(self.samples(name), quantile, level or self.looked_level)
+
+    def batch(self, name: str) -> int:
+        """How many calls were timed together."""
+        return int(self.blocks[0]["calls"][self.index(name)])
+
+    def compare(self, a: str, b: str, level: float | None = None, margin: float | None = None) -> Comparison:
+        """b against a, paired round by round inside every process."""
+        i, j = self.index(a), self.index(b)
+        return compare([p.rounds[i] for p in self.processes], [p.rounds[j] for p in self.processes], paired=True,
+                       margin=self.plan["margin"] if margin is None else margin, level=level or self.looked_level)
+
+    @cached_property
+    def comparisons(self) -> list[tuple[str, str, Comparison | TooFewSamples]]:
+        """Every candidate against the first at the same levels, as one family (Holm)."""
+        pairs = [(a, b) for a, b in self.pairs if not self.is_control(b)]
+        family = holm([partial(self.compare, a, b) for a, b in pairs], self.looked_level)
+        return [(a, b, found) for (a, b), found in zip(pairs, family, strict=True)]
+
+    @property
+    def settled(self) -> bool:
+        """Whether every interval is as narrow as asked and every comparison has a verdict."""
+        precision = self.plan["precision"]
+        try:
+            if self.pairs:
+                return all(isinstance(c, Comparison) and c.verdict != "inconclusive"
+                           and math.sqrt(c.high / c.low) - 1 <= precision for _, _, c in self.comparisons)
+            return all(self.interval(name).half_width <= precision for name in self.names)
+        except Refused:
+            return False
+
+    @cached_property
+    def derived(self) -> dict:
+        """Every number that is reported; `d5 verify` computes it again from the raw samples."""
+        return derive(self)
+
+    def save(self, folder: str | Path, environment: Mapping | None = None) -> Path:
+        """Write everything into a new folder as a bundle."""
+        writer = bundle.create(folder, self.documents(environment))
+        for block in self.blocks:
+            writer.append(dict(block))
+        self.manifest = writer.finish({"derived.json": self.derived})
+        return Path(folder)
+
+    def documents(self, environment: Mapping | None = None) -> dict[str, object]:
+        """What is written before the first sample."""
+        from .machine import environment as capture
+        return {"plan.json": dict(self.plan), "environment.json": environment or capture().to_json()}
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Result":
+        """Read a result back from its bundle, refusing one that does not hold together."""
+        found = bundle.read(folder)
+        if found.problems:
+            raise Deep500Error(f"{folder} does not verify: {found.problems[0]} (see all with `d5 verify`)")
+        return cls.from_bundle(found)
+
+    @classmethod
+    def from_bundle(cls, found: bundle.Bundle) -> "Result":
+        plan = check_plan(found.documents.get("plan.json"))
+        return cls(plan, check_blocks(plan, found.blocks))
+
+    @property
+    def looked_level(self) -> float:
+        return 1 - (1 - self.plan["level"]) * _LOOKS
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        first: dict[tuple, str] = {}
+        pairs = [(first.setdefault(tuple(e["levels"].items()), e["name"]), e["name"]) for e in self.plan["entries"]]
+        return [(a, b) for a, b in pairs if a != b]
+
+    def is_control(self, name: str) -> bool:
+        return self.plan["control"] and CONTROL in name
+
+    def index(self, name: str) -> int:
+        if name not in self.names:
+            raise Deep500Error(f"no candidate is named {name!r}; there are: {', '.join(self.names)}")
+        return self.names.index(name)

@@ -1,0 +1,175 @@
+"""Run a plan: fresh processes, interleaved rounds, and an end when the intervals are narrow or the time is up."""
+
+import itertools
+import math
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+
+from .. import bundle
+from .candidates import resolve
+from .clock import Clock, calibrate
+from .fresh import FreshSession
+from .plan import Plan, Settings, make_plan
+from .repetition import best_rounds
+from .results import Result
+from .sensing import sensors
+from .session import Session
+
+BLOCK_S = 0.1  # between blocks, samples are written and progress is shown; nothing of that while the clock runs
+FIRST_LOOK, LOOK_GROWTH = 50, 1.5  # rounds in one process; every look costs a little coverage, so they are few
+FIRST_PROCESSES, PROCESSES_GROWTH = 6, 1.25  # the same for looks after whole processes
+GUESSED_PROCESSES = 10  # share the budget at first; later Kalibera and Jones decide
+FEWEST_PROCESSES = 3  # an interval over processes needs as many
+MOST_ROUNDS = 1000  # per process: beyond, only the differences between processes are left
+MOST_ROUNDS_ALONE = 20_000
+LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
+
+Progress = Callable[[float, str], None]
+
+
+def run(candidates: Mapping[str, object], *, folder: str | Path | None = None, progress: Progress | None = None,
+        **settings: Unpack[Settings]) -> Result:
+    """Measure the candidates side by side; with a folder, every block is on disk before the next one starts.
+
+    A candidate is a callable (measured in this process), a statement or "module:name" (measured in fresh
+    processes), or a measure.Command. Settings and their meaning: measure.Settings.
+    """
+    return execute(make_plan(candidates, **settings), folder, progress)
+
+
+def execute(plan: Plan, folder: str | Path | None = None, progress: Progress | None = None) -> Result:
+    """Run a plan that was made before."""
+    clock = calibrate()
+    result = Result(plan.to_json() | {"clock": asdict(clock)}, [])
+    writer = bundle.create(folder, result.documents()) if folder else None
+    running = _Run(plan, clock, result, writer.append if writer else lambda block: None, progress)
+    try:
+        with sensors() as sensing:
+            running.go()
+        if writer:
+            readings = {name: asdict(reading) for name, reading in sensing.readings().items()}
+            result.manifest = writer.finish({"derived.json": result.derived, "sensors.json": readings})
+    except BaseException:
+        if writer and not result.blocks:
+            writer.discard()  # nothing was measured: leave nothing behind
+        elif writer:
+            writer.close()
+        raise
+    return result
+
+
+class _Run:
+    """The state of a run between its blocks."""
+
+    def __init__(self, plan: Plan, clock: Clock, result: Result, record: Callable[[dict], None],
+                 progress: Progress | None):
+        self.plan, self.clock, self.result, self.record = plan, clock, result, record
+        self.progress = progress or (lambda fraction, text: None)
+        self.began = time.monotonic()
+        self.deadline = self.began + plan.budget_s
+        self.calls: list[int] = []
+        self.alone = not plan.fresh or plan.processes == 1
+        self.share_s, self.most_rounds = math.inf, MOST_ROUNDS_ALONE
+        self.starts: list[float] = []
+        self.round_s = 0.0
+
+    @property
+    def start_s(self) -> float:
+        """What a process costs before its first sample."""
+        return sorted(self.starts)[len(self.starts) // 2]
+
+    def go(self) -> None:
+        next_look = FIRST_PROCESSES
+        for process in itertools.count():
+            self._process(process)
+            done = process + 1
+            if self.alone or (done == self.plan.processes):
+                return
+            if self.plan.processes is None and done >= FEWEST_PROCESSES:
+                if time.monotonic() + self.start_s + min(self.share_s, LEAST_WORK_S) > self.deadline:
+                    return
+                if done >= next_look:
+                    if self._settled():
+                        return
+                    next_look = math.ceil(done * PROCESSES_GROWTH)
+                self._rebalance()
+
+    def _process(self, process: int) -> None:
+        began = time.monotonic()
+        with self._session(process) as session:
+            calls = session.calibrate()
+            self.calls = self.calls or calls
+            self.starts.append(time.monotonic() - began)
+            if process == 0:
+                self._share()
+            self._rounds(session, process)
+
+    def _rounds(self, session: Session | FreshSession, process: int) -> None:
+        owed = 0 if self.alone else max(0, FEWEST_PROCESSES - 1 - process) * self.start_s  # for those still to come
+        until = min(self.deadline - owed, time.monotonic() + self.share_s)
+        orders, done, size, next_look = self.plan.orders(process), 0, 1, FIRST_LOOK
+        while done < self.most_rounds and (not done or time.monotonic() + size * self.round_s / 2 < until):
+            began = time.monotonic()
+            rounds = list(itertools.islice(orders, size))
+            times = session.block(self.calls, rounds)
+            self.round_s = (time.monotonic() - began) / size
+            self._emit({"process": process, "calls": self.calls, "orders": rounds, "ns": times})
+            done += size
+            if self.alone and done >= next_look:
+                if self._settled():
+                    return
+                next_look = math.ceil(done * LOOK_GROWTH)
+            size = max(1, min(int(BLOCK_S / self.round_s), (next_look if self.alone else self.most_rounds) - done))
+
+    def _share(self) -> None:
+        """Divide the budget, now that the price of a process is known."""
+        budget = self.plan.budget_s
+        if self.alone:
+            return
+        processes = self.plan.processes or min(GUESSED_PROCESSES, int(budget / (3 * self.start_s)))
+        if processes < FEWEST_PROCESSES and self.plan.processes is None:
+            affordable = FEWEST_PROCESSES * (self.start_s + LEAST_WORK_S) <= budget
+            processes = FEWEST_PROCESSES if affordable else 1
+        self.alone = processes == 1
+        if not self.alone:
+            self.share_s, self.most_rounds = max(0.0, budget / processes - self.start_s), MOST_ROUNDS
+
+    def _rebalance(self) -> None:
+        """Let the variances seen so far say how long a process should be."""
+        found = Result(self.result.plan, self.result.blocks).processes
+        pair = self.plan.pairs[0] if self.plan.pairs else (0,)
+        series = [np.log(p.rounds[pair[-1]]) - (np.log(p.rounds[0]) if len(pair) > 1 else 0.0) for p in found]
+        best = best_rounds([s for s in series if len(s) > 1], self.round_s, self.start_s)
+        if best:
+            self.most_rounds = min(MOST_ROUNDS, max(FIRST_LOOK, best))
+
+    def _settled(self) -> bool:
+        return Result(self.result.plan, self.result.blocks).settled
+
+    def _emit(self, block: dict) -> None:
+        self.result.blocks.append(block)
+        self.record(block)
+        spent = (time.monotonic() - self.began) / self.plan.budget_s
+        rounds = sum(len(b["orders"]) for b in self.result.blocks)
+        self.progress(min(1.0, spent), f"{block['process'] + 1} processes, {rounds} rounds")
+
+    @contextmanager
+    def _session(self, process: int) -> Iterator[Session | FreshSession]:
+        if not self.plan.fresh:
+            sync = resolve(self.plan.sync) if isinstance(self.plan.sync, str) else self.plan.sync
+            yield Session(self.plan.entries, self.clock, sync, self.plan.cache == "cold")
+            return
+        session = FreshSession(self.plan, self.clock, random.Random(f"{self.plan.seed}/{process}").randrange(4096))
+        try:
+            yield session
+        except BaseException:
+            session.kill()
+            raise
+        session.close()

@@ -1,0 +1,96 @@
+import sys
+import time
+
+import pytest
+
+from deep500.errors import Deep500Error
+from deep500.measure.candidates import Command, Function, InProcess, Statement, candidate, check, resolve
+
+
+def count_of(timer, calls):
+    elapsed = timer(calls)
+    assert isinstance(elapsed, int) and elapsed > 0
+    return elapsed
+
+
+def test_a_statement_runs_as_often_as_asked_and_its_setup_once():
+    log: list[str] = []
+    sys.modules["d5_log"] = log  # a place that the statement can reach
+    setup = "import sys; log = sys.modules['d5_log']; log.append('setup'); k = 5"
+    timer = Statement("log.append(k)", setup).timer({}, None, None)
+    count_of(timer, 3)
+    count_of(timer, 2)
+    assert log == ["setup", *[5] * 5]
+
+
+def test_levels_are_names_in_statements_keywords_in_functions_and_text_in_commands():
+    seen: list[int] = []
+    count_of(InProcess(lambda n: seen.append(n)).timer({"n": 7}, None, None), 2)
+    assert seen == [7, 7]
+    count_of(Statement("assert n == 7").timer({"n": 7}, None, None), 1)
+    count_of(Command("test {n} = 7").timer({"n": 7}, None, None), 1)
+    with pytest.raises(Deep500Error, match="exit code 1"):
+        Command("test {n} = 7").timer({"n": 8}, None, None)(1)
+
+
+def test_setup_names_are_seen_by_functions_and_comprehensions():
+    statement = Statement("assert [f(i) for i in range(k)] == [1, 2]", "k = 2\ndef f(i): return i + k - 1")
+    count_of(statement.timer({}, None, None), 2)
+
+
+def test_multi_line_strings_keep_their_indentation():
+    timer = Statement('assert text == """\n  two\n"""', 'text = """\n  two\n"""').timer({}, None, None)
+    count_of(timer, 1)
+
+
+def test_synchronisation_is_inside_the_timed_interval():
+    slow = Statement("pass").timer({}, None, lambda: time.sleep(0.02))
+    before = Statement("pass").timer({}, lambda: time.sleep(0.02), None)
+    assert slow(1) >= 20_000_000 > before(1)
+
+
+def test_a_timer_times():
+    assert 20_000_000 <= Statement("sleep(0.01)", "from time import sleep").timer({}, None, None)(2)
+    assert 20_000_000 <= Command("sleep 0.02").timer({}, None, None)(1)
+
+
+@pytest.mark.parametrize("text", ["1 +", "return 1", "yield 2", "break", "", "# nothing", "x = \0"])
+def test_statements_that_cannot_be_timed_are_refused_in_one_line(text):
+    with pytest.raises(Deep500Error) as error:
+        check(Statement(text))
+    assert "\n" not in str(error.value)
+
+
+def test_star_imports_are_refused_with_the_reason():
+    with pytest.raises(Deep500Error, match="module level"):
+        Statement("pass", "from math import *").timer({}, None, None)
+
+
+@pytest.mark.parametrize("path", ["no_such_module:f", "math:no_such_name", "math:pi"])
+def test_functions_that_do_not_resolve(path):
+    with pytest.raises(Deep500Error, match=path):
+        resolve(path)
+
+
+def test_how_a_candidate_is_read():
+    assert isinstance(candidate("math:factorial"), Function)
+    assert isinstance(candidate("x = y"), Statement)
+    assert isinstance(candidate(len), InProcess)
+    assert candidate(Command("true")) == Command("true")
+    with pytest.raises(Deep500Error, match="42"):
+        candidate(42)
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("false", "exit code 1"), ("no_such_command_d5", "cannot be started"), ("'unclosed", "parse"), ("", "empty"),
+    ("echo broken >&2; exit 3", "exit code 3: broken")])
+def test_commands_that_fail_say_why(text, message):
+    with pytest.raises(Deep500Error, match=message):
+        Command(text).timer({}, None, None)(1)
+
+
+def test_a_command_that_never_ends_is_stopped_with_all_its_children():
+    began = time.monotonic()
+    with pytest.raises(Deep500Error, match="did not end within 0.3 s"):
+        Command("sleep 1000 | sleep 1000", timeout_s=0.3).timer({}, None, None)(1)
+    assert time.monotonic() - began < 10
