@@ -1,0 +1,99 @@
+"""How a bundle spells things: names, canonical JSON, hashes, and the lines of the chain."""
+
+import hashlib
+import json
+import math
+import re
+
+from ..errors import Deep500Error
+from .containers import Damage, one_line, show
+
+FORMAT = 1
+CHAIN, MANIFEST = "samples.jsonl", "manifest.json"
+PARSE_LIMIT = 2**26  # bytes of one document and of one chain line: they are parsed in memory
+ZERO = "0" * 64
+HASH = re.compile(r"[0-9a-f]{64}")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+TEMPORARY = re.compile(r"\..+\.partial")
+_LINE = re.compile(rb'\{"chain":"([0-9a-f]{64})","block":(\{.*\})\}\n', re.DOTALL)
+
+Documents = dict[str, object]
+Blocks = list[dict[str, object]]
+
+
+def canonical(document: object) -> bytes:
+    """The one way a document is written: sorted keys, indented by one, ASCII, no NaN, a final newline."""
+    return _dumps(document, 1, (",", ": ")) + b"\n"
+
+
+def _dumps(document: object, indent: int | None, separators: tuple[str, str]) -> bytes:
+    try:
+        text = json.dumps(document, sort_keys=True, indent=indent, separators=separators, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Deep500Error(f"this cannot be written as JSON ({one_line(error)})") from None
+    return text.encode()
+
+
+def parse(data: bytes) -> object:
+    """Strict JSON: UTF-8 without a mark, no key twice, no number that is not finite; else Damage."""
+    try:
+        return _STRICT.decode(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise Damage(f"not valid JSON ({one_line(error)})") from None
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("a key is there twice")
+    return result
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return number
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def temporary(name: str) -> str:
+    """The name under which a file is written before it gets its own."""
+    return f".{name}.partial"
+
+
+def is_document(name: str) -> bool:
+    return name.endswith(".json")
+
+
+def check_name(name: str, document: bool) -> None:
+    """A Deep500Error unless a bundle may hold a document (or another file) of this name."""
+    if not NAME.fullmatch(name) or name in (CHAIN, MANIFEST) or is_document(name) != document:
+        what = "document (it ends in .json)" if document else "file (it does not end in .json)"
+        raise Deep500Error(f"{show(name)} cannot name a {what} of a bundle: letters, digits and ._- only")
+
+
+def link(previous: str, block: dict[str, object]) -> tuple[str, bytes]:
+    """The hash and the line of a block that follows the line with the hash `previous`."""
+    data = _dumps(block, None, (",", ":"))
+    chain = sha256(previous.encode() + data)
+    return chain, b'{"chain":"%s","block":%s}\n' % (chain.encode(), data)
+
+
+def unlink(previous: str, line: bytes) -> tuple[str, dict[str, object]]:
+    """The hash and the block of a whole line; Damage unless it follows the line with the hash `previous`."""
+    match = _LINE.fullmatch(line)
+    if not match:
+        raise Damage("not a line of a chain")
+    chain, data = match[1].decode(), match[2]
+    if sha256(previous.encode() + data) != chain:
+        raise Damage("its hash does not follow from the line before")
+    block = parse(data)
+    if not isinstance(block, dict):
+        raise Damage("its block is not an object")
+    return chain, block

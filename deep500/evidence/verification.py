@@ -1,0 +1,84 @@
+"""Check a bundle offline: every hash, and every derived number computed again from the raw samples."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..bundle import Bundle, read
+from ..errors import Deep500Error
+from ..measure.derivation import PROCEDURE
+from ..measure.results import Result
+
+TOLERANCE = 1e-9  # another machine's mathematical library may differ in the last bits
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked and what does not hold."""
+
+    ok: bool
+    finished: bool
+    blocks: int
+    hash: str | None
+    lost_bytes: int
+    problems: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        if not self.ok:
+            return f"NOT VERIFIED: {len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
+        if not self.finished:
+            lost = f", {self.lost_bytes} bytes of a block in flight dropped" if self.lost_bytes else ""
+            return f"unfinished, a clean prefix of {self.blocks} blocks{lost}"
+        return f"verified: {self.blocks} blocks, all hashes and all derived numbers hold; manifest {self.hash}"
+
+    def to_json(self) -> dict:
+        return asdict(self) | {"problems": list(self.problems)}
+
+
+def verify(path: str | Path) -> Verification:
+    """Check everything that a bundle claims; nothing in it is executed."""
+    found = read(path)
+    problems = list(found.problems)
+    if not problems:
+        problems += _recomputed(found)
+    return Verification(not problems, found.finished, len(found.blocks), found.hash, found.lost_bytes, tuple(problems))
+
+
+def _recomputed(found: Bundle) -> list[str]:
+    if found.kind != "bench":
+        return [f"the kind {found.kind!r} is not known to this version"]
+    try:
+        result = Result.from_bundle(found)
+        if not found.finished:
+            return []
+        recorded = found.documents.get("derived.json")
+        if not isinstance(recorded, dict):
+            return ["derived.json: missing"]
+        if recorded.get("procedure") != PROCEDURE:
+            return [f"derived.json: procedure {recorded.get('procedure')!r}, this version computes {PROCEDURE}"]
+        return [f"derived.json: {what}" for what in _differences(recorded, result.derived, "")]
+    except Deep500Error as error:
+        return [str(error)]
+
+
+def _differences(recorded: object, computed: object, where: str) -> Iterator[str]:
+    """Where two JSON values part, numbers compared to the last few bits."""
+    if isinstance(recorded, dict) and isinstance(computed, dict):
+        for key in sorted(recorded.keys() | computed.keys()):
+            if key not in recorded or key not in computed:
+                yield f"{where}/{key} is {'missing' if key in computed else 'not derived from the samples'}"
+            else:
+                yield from _differences(recorded[key], computed[key], f"{where}/{key}")
+    elif isinstance(recorded, list) and isinstance(computed, list | tuple) and len(recorded) == len(computed):
+        for i, (a, b) in enumerate(zip(recorded, computed, strict=True)):
+            yield from _differences(a, b, f"{where}/{i}")
+    elif not _equal(recorded, computed):
+        yield f"{where} says {str(recorded)[:60]}, the samples say {str(computed)[:60]}"
+
+
+def _equal(a: object, b: object) -> bool:
+    if type(a) in (int, float) and type(b) in (int, float):
+        return math.isclose(a, b, rel_tol=TOLERANCE)  # type: ignore[arg-type]
+    return type(a) is type(b) and a == b
