@@ -1,3 +1,8 @@
+from .bounds import Peaks as Peaks
+from .bounds import Roofline as Roofline
+from .bounds import peaks as peaks
+from .bounds import roofline as roofline
+from .bounds import scaling_lines as scaling_lines
 from .candidates import Command as Command
 from .candidates import Function as Function
 from .candidates import Statement as Statement

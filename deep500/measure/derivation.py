@@ -123,4 +123,8 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
         what = "ratio has a verdict and" if result.comparisons else "median"
         return f"every {what} is known within ±{100 * result.plan['precision']:.3g} %"
     unit = "processes" if len(result.processes) > 1 else "samples"
+    if result.comparisons and all(isinstance(c, Comparison) and c.verdict != "inconclusive"
+                                  for _, _, c in result.comparisons):
+        width = f"±{100 * result.plan['precision']:.3g} %"
+        return f"every ratio has a verdict; about {more} more {unit} would narrow all of them to {width}"
     return "inconclusive, " + (f"about {more} more {unit} needed" if more else f"too few {unit} to say how many")

@@ -1,0 +1,64 @@
+"""The durations of one thing that happens again and again, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Sequence
+
+Path = tuple[str, ...]  # the names of nested regions, outermost first
+
+KEPT = 1024
+
+
+class Durations:
+    """Exact count, total, minimum and maximum, and every `stride`-th duration in `kept`.
+
+    When `kept` is full, every second one goes and the stride doubles: a uniform thinning of all time.
+    """
+
+    __slots__ = ("count", "high", "kept", "low", "open", "raised", "stride", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.low = math.inf
+        self.high = -math.inf
+        self.kept = array("d")
+        self.stride = 1
+        self.raised = 0  # of the calls counted, how many ended in an exception
+        self.open = 0  # calls that go on: their time so far is in `total`, and nowhere else
+
+    def add(self, seconds: list[float]) -> None:
+        low = min(seconds, default=0.0)
+        if low < 0:  # another thread's clear moved the start of a call that just ended
+            return self.add([value for value in seconds if value >= 0])
+        if seconds:
+            self._keep(seconds, 1)
+            self.count += len(seconds)
+            self.total += sum(seconds)
+            self.low = min(self.low, low)
+            self.high = max(self.high, max(seconds))
+
+    def join(self, other: Durations) -> None:
+        """Take in the durations of another, as if they had come after one's own."""
+        self._keep(other.kept, other.stride)
+        self.count += other.count
+        self.total += other.total
+        self.low = min(self.low, other.low)
+        self.high = max(self.high, other.high)
+        self.raised += other.raised
+        self.open += other.open
+
+    def _keep(self, values: Sequence[float], stride: int) -> None:
+        """Thin `values`, which are already `stride` calls apart, in step with what is kept."""
+        while self.stride < stride:
+            self._halve()
+        first = -(-(-self.count % self.stride) // stride)
+        self.kept.extend(values[first :: self.stride // stride])
+        while len(self.kept) > KEPT:
+            self._halve()
+
+    def _halve(self) -> None:
+        del self.kept[1::2]
+        self.stride *= 2

@@ -1,0 +1,193 @@
+"""Where regions write: every thread grows its own tree of nodes, one node per path of names.
+
+The trees are merged when they are read, and those of ended threads are kept. A path is open at most once in
+one thread (recursion makes a longer path), so a node itself holds the start of its open call; entering and
+leaving take no lock. Memory is bounded: a node keeps a thinning of its durations, and new paths beyond
+MAX_PATHS share one node below their parent, OTHER.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from time import perf_counter
+
+from .durations import Durations, Path
+
+MAX_PATHS = 4096
+OTHER = "…other"
+
+
+class Node(dict[str, "Node"]):
+    """One path in one thread: its children by name, when its open call began, how long the others took."""
+
+    __slots__ = ("durations", "name", "parent", "path", "pending", "start", "tree")
+
+    def __init__(self, tree: Tree, parent: Node | None, path: Path) -> None:
+        self.tree = tree
+        self.parent = self if parent is None else parent
+        self.path = path
+        self.name = path[-1] if path else None
+        self.start = 0.0
+        self.forget()
+
+    def __missing__(self, name: str) -> Node:
+        return forest.grow(self, name)
+
+    def forget(self) -> None:
+        self.durations = Durations()
+        self.pending: list[float] = []
+
+    def fold(self) -> None:
+        with forest.lock:
+            taken, self.pending = self.pending, []  # at once: a signal handler may come through here as well
+            self.durations.add(taken)
+
+    def seen(self) -> Durations:
+        """A copy of all durations; the lock is held, so that nobody folds."""
+        copy = Durations()
+        copy.join(self.durations)
+        copy.add(self.pending.copy())
+        return copy
+
+
+class Unlisted(Node):
+    """What new paths beyond MAX_PATHS share (OTHER), and, made anew each time, what is inside of them."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> Node:
+        return Unlisted(self.tree, self, (*self.path, name))
+
+
+class Cursor:
+    """Where one thread is in its tree; it lives as long as the thread."""
+
+    __slots__ = ("__weakref__", "node")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def open(self) -> list[tuple[Node, float]]:
+        """The open nodes with their starts, innermost first."""
+        found, node = [], self.node
+        while node is not node.parent:
+            found.append((node, node.start))
+            node = node.parent
+        return found
+
+
+class Tree:
+    """The nodes of one thread, which has ended when `cursor()` is None."""
+
+    def __init__(self) -> None:
+        self.root = Node(self, None, ())
+        self.nodes: list[Node] = []
+        self.out_of_order = 0
+        self.cursor: Callable[[], Cursor | None] = lambda: None
+
+
+class Forest:
+    """The trees of all threads, and what is left of those of ended threads."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # re-entered by a signal handler that uses regions
+        self.trees: list[Tree] = []
+        self.paths: set[Path] = set()
+        self.ended: dict[Path, Durations] = {}
+        self.out_of_order = 0  # in ended threads
+
+    def enrol(self) -> Cursor:
+        """The cursor of a thread that is new here."""
+        with self.lock:
+            self._bury()
+            tree = Tree()
+            cursor = Cursor(tree.root)
+            tree.cursor = weakref.ref(cursor)
+            self.trees.append(tree)
+            return cursor
+
+    def grow(self, parent: Node, name: str) -> Node:
+        with self.lock:
+            path = (*parent.path, name)
+            if path in self.paths or len(self.paths) < MAX_PATHS:
+                self.paths.add(path)
+                child = Node(parent.tree, parent, path)
+            elif OTHER in parent:
+                return parent[OTHER]
+            else:
+                child = Unlisted(parent.tree, parent, (*parent.path, OTHER))
+            parent[child.path[-1]] = child
+            parent.tree.nodes.append(child)
+            return child
+
+    def read(self) -> tuple[dict[Path, Durations], int]:
+        """The durations of every path, and how many regions ended out of order."""
+        with self.lock:
+            self._bury()
+            found: dict[Path, Durations] = {}
+            for path, durations in self.ended.items():
+                found.setdefault(path, Durations()).join(durations)
+            for tree in self.trees:
+                _read_tree(tree, found)
+            return found, self.out_of_order + sum(tree.out_of_order for tree in self.trees)
+
+    def clear(self) -> None:
+        with self.lock:
+            self._bury()
+            self.ended.clear()
+            self.paths.clear()
+            self.out_of_order = 0
+            for tree in self.trees:
+                _clear_tree(tree)
+                self.paths.update(node.path for node in tree.nodes)
+
+    def _bury(self) -> None:
+        """Merge the trees of ended threads: short threads by the thousand must not fill the memory."""
+        ended = [tree for tree in self.trees if tree.cursor() is None]
+        for tree in ended:
+            self.trees.remove(tree)
+            self.out_of_order += tree.out_of_order
+            for node in tree.nodes:
+                self.ended.setdefault(node.path, Durations()).join(node.seen())
+
+
+def _read_tree(tree: Tree, found: dict[Path, Durations]) -> None:
+    """Add what a tree has seen; a call is open if it was both before and after its durations were read."""
+    cursor = tree.cursor()
+    before = cursor.open() if cursor else []
+    for node in tree.nodes:
+        found.setdefault(node.path, Durations()).join(node.seen())
+    after = {id(node): start for node, start in (cursor.open() if cursor else [])}
+    now = perf_counter()
+    for node, start in before:
+        if after.get(id(node)) == start and node.path in found:
+            found[node.path].open += 1
+            found[node.path].total += now - start
+
+
+def _clear_tree(tree: Tree) -> None:
+    """Forget all but the nodes that are open, which start anew."""
+    cursor = tree.cursor()
+    kept = {id(node): node for node, _ in (cursor.open() if cursor else [])}
+    for node in [tree.root, *tree.nodes]:
+        node.forget()
+        for name in [name for name, child in node.items() if id(child) not in kept]:
+            del node[name]
+    tree.nodes = [node for node in tree.nodes if id(node) in kept]
+    tree.out_of_order = 0
+    now = perf_counter()
+    for node in kept.values():
+        node.start = now
+
+
+class Here(threading.local):
+    """The cursor of the thread that asks."""
+
+    def __init__(self) -> None:  # runs once in every thread that comes along
+        self.cursor = forest.enrol()
+
+
+forest = Forest()
+here = Here()
