@@ -1,0 +1,312 @@
+"""How often the intervals hold the truth, by simulation, against the figures that the project set itself.
+
+    python benchmarks/coverage.py [--replications N] [--seed S] [--json]
+
+A refusal (TooFewSamples) counts as correct; "held" leaves refusals out, "refused" is their rate. "width" is
+the median width over 3.92 times the simulated standard deviation of the estimator: 1 is what an oracle needs.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from deep500.errors import TooFewSamples
+from deep500.measure.intervals import interval
+from deep500.measure.modality import modes
+from deep500.measure.steadiness import steady_state
+
+Random = np.random.Generator
+Draw = Callable[[Random], Any]
+WIDEST, DEAREST = 1.6, 2.5  # width against an oracle, and n against an oracle's
+
+
+@dataclass(frozen=True)
+class Row:
+    """A share in percent with its 95 % binomial interval, the figure to reach, whether it is, and details."""
+
+    group: str
+    case: str
+    percent: float
+    low: float
+    high: float
+    target: str
+    ok: bool
+    details: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data of a known truth and how to find it; `practice` is common and wrong, and must be caught."""
+
+    group: str
+    name: str
+    draw: Draw
+    truth: float = 1.0
+    quantile: float = 0.5
+    method: Callable[..., Any] = interval
+    practice: bool = False
+
+
+# ---- data
+
+
+def ar1(random: Random, n: int, rho: float) -> np.ndarray:
+    """A stationary standard normal first-order autoregression."""
+    noise = random.standard_normal(n)
+    if not rho:
+        return noise
+    noise[1:] *= math.sqrt(1 - rho * rho)
+    values = noise.tolist()
+    for i in range(1, n):
+        values[i] += rho * values[i - 1]
+    return np.array(values)
+
+
+def lognormal(random: Random, n: int, rho: float = 0.0, sd: float = 0.5) -> np.ndarray:
+    return np.exp(sd * ar1(random, n, rho))
+
+
+def pareto(random: Random, n: int) -> np.ndarray:
+    return 1 + random.pareto(1.5, n)
+
+
+def processes(random: Random, count: int, ratio: float, skewed: bool = False) -> list[np.ndarray]:
+    """20 values each; the levels of the processes spread `ratio` times as much as the values within."""
+    level = random.exponential(1, count) - math.log(2) if skewed else random.standard_normal(count)
+    return list(np.exp(0.1 * (ratio * level[:, None] + random.standard_normal((count, 20)))))
+
+
+def skewed_truth(ratio: float) -> float:
+    """The median of skewed process medians, simulated: the noise within moves it off the median level."""
+    draws = processes(np.random.default_rng(0), 50_000, ratio, skewed=True)
+    return float(np.median(np.median(draws, axis=1)))
+
+
+def unsteady(random: Random, kind: str, n: int, rho: float) -> np.ndarray:
+    """A series of 5 % noise that is not steady from its start."""
+    place = np.arange(n) / n
+    levels = {
+        "warm-up": np.where(place < 0.2, math.log(1.1), 0),
+        "slowdown": np.where(place < 0.4, 0, math.log(1.1)),
+        "first call": np.where(place == 0, math.log(10), 0),
+        "decay": np.log1p(np.exp(-20 * place)),
+        "drift": 0.3 * place,
+    }
+    return np.exp(levels[kind] + 0.05 * ar1(random, n, rho))
+
+
+def mixture(random: Random, n: int, share: float) -> np.ndarray:
+    """Two log-normal groups, five standard deviations apart."""
+    return np.exp(0.05 * (5 * (random.random(n) < share) + random.standard_normal(n)))
+
+
+# ---- what is commonly done
+
+
+@dataclass(frozen=True)
+class Practice:
+    estimate: float
+    low: float
+    high: float
+
+
+def naive_ranks(samples: np.ndarray, quantile: float = 0.5) -> Practice:
+    """The rank interval of the median for independent values (Le Boudec)."""
+    ordered, n = np.sort(samples), len(samples)
+    rank = max(0, math.floor((n - 1.96 * math.sqrt(n)) / 2) - 1)
+    return Practice(float(np.median(ordered)), float(ordered[rank]), float(ordered[n - 1 - rank]))
+
+
+def pooled_t(samples: list[np.ndarray], quantile: float = 0.5) -> Practice:
+    """The normal interval of the mean log of all values of all processes, as if they were independent."""
+    logs = np.log(np.concatenate(samples))
+    reach = 1.96 * logs.std(ddof=1) / math.sqrt(len(logs))
+    return Practice(*(float(np.exp(logs.mean() + side * reach)) for side in (0, -1, 1)))
+
+
+# ---- simulations
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % binomial interval of a share, in percent."""
+    z2, share = 1.96**2, successes / trials
+    reach = 1.96 * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2))
+    middle, scale = share + z2 / (2 * trials), 100 / (1 + z2 / trials)
+    return max(0.0, (middle - reach) * scale), min(100.0, (middle + reach) * scale)
+
+
+def coverage(case: Case, replications: int, random: Random, target: float = 93.5) -> Row:
+    """Draw, ask for an interval, look whether it holds the truth."""
+    held, widths, estimates = 0, [], []
+    for _ in range(replications):
+        samples = case.draw(random)
+        try:
+            found = case.method(samples, quantile=case.quantile)
+        except TooFewSamples:
+            estimates.append(float(np.quantile(samples, case.quantile, method="median_unbiased")))
+            continue
+        held += found.low <= case.truth <= found.high
+        widths.append(found.high - found.low)
+        estimates.append(found.estimate)
+    answered = len(widths)
+    correct = held + replications - answered
+    width = float(np.median(widths) / (3.92 * np.std(estimates)))
+    percent = 100 * correct / replications
+    good = percent >= target and width <= WIDEST
+    text = f"< {target}" if case.practice else f">= {target}, width <= {WIDEST}"
+    details = {"held": 100 * held / answered, "refused": 100 * (1 - answered / replications), "width": width}
+    limits = wilson(correct, replications)
+    ok = percent < target if case.practice else good
+    return Row(case.group, case.name, percent, *limits, text, ok, details)
+
+
+def oracle_n(rho: float, sd: float, precision: float) -> float:
+    """How many values the median needs when its standard error is known."""
+    tau = 1 + 4 / math.pi * float(np.arcsin(rho ** np.arange(1.0, 2000.0)).sum())
+    return tau * (1.96 * math.sqrt(math.pi / 2) * sd / math.log1p(precision)) ** 2
+
+
+def stopped(series: np.ndarray, precision: float) -> tuple[int, bool] | None:
+    """Looks at n = 50, then half as much again, until the interval is narrow: n, and whether it holds 1."""
+    n = 50
+    while n <= len(series):
+        try:
+            found = interval(series[:n], level=0.96)
+            if found.half_width <= precision:
+                return n, found.low <= 1 <= found.high
+        except TooFewSamples:
+            pass  # the next look sees more
+        n = int(n * 1.5)
+    return None
+
+
+def adaptive(rho: float, sd: float, precision: float, replications: int, random: Random) -> Row:
+    """Coverage of the interval at which an adaptive run stops, and what it cost against an oracle."""
+    oracle = oracle_n(rho, sd, precision)
+    longest = int(12 * max(oracle, 50))
+    looks = (stopped(lognormal(random, longest, rho, sd), precision) for _ in range(replications))
+    ends = [end for end in looks if end]
+    held, cost = sum(good for _, good in ends), float(np.mean([n for n, _ in ends])) / max(oracle, 50)
+    target, percent = 92.0 if rho > 0.6 else 93.5, 100 * held / len(ends)
+    details = {"n/oracle": cost, "oracle n": oracle, "never stopped": 100 * (1 - len(ends) / replications)}
+    name = f"rho {rho:g}, sd {sd:g}, precision {precision:g}"
+    text, ok = f">= {target}, n <= {DEAREST} oracle", percent >= target and cost <= DEAREST
+    return Row("adaptive stopping", name, percent, *wilson(held, len(ends)), text, ok, details)
+
+
+def share_of(group: str, name: str, draw: Draw, happens: Callable[[Any], bool], target: str, trials: int,
+             random: Random) -> Row:  # fmt: skip
+    """How often something happens to drawn data, against a target such as "<= 5"."""
+    count = sum(bool(happens(draw(random))) for _ in range(trials))
+    percent, (relation, figure) = 100 * count / trials, target.split()
+    ok = percent <= float(figure) if relation == "<=" else percent >= float(figure)
+    return Row(group, name, percent, *wilson(count, trials), target, ok)
+
+
+# ---- cases
+
+
+def series_cases() -> Iterator[Case]:
+    for n in (10, 20, 30, 50, 100, 300, 1000):
+        yield Case("log-normal", f"n = {n}", partial(lognormal, n=n))
+    for rho, n in ((0.3, 100), (0.6, 100), (0.9, 400), (0.9, 100)):
+        yield Case("AR(1)", f"rho {rho}, n = {n}", partial(lognormal, n=n, rho=rho))
+    for quantile, n in ((0.5, 10), (0.5, 100), (0.9, 100), (0.99, 1000)):
+        truth = (1 - quantile) ** (-1 / 1.5)
+        yield Case("Pareto 1.5", f"p{100 * quantile:g}, n = {n}", partial(pareto, n=n), truth, quantile)
+
+
+def process_cases() -> Iterator[Case]:
+    for count in (4, 5, 6, 8, 12, 20):
+        for ratio in (0, 0.5, 1, 2):
+            draw = partial(processes, count=count, ratio=ratio)
+            yield Case("processes x 20", f"{count}, between/within {ratio}", draw)
+    truth = skewed_truth(2)
+    for count in (4, 6, 10, 20):
+        draw = partial(processes, count=count, ratio=2, skewed=True)
+        yield Case("skewed processes", f"{count}, between/within 2", draw, truth)
+
+
+def practice_cases() -> Iterator[Case]:
+    for rho in (0.6, 0.9):
+        draw = partial(lognormal, n=100, rho=rho)
+        yield Case("common practice", f"ranks, rho {rho}, n = 100", draw, method=naive_ranks, practice=True)
+    draw_processes = partial(processes, count=5, ratio=1)
+    yield Case("common practice", "5 processes pooled", draw_processes, method=pooled_t, practice=True)
+
+
+def steadiness_rows(trials: int, random: Random) -> Iterator[Row]:
+    for rho, n in ((0, 100), (0, 300), (0, 1000), (0.3, 300), (0.6, 300), (0.9, 300)):
+        draw = partial(lognormal, n=n, rho=rho, sd=0.1)
+        name, cut = f"rho {rho:g}, n = {n}", lambda x: steady_state(x).kind != "flat"
+        yield share_of("false cuts", name, draw, cut, "<= 5", trials, random)
+    answers = {"warm-up": "warmup", "slowdown": "slowdown", "first call": "warmup", "decay": "warmup"}
+    for kind, answer in {**answers, "drift": "none"}.items():
+        for rho, n in ((0, 300), (0.6, 300), (0, 1000)):
+            if rho and kind == "drift":
+                continue  # not to be told from slow noise at this length
+            shape, name = partial(unsteady, kind=kind, n=n, rho=rho), f"{kind}, rho {rho:g}, n = {n}"
+            target = ">= 80" if kind == "drift" else ">= 90"
+            right = partial(lambda x, answer: steady_state(x).kind == answer, answer=answer)
+            yield share_of("changes found", name, shape, right, target, trials // 4, random)
+
+
+def modality_rows(trials: int, random: Random) -> Iterator[Row]:
+    one_mode: dict[str, Callable[..., np.ndarray]] = {
+        "log-normal 0.02": lambda random, n: random.lognormal(0, 0.02, n),
+        "log-normal 1": lambda random, n: random.lognormal(0, 1, n),
+        "Pareto 1.5": pareto,
+        "gamma 0.5": lambda random, n: random.gamma(0.5, 1, n),
+        "5 clock ticks": lambda random, n: np.round(random.lognormal(0, 0.02, n) * 50) / 50,
+    }
+    for law, draw in one_mode.items():
+        for n in (50, 100, 2000):
+            name, drawn = f"{law}, n = {n}", partial(draw, n=n)
+            yield share_of("false modes", name, drawn, lambda x: len(modes(x)) > 1, "<= 2", trials, random)
+    for share in (0.5, 0.2):
+        for n in (100, 300):
+            name, mixed = f"5 sd apart, share {share}, n = {n}", partial(mixture, n=n, share=share)
+            yield share_of("modes found", name, mixed, lambda x: len(modes(x)) == 2, ">= 95", trials, random)
+
+
+def table(replications: int, seed: int) -> Iterator[Row]:
+    """Every row; each coverage has a generator of its own, so that one case does not change the next."""
+    for number, case in enumerate([*series_cases(), *process_cases(), *practice_cases()]):
+        yield coverage(case, replications, np.random.default_rng([seed, number]))
+    for number, rho in enumerate((0, 0.3, 0.6, 0.9)):
+        for sd, precision in ((0.3, 0.05), (0.1, 0.02), (0.1, 0.05)):
+            random = np.random.default_rng([seed, 1000 + number])
+            yield adaptive(rho, sd, precision, max(1, replications // 2), random)
+    yield from steadiness_rows(replications, np.random.default_rng([seed, 2000]))
+    yield from modality_rows(replications, np.random.default_rng([seed, 3000]))
+
+
+def line(row: Row) -> str:
+    details = "  ".join(f"{name} {value:.2f}" for name, value in row.details.items())
+    figure = f"{row.percent:5.1f} % [{row.low:5.1f}, {row.high:5.1f}]"
+    verdict = "ok  " if row.ok else "MISS"
+    return f"{verdict} {row.group:17s} {row.case:32s} {figure}  {row.target:23s} {details}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--replications", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = table(options.replications, options.seed)
+    if options.json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
+        return
+    for row in rows:
+        print(line(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+"""`python -m deep500.cli` is `d5`."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

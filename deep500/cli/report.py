@@ -1,0 +1,35 @@
+"""write a report of a bundle: one HTML page with pictures, Markdown, or the terminal's text"""
+
+import argparse
+from pathlib import Path
+
+from ..errors import Deep500Error
+from .output import print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", nargs="?", default=None, help="folder, zip or run id (the last run)")
+    parser.add_argument("--format", choices=("html", "markdown", "terminal"), default="html")
+    parser.add_argument("--out", type=Path, default=None, metavar="FILE",
+                        help="where to write (html: beside the bundle; others: standard output)")
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import find_bundle
+    from ..reports.html import html
+    from ..reports.loading import report_data
+    from ..reports.markdown import markdown, terminal
+
+    bundle = find_bundle(args.bundle)
+    text = {"html": html, "markdown": markdown, "terminal": terminal}[args.format](report_data(bundle))
+    out = args.out or (bundle.with_name(bundle.name + ".html") if args.format == "html" else None)
+    if out:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Deep500Error(f"cannot write {out}: {error.strerror}") from None
+    if args.json:
+        print_json({"bundle": str(bundle), "report": str(out) if out else None, "text": None if out else text})
+    else:
+        print(f"report: {out}" if out else text)
+    return 0

@@ -1,0 +1,17 @@
+"""print the result of a run: a bundle's folder or zip, or a run of `d5 list`; the last one if none is named"""
+
+import argparse
+
+from .output import say
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", nargs="?", default=None, help="folder, zip or run id")
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import find_bundle
+    from ..reports.loading import report_data
+
+    say(args, report_data(find_bundle(args.bundle)))
+    return 0

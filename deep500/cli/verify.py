@@ -1,0 +1,27 @@
+"""check every hash of a bundle and compute every derived number again from its raw samples"""
+
+import argparse
+from pathlib import Path
+
+from ..errors import Deep500Error
+from .output import print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", type=Path, help="folder or zip")
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.verification import verify
+
+    try:
+        found = verify(args.bundle)
+    except Deep500Error as error:
+        if args.json:
+            print_json({"ok": False, "problems": [str(error)]})
+        raise
+    if args.json:
+        print_json(found.to_json())
+    else:
+        print("\n".join([found.sentence, *(f"  {p}" for p in found.problems)]))
+    return 0 if found.ok else 1

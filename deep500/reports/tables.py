@@ -1,0 +1,111 @@
+"""Numbers as text, never without unit, interval and n; and one aligned table for terminal and Markdown alike."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TypeGuard
+
+UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
+NOTHING = "–"
+USUAL_LEVEL = 0.95
+
+
+class Number(str):
+    """A value with its interval and n as one text; the three parts are kept for typesetting."""
+
+    value: str
+    interval: str
+    n: str
+
+    def __new__(cls, value: str, interval: str = "", n: str = "") -> "Number":
+        self = super().__new__(cls, value + f" {interval}" * bool(interval) + f", {n}" * bool(n))
+        self.value, self.interval, self.n = value, interval, n
+        return self
+
+
+def is_number(x: object) -> TypeGuard[float]:
+    """Whether x can be printed as a number: what comes from a file may be anything."""
+    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) < 1e300
+
+
+def seconds(x: object) -> str:
+    """A time with SI prefix and 4 significant digits: 1.234 ms."""
+    if not is_number(x):
+        return NOTHING
+    scale, unit = unit_of(x)
+    return f"{number(x / scale)} {unit}"
+
+
+def unit_of(x: float) -> tuple[float, str]:
+    """The scale and name of the unit in which x reads as 1 to 999.9."""
+    rounded = float(f"{abs(x):.3e}")  # 999.96 ms is 1.000 s
+    return next(((s, u) for s, u in UNITS if rounded >= s * (1 - 1e-9)), UNITS[0] if x == 0 else UNITS[-1])
+
+
+def number(x: object, decimals: int | None = None) -> str:
+    """A plain number with 4 significant digits, or with so many decimals."""
+    if not is_number(x):
+        return NOTHING
+    return f"{x:.3e}" if abs(x) >= 1e9 else f"{x:.{_decimals(x) if decimals is None else decimals}f}"
+
+
+def count(n: object) -> str:
+    """n = 240."""
+    return f"n = {n}" if is_number(n) else "n unknown"
+
+
+def percent(share: object, digits: int = 4) -> str:
+    """0.95 is 95 %."""
+    return f"{100 * share:.{digits}g} %" if is_number(share) else NOTHING
+
+
+def measured(value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL) -> Number:
+    """A time: 1.234 ms [1.220, 1.251], n = 240. Intervals are 95 % where they do not say otherwise."""
+    scale, unit = unit_of(value) if is_number(value) else (1.0, "s")
+    return _number(value, low, high, n, level, scale, unit)
+
+
+def ratio(value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL) -> Number:
+    """A ratio of costs: 1.052 × [1.047, 1.058], n = 240."""
+    return _number(value, low, high, n, level, 1.0, "×")
+
+
+def _number(value: object, low: object, high: object, n: object, level: object, scale: float, unit: str) -> Number:
+    if not (is_number(value) and is_number(low) and is_number(high)):  # no value is shown without its interval
+        return Number("refused", n=count(n))
+    value, low, high = value / scale, low / scale, high / scale
+    decimals = _decimals(value)
+    while low < high and decimals < 9 and number(low, decimals) == number(high, decimals):
+        decimals += 1  # an interval of no width would be a false claim
+    bounds = f"[{number(low, decimals)}, {number(high, decimals)}]"
+    at = "" if level == USUAL_LEVEL else f" at {percent(level)}"
+    return Number(f"{number(value, decimals)} {unit}", bounds + at, count(n))
+
+
+def _decimals(x: float, digits: int = 4) -> int:
+    if x == 0:
+        return 0
+    exponent = int(f"{abs(x):.{digits - 1}e}".partition("e")[2])
+    return min(max(0, digits - 1 - exponent), 12)
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """A Markdown table with aligned columns; align holds l or r per column (l where it is too short)."""
+    cells = [[_cell(text) for text in row] for row in [headers, *rows]]
+    align = align.ljust(len(headers), "l")
+    widths = [max(3, *(_width(row[i]) for row in cells)) for i in range(len(headers))]
+    rule = [("-" * (w - 1) + ":") if a == "r" else "-" * w for w, a in zip(widths, align, strict=True)]
+    return "\n".join(_line(row, widths, align) for row in [cells[0], rule, *cells[1:]]) + "\n"
+
+
+def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:
+    padded = (" " * (w - _width(text)) + text if a == "r" else text + " " * (w - _width(text))
+              for text, w, a in zip(row, widths, align, strict=True))
+    return f"| {' | '.join(padded)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _width(text: str) -> int:
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,0 +1,29 @@
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+
+@dataclass
+class Answer:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def d5(tmp_path):
+    """The real command in a fresh process, with a ledger of its own."""
+    def call(*args, cwd=tmp_path, timeout=120):
+        done = subprocess.run([sys.executable, "-m", "deep500.cli", *map(str, args)], cwd=cwd, text=True,
+                              capture_output=True, timeout=timeout,
+                              env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")})
+        return Answer(done.returncode, done.stdout, done.stderr)
+    return call
