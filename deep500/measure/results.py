@@ -1,7 +1,7 @@
 """A result: the raw samples of a run, and every number derived from them by pure functions."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 
