@@ -60,8 +60,12 @@ def interval(samples: Samples, quantile: float = 0.5, level: float = 0.95) -> In
 
 def smallest_sample(quantile: float, level: float) -> int:
     """The fewest values whose extremes enclose the quantile with this probability (p99 at 0.95: 299)."""
-    alpha, rare = 1 - level, min(quantile, 1 - quantile)
-    n = max(1, int(min(math.log(alpha) / math.log1p(-rare), 1e15)) - 1)
+    return _fewest(quantile, 1 - level)
+
+
+def _fewest(quantile: float, alpha: float) -> int:
+    rare = min(quantile, 1 - quantile)
+    n = max(1, int(min(math.log(max(alpha, 1e-300)) / math.log1p(-rare), 1e15)) - 1)
     while n < 1e15 and math.exp(n * math.log1p(-rare)) + rare**n > alpha:
         n += 1
     return n
@@ -109,7 +113,7 @@ def _of_series(x: Array, quantile: float, level: float, notes: tuple[str, ...]) 
         notes += (f"fewer than {SHORT} values: dependence unchecked",)
     ranks = _ranks(size, quantile, alpha)
     if ranks is None:
-        more = math.ceil(smallest_sample(quantile, 1 - alpha) * tau)
+        more = math.ceil(_fewest(quantile, alpha) * tau)
         raise TooFewSamples(f"{asked} so dependent that they count as {size:.1f}; about {more} are needed")
     # ranks of the effective sample, as the same shares of the real one
     low, high = _between(ordered, *(rank * (n + 1) / (size + 1) for rank in ranks))
