@@ -1,0 +1,1 @@
+"""The contracts: one noun per file. Read these and you know the system."""

@@ -1,0 +1,32 @@
+"""The data-set contract: arrays by name, split for training, choosing and reporting."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..definition import Definition
+
+
+@dataclass(frozen=True)
+class Split:
+    """Arrays of equal length by name: "x" (float32 inputs) and "label" (int64 classes) for classification."""
+
+    arrays: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.arrays.values())))
+
+    def batch(self, indices: np.ndarray | slice) -> dict[str, np.ndarray]:
+        return {name: values[indices] for name, values in self.arrays.items()}
+
+
+class Dataset(Definition):
+    """Where data come from. `validation` is for choosing, `test` for reporting; they never overlap with `train`."""
+
+    shape: ClassVar[tuple[int, ...]]  # of one input
+    classes: ClassVar[int]
+
+    def load(self) -> dict[str, Split]:
+        """The splits "train", "validation" and "test"; the same on every call."""
+        raise NotImplementedError

@@ -1,0 +1,101 @@
+"""The executor contract: a network built once by a framework, with its parameters on that framework's side."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import Deep500Error
+from .network import Network
+from .optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from .framework import Framework
+
+Values = dict[str, Any]  # native values by name
+
+
+class TrainingStep(ABC):
+    """One whole step (forward, backward, update) as the framework does it best; state stays on its side."""
+
+    @abstractmethod
+    def __call__(self, inputs: Mapping[str, Any]) -> Values:
+        """Do one step on a batch (NumPy or native) and return the network's outputs from before the update."""
+
+    @abstractmethod
+    def state(self) -> dict[str, np.ndarray]:
+        """The optimizer's state by name, for a checkpoint (parameters are the executor's)."""
+
+    @abstractmethod
+    def load_state(self, state: Mapping[str, np.ndarray]) -> None: ...
+
+
+class Executor(ABC):
+    """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts."""
+
+    def __init__(self, framework: "Framework", network: Network):
+        self.framework = framework
+        self.structure = network.copy()
+        self.params: Values = {}  # native, set by the subclass
+        self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
+        self.training = True
+
+    @property
+    def network(self) -> "NetworkView":
+        """The network as it is on this executor's side."""
+        return NetworkView(self)
+
+    @abstractmethod
+    def inference(self, inputs: Mapping[str, Any]) -> Values:
+        """The outputs of the network (evaluation mode: running statistics are used, nothing is updated)."""
+
+    @abstractmethod
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+        """The outputs, with `gradients` of y by every trainable parameter left behind."""
+
+    @abstractmethod
+    def training_step(self, optimizer: Optimizer, y: str = "loss") -> TrainingStep:
+        """A function that does a whole step on a batch."""
+
+    @abstractmethod
+    def kernels(self) -> dict[str, str]:
+        """How every node runs here: "native" or "composed"."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All parameters as NumPy arrays."""
+        return {name: self.framework.array(value) for name, value in self.params.items()}
+
+    @abstractmethod
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Set all parameters, in place where the framework holds on to them."""
+
+
+class NetworkView:
+    """An executor's network: the structure of the Network, the tensors of the executor."""
+
+    def __init__(self, executor: Executor):
+        self._executor = executor
+
+    def get_params(self) -> list[str]:
+        return self._executor.structure.get_params()
+
+    def gradient(self, y: str = "loss") -> list[tuple[str, str]]:
+        return self._executor.structure.gradient(y)
+
+    def fetch_tensors(self, names: list[str]) -> list[Any]:
+        """Parameters by name, gradients by the names that `gradient` gives."""
+        return [self._value(name) for name in names]
+
+    def feed_tensor(self, name: str, value: Any) -> None:
+        executor = self._executor
+        executor.load(executor.arrays() | {name: executor.framework.array(executor.framework.tensor(value))})
+
+    def _value(self, name: str) -> Any:
+        executor = self._executor
+        if name in executor.params:
+            return executor.params[name]
+        if (of := name.removesuffix(".grad")) in executor.gradients and name != of:
+            return executor.gradients[of]
+        raise Deep500Error(f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
+                           "after inference_and_backprop")

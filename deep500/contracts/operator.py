@@ -1,0 +1,134 @@
+"""The operator contract: one ONNX operator, for every framework at once."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..definition import Definition
+
+Ints = tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Shape and dtype of a value, without the value."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        bits = int("".join(filter(str.isdigit, self.dtype)) or 8)
+        return self.size * bits // 8
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test of an operator: attributes, and the shape (or the values) of every input."""
+
+    attributes: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+
+
+def case(attributes: Mapping[str, Any] | None = None, **inputs: Any) -> Case:
+    """A tuple is the shape of a random float input, a list is a static input or values (int64, float) as they stand."""
+    return Case(attributes or {}, inputs)
+
+
+class Operator(Definition):
+    """One ONNX operator: its fields are the attributes, `forward` is the formula, `backward` the derivative.
+
+    forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
+        A parameter with a type annotation is *static*: it arrives as a Python value, read from an input (new opsets)
+        or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
+    outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
+    backward(self, xp, …)   Asks by name for what it needs: an input `x`, a result `y`, the gradient `dy` of an output.
+        What it names is what an executor keeps. Returns the gradients of the non-static inputs in order (None: no
+        gradient; trailing ones may be left out). The caller sums each to its input's shape, and passes zeros for a
+        float output that nobody used.
+    <framework>(self, module, *inputs)   Optional: that framework's own kernel for the same inputs. It returns the
+        `outputs` (fewer where the rest is not asked for), and never `saved`.
+    infer, flops, bytes_moved   What a call makes and costs, from the inputs' Tensors (static inputs as values).
+    since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
+    """
+
+    domain: ClassVar[str] = ""
+    since: ClassVar[int] = 1
+    outputs: ClassVar[tuple[str, ...]] = ("y",)
+    saved: ClassVar[tuple[str, ...]] = ()
+    cases: ClassVar[Sequence[Case]] = ()
+    inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
+    static: ClassVar[frozenset[str]]  # derived from forward's annotations
+    wanted: ClassVar[tuple[str, ...]]  # derived from backward
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.inputs = dict(list(inspect.signature(cls.forward).parameters.items())[2:])
+        cls.static = frozenset(n for n, p in cls.inputs.items() if p.annotation is not p.empty)
+        cls.wanted = () if cls.backward is Operator.backward else tuple(inspect.signature(cls.backward).parameters)[2:]
+        if clash := set(cls.inputs) & {*cls.outputs, *cls.saved}:
+            raise TypeError(f"{cls.__name__}: {sorted(clash)} name both an input and an output; rename the output")
+
+    def forward(self, xp: Any, *inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def backward(self, xp: Any, *wanted: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def differentiable(self) -> bool:
+        return type(self).backward is not Operator.backward
+
+    def native(self, framework: str) -> Callable | None:
+        """The method named after the framework, if this operator has one."""
+        return getattr(self, framework, None) if framework in dir(type(self)) else None
+
+    def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
+        """Elementwise by default: all inputs broadcast together, the dtype of the first."""
+        tensors = [x for x in inputs if isinstance(x, Tensor)]
+        return (Tensor(broadcast_shapes([t.shape for t in tensors]), tensors[0].dtype),)
+
+    def flops(self, *inputs: Any) -> int:
+        """One per element of the first output by default."""
+        return self.infer(*inputs)[0].size
+
+    def bytes_moved(self, *inputs: Any) -> int:
+        """Every input read once, every output written once."""
+        return sum(t.nbytes for t in (*inputs, *self.infer(*inputs)) if isinstance(t, Tensor))
+
+    def run(self, xp: Any, *inputs: Any) -> tuple:
+        """Every result of the formula, saved ones included."""
+        result = self.forward(xp, *inputs)
+        return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+    def gradients(self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence) -> list:
+        """One gradient per input, each of its input's shape; None where there is none."""
+        have = {**_bind(self.inputs, inputs), **dict(zip((*self.outputs, *self.saved), results, strict=False)),
+                **{f"d{name}": g for name, g in zip(self.outputs, grads, strict=False)}}
+        answer = self.backward(xp, **{name: have[name] for name in self.wanted})
+        rest = iter(answer if isinstance(answer, tuple | list) else (answer,))
+        names = [*self.inputs, *[""] * len(inputs)]
+        found = [None if names[i] in self.static else next(rest, None) for i in range(len(inputs))]
+        return [None if g is None or x is None else xp.unbroadcast(g, x.shape)
+                for g, x in zip(found, inputs, strict=True)]
+
+
+def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict[str, Any]:
+    """Each parameter's value: None when left out, a tuple when variadic."""
+    return {name: tuple(values[i:]) if p.kind is p.VAR_POSITIONAL else values[i] if i < len(values) else None
+            for i, (name, p) in enumerate(parameters.items())}
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that all of these broadcast to."""
+    rank = max(map(len, shapes))
+    wide = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
+    if any(len({n for n in dims if n != 1}) > 1 for dims in zip(*wide, strict=True)):
+        raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast together")
+    return tuple(next((n for n in dims if n != 1), 1) for dims in zip(*wide, strict=True))

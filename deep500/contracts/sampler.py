@@ -1,0 +1,29 @@
+"""The sampler contract: in which order a training run sees its data."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..definition import Definition
+from ..errors import Deep500Error
+
+
+class Sampler(Definition):
+    """Draws the batches of an epoch: a pure function of the seed and the epoch, so that a run can be resumed."""
+
+    batch_size: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1 or not 0 <= self.seed < 2**63:
+            raise Deep500Error(f"batch_size is {self.batch_size} and seed is {self.seed}: a sampler needs a batch_size "
+                               "of at least 1 and a seed from 0 to 2**63 - 1")
+
+    def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
+        """Index arrays of the batches of one epoch over `size` examples; the last may be smaller."""
+        raise NotImplementedError
+
+
+def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
+    """The order cut into batches; the last holds what is left."""
+    return (order[start:start + batch_size] for start in range(0, len(order), batch_size))

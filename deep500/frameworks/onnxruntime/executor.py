@@ -1,0 +1,97 @@
+"""A network in ONNX Runtime: recorded graphs, one session for every shape of the inputs."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnxruntime import OrtValue  # type: ignore[import-untyped]
+
+from ...contracts.executor import Executor, Values
+from ...contracts.network import Network
+from ...contracts.optimizer import Optimizer
+from . import OnnxRuntime
+from .buffers import Buffers
+from .recording import NEW, backward_model, inference_model, is_native
+from .step import OnnxRuntimeStep
+
+
+class OnnxRuntimeExecutor(Executor):
+    """Runs a network in sessions; gradients come from the backward pass recorded as ONNX.
+
+    `params` are the live buffers: a training step writes them again, `arrays` copies.
+    """
+
+    framework: OnnxRuntime
+
+    def __init__(self, framework: OnnxRuntime, network: Network):
+        super().__init__(framework, network)
+        trainable, params = self.structure.trainable, self.structure.params
+        one_type = len({params[name].dtype for name in trainable}) == 1
+        changing = {*trainable, *self.structure.state_updates}
+        self.buffers = Buffers(params, changing, flat=trainable if one_type else ())
+        self._sessions: dict[tuple, Any] = {}
+
+    @property
+    def params(self) -> Values:
+        return self.buffers.current
+
+    @params.setter
+    def params(self, values: Values) -> None:
+        """Set by the base class, to nothing."""
+
+    def inference(self, inputs: Mapping[str, Any]) -> Values:
+        outputs = self.structure.computable(inputs)
+        _, used = self.structure.part(outputs)
+        return self._run(("inference", *outputs), inputs, used,
+                         lambda shapes: inference_model(self.structure, outputs, shapes))
+
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+        structure, training = self.structure, self.training
+        found = self._run(("backprop", y, training), inputs, self.needed(y),
+                          lambda shapes: backward_model(structure, y, shapes, training))
+        self.gradients = {param: found[name] for param, name in structure.gradient(y)}
+        for name in structure.state_updates if training else ():
+            self.params[name].update_inplace(found[NEW + name])
+        return {name: found[name] for name in structure.outputs}
+
+    def training_step(self, optimizer: Optimizer, y: str = "loss") -> OnnxRuntimeStep:
+        self.structure.warn_before_training()
+        return OnnxRuntimeStep(self, optimizer, y)
+
+    def kernels(self) -> dict[str, str]:
+        """As in training, or in inference when `training` is off."""
+        dtype = next((value.dtype.name for value in self.structure.params.values()), "float32")
+        return {node.name: "native" if is_native(node, dtype, self.training) else "composed"
+                for node in self.structure.nodes}
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.buffers.load(arrays)
+
+    def needed(self, y: str) -> list[str]:
+        """The inputs that a step towards y takes."""
+        return self.structure.part({*self.structure.outputs, y, *self.structure.state_updates.values()})[1]
+
+    def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
+        """The inputs that are used, checked, as OrtValues of their declared dtypes."""
+        values = {name: self._native(name, inputs[name]) for name in used if name in inputs}
+        self.structure.check_shapes(used, {name: tuple(value.shape()) for name, value in values.items()})
+        return values
+
+    def _native(self, name: str, value: Any) -> OrtValue:
+        if isinstance(value, OrtValue):
+            return value
+        return self.framework.tensor(value, self.structure.inputs[name].dtype)
+
+    def _run(self, key: tuple, inputs: Mapping[str, Any], used: Sequence[str],
+             record: Callable[[dict[str, Sequence[int]]], onnx.ModelProto]) -> Values:
+        values = self.natives(inputs, used)
+        shapes = {name: value.shape() for name, value in values.items()}
+        key = (*key, self.framework.threads, *map(tuple, shapes.values()))
+        if key not in self._sessions:
+            self._sessions[key] = self.framework.session(record(shapes))
+        session = self._sessions[key]
+        given = values | self.params
+        feed = {i.name: given[i.name] for i in session.get_inputs()}
+        names = [o.name for o in session.get_outputs()]
+        return dict(zip(names, session.run_with_ort_values(names, feed), strict=True))

@@ -1,0 +1,161 @@
+"""The namespace that writes ONNX: running a formula over it records a graph, one per shape of the inputs."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import spox
+import spox.opset.ai.onnx.v21 as op
+
+from ...namespace import Axis, Function, Namespace, Pads, ints, left_over
+from .nodes import node as node
+from .recorded import Recorded, const, int64s
+from .recorded import argument as argument
+from .recorded import build as build
+
+
+def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
+    def method(self: Namespace, x: Recorded) -> Recorded:
+        return Recorded(f(x.var))
+    return method
+
+
+def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
+    def method(self: Namespace, x: Any, y: Any) -> Recorded:
+        return Recorded(f(*_vars(x, y)))
+    return method
+
+
+def _reduction(f: Callable) -> Callable:
+    def method(self: Namespace, x: Recorded, axis: Axis = None, keepdims: bool = False) -> Recorded:
+        axes = range(x.ndim) if axis is None else ints(axis)
+        if not axes:  # ONNX takes no axes for all of them
+            return x
+        return Recorded(f(x.var, int64s(list(axes)), keepdims=int(keepdims)))
+    return method
+
+
+class Recorder(Namespace):
+    """Arrays are Recorded: ONNX values that an `argument` or a constant started."""
+
+    abs, exp, log, sqrt = map(_unary, (op.abs, op.exp, op.log, op.sqrt))
+    sin, cos, tanh, sign = map(_unary, (op.sin, op.cos, op.tanh, op.sign))
+    floor, erf, isnan, logical_not = map(_unary, (op.floor, op.erf, op.isnan, op.not_))
+    sigmoid, relu, reciprocal = map(_unary, (op.sigmoid, op.relu, op.reciprocal))
+    logical_and, logical_or, pow = map(_binary, (op.and_, op.or_, op.pow))
+    maximum = _binary(lambda x, y: op.max([x, y]))
+    minimum = _binary(lambda x, y: op.min([x, y]))
+    matmul = _binary(op.matmul)
+    sum, prod = map(_reduction, (op.reduce_sum, op.reduce_prod))
+    max, min, mean = map(_reduction, (op.reduce_max, op.reduce_min, op.reduce_mean))
+
+    def where(self, condition: Recorded, x: Any, y: Any) -> Recorded:
+        return Recorded(op.where(condition.var, *_vars(x, y)))
+
+    def astype(self, x: Recorded, dtype: Any) -> Recorded:
+        return Recorded(op.cast(x.var, to=np.dtype(dtype)))
+
+    def asarray(self, value: Any, dtype: Any) -> Recorded:
+        return const(value, dtype)
+
+    def full(self, shape: Sequence[int], value: float, dtype: Any) -> Recorded:
+        return self.broadcast_to(const(value, dtype), shape)
+
+    def arange(self, n: int, dtype: Any) -> Recorded:
+        return const(np.arange(n, dtype=dtype))
+
+    def reshape(self, x: Recorded, shape: Sequence[int]) -> Recorded:
+        known = math.prod(n for n in shape if n >= 0)
+        full = [math.prod(x.shape) // known if n < 0 else n for n in shape]
+        return Recorded(op.reshape(x.var, int64s(full), allowzero=1))
+
+    def permute_dims(self, x: Recorded, axes: Sequence[int]) -> Recorded:
+        return Recorded(op.transpose(x.var, perm=axes))
+
+    def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
+        return Recorded(op.expand(x.var, int64s(list(shape))))
+
+    def concat(self, xs: Sequence[Recorded], axis: int = 0) -> Recorded:
+        return Recorded(op.concat([x.var for x in xs], axis=axis))
+
+    def flip(self, x: Recorded, axis: int | Sequence[int]) -> Recorded:
+        axes = {a % x.ndim for a in ints(axis)}
+        return x[tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))]
+
+    def enlarge(self, x: Recorded, pads: Pads, value: float) -> Recorded:
+        return Recorded(op.pad(x.var, int64s(_flat(pads)), const(value, x.dtype).var))
+
+    def argmax(self, x: Recorded, axis: int, keepdims: bool = False) -> Recorded:
+        return Recorded(op.arg_max(x.var, axis=axis, keepdims=int(keepdims)))
+
+    def cumulative_sum(self, x: Recorded, axis: int) -> Recorded:
+        return Recorded(op.cumsum(x.var, int64s(axis)))
+
+    def einsum(self, formula: str, *xs: Recorded) -> Recorded:
+        return Recorded(op.einsum([x.var for x in xs], equation=formula))
+
+    def take(self, x: Recorded, indices: Recorded, axis: int = 0) -> Recorded:
+        return Recorded(op.gather(x.var, indices.var, axis=axis))
+
+    def take_along_axis(self, x: Recorded, indices: Recorded, axis: int) -> Recorded:
+        return Recorded(op.gather_elements(x.var, indices.var, axis=axis))
+
+    def scatter_add(self, x: Recorded, indices: Recorded, values: Recorded, axis: int) -> Recorded:
+        return Recorded(op.scatter_elements(x.var, indices.var, values.var, axis=axis, reduction="add"))
+
+    def sort_descending(self, x: Recorded, axis: int) -> tuple[Recorded, Recorded]:
+        values, indices = op.top_k(x.var, int64s([x.shape[axis]]), axis=axis)
+        return Recorded(values), Recorded(indices)
+
+    def conv(self, x: Recorded, w: Recorded, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
+             groups: int = 1) -> Recorded:
+        if x.dtype != np.float32:  # ONNX Runtime's Conv on the CPU takes no other
+            return super().conv(x, w, strides, pads, dilations, groups)
+        return Recorded(op.conv(x.var, w.var, strides=strides, pads=_flat(pads), dilations=dilations, group=groups))
+
+    def conv_transpose(self, y: Recorded, w: Recorded, shape: Sequence[int], strides: Sequence[int], pads: Pads,
+                       dilations: Sequence[int], groups: int = 1) -> Recorded:
+        if y.dtype != np.float32:
+            return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
+        extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
+        return Recorded(op.conv_transpose(y.var, w.var, strides=strides, pads=_flat(pads), dilations=dilations,
+                                          group=groups, output_padding=extra))
+
+    def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
+        """A Loop (spox 0.18.2 types the body of Scan wrongly), whose body forgets the shapes."""
+        shapes = [c.shape for c in carry]
+        made: list[tuple[int, ...]] = []
+
+        def body(t: spox.Var, go: spox.Var, *state: spox.Var) -> list[spox.Var]:
+            before = tuple(self.reshape(Recorded(v), shape) for v, shape in zip(state, shapes, strict=True))
+            rows = tuple(self.reshape(Recorded(op.gather(x.var, t)), x.shape[1:]) for x in xs)
+            after, ys = f(before, rows)
+            made[:] = [y.shape for y in ys]
+            return [op.identity(go), *(v.var for v in (*after, *ys))]
+
+        out = op.loop(int64s([length]), op.const(np.array([True])), [c.var for c in carry], body=body)
+        final = [*shapes, *((length, *shape) for shape in made)]
+        values = tuple(Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, final, strict=True))
+        return values[:len(carry)], values[len(carry):]
+
+    def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Recorded:
+        branches = {"then_branch": lambda: [yes(*args).var], "else_branch": lambda: [no(*args).var]}
+        return Recorded(op.if_(condition.var, **branches)[0])
+
+    def shift_right(self, x: Recorded, by: int) -> Recorded:
+        return x / (1 << by)  # BitShift is for unsigned types; Div of non-negative integers rounds down
+
+    def rotate_left(self, x: Recorded, by: int) -> Recorded:
+        return self.mask32(x * (1 << by)) | self.shift_right(x, 32 - by)
+
+
+def _vars(x: Any, y: Any) -> tuple[spox.Var, spox.Var]:
+    """Two values, of which one may be a Python number."""
+    dtype = x.dtype if isinstance(x, Recorded) else y.dtype
+    return const(x, dtype).var, const(y, dtype).var
+
+
+def _flat(pads: Pads) -> list[int]:
+    """ONNX lists all beginnings, then all ends."""
+    return [lo for lo, _ in pads] + [hi for _, hi in pads]

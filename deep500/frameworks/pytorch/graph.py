@@ -1,0 +1,100 @@
+"""A network as generated code: a torch.fx graph that takes the inputs and the parameters as arguments."""
+
+import operator as python
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+from ...contracts.framework import Framework
+from ...contracts.network import Network, Node
+from ...contracts.operator import Operator
+from .recording import Recording, Unrecordable
+
+Program = Callable[..., tuple]  # of the inputs in order, then of all parameters
+
+
+def compile_network(framework: Framework, network: Network, outputs: Sequence[str], training: bool,
+                    example: Mapping[str, torch.Tensor] | None = None) -> Program:
+    """A function of the needed inputs and of all parameters that makes these outputs.
+
+    With an example of all inputs and parameters, what native kernels work out from shapes in Python is worked out now,
+    and what they make that nobody uses is left out: the function is for inputs of these shapes only.
+    """
+    nodes, inputs = network.part(outputs, training)
+    graph = torch.fx.Graph()
+    values = {name: graph.placeholder(f"v{i}_{_identifier(name)}") for i, name in enumerate((*inputs, *network.params))}
+    emit = _Emitter(framework, graph, values, dict(example) if example else None)
+    with torch.no_grad():
+        for node in nodes:
+            emit.node(node)
+    graph.output(tuple(values[name] for name in outputs))
+    graph.eliminate_dead_code()
+    return torch.fx.GraphModule(torch.nn.Module(), graph).forward
+
+
+class _Emitter:
+    """Writes nodes into a graph, one call each, or as the calls of PyTorch that they consist of."""
+
+    def __init__(self, framework: Framework, graph: torch.fx.Graph, values: dict[str, torch.fx.Node],
+                 example: dict[str, Any] | None):
+        self.framework, self.graph, self.values, self.example = framework, graph, values, example
+
+    def node(self, node: Node) -> None:
+        native = node.operator.native(self.framework.name)
+        if self.example is None or native is None:
+            return self._whole(node)
+        inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
+        recording = Recording(self.graph, {self.example[i]: self.values[i] for i in node.inputs if isinstance(i, str)})
+        try:
+            with recording:
+                results = _tuple(native(torch, *inputs))
+            found = [recording.node(result) for result in results]
+        except Unrecordable:
+            return self._whole(node)
+        self.example |= zip(node.outputs, results, strict=False)
+        self.values |= zip(node.outputs, found, strict=False)
+
+    def _whole(self, node: Node) -> None:
+        call = _kernel(self.framework, node.operator)
+        call.__name__ = _identifier(node.name)  # what the generated code calls it
+        result = self.graph.call_function(call, tuple(self.values[i] if isinstance(i, str) else i for i in node.inputs))
+        for i, name in enumerate(node.outputs):
+            self.values[name] = self.graph.call_function(python.getitem, (result, i))
+        if self.example is not None:
+            inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
+            self.example |= zip(node.outputs, call(*inputs), strict=False)
+
+
+def _kernel(framework: Framework, operator: Operator) -> Callable[..., tuple]:
+    kernel, word = framework.kernel(operator)
+    if word == "native" or not operator.differentiable:
+        return kernel
+    return lambda *inputs: Formula.apply(operator, framework.xp, *inputs)
+
+
+class Formula(torch.autograd.Function):
+    """An operator's formula and its own derivative, as one step of autograd."""
+
+    @staticmethod
+    def forward(ctx: Any, operator: Operator, xp: Any, *inputs: Any) -> tuple:
+        results = operator.run(xp, *inputs)
+        kept = (*inputs, *results)
+        ctx.operator, ctx.xp, ctx.count = operator, xp, len(inputs)
+        ctx.static = [None if isinstance(value, torch.Tensor) else value for value in kept]
+        ctx.save_for_backward(*(value if isinstance(value, torch.Tensor) else None for value in kept))
+        return results[:len(operator.outputs)]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple:
+        kept = [s if t is None else t for s, t in zip(ctx.static, ctx.saved_tensors, strict=True)]
+        return None, None, *ctx.operator.gradients(ctx.xp, grads, kept[:ctx.count], kept[ctx.count:])
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _tuple(result: Any) -> tuple:
+    return tuple(result) if isinstance(result, tuple | list) else (result,)

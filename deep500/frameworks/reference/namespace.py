@@ -1,0 +1,97 @@
+"""The namespace over NumPy."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...namespace import Axis, Namespace, Pads, bind, elements, ints, offsets
+
+
+class NumpyNamespace(Namespace):
+    """Arrays are np.ndarray; scalars that NumPy returns in their place behave alike."""
+
+    abs, exp, log, sqrt = bind(np.abs, np.exp, np.log, np.sqrt)
+    sin, cos, tanh, sign, floor, isnan = bind(np.sin, np.cos, np.tanh, np.sign, np.floor, np.isnan)
+    logical_not, logical_and, logical_or = bind(np.logical_not, np.logical_and, np.logical_or)
+    maximum, minimum, pow, where = bind(np.maximum, np.minimum, np.power, np.where)
+    asarray, full, broadcast_to = bind(np.asarray, np.full, np.broadcast_to)
+    permute_dims, concat, flip = bind(np.permute_dims, np.concat, np.flip)
+    matmul, take_along_axis = bind(np.matmul, np.take_along_axis)
+
+    def erf(self, x: Any) -> Any:
+        from scipy.special import erf
+
+        return erf(x)
+
+    def astype(self, x: Any, dtype: Any) -> Any:
+        return np.asarray(x).astype(dtype)
+
+    def arange(self, n: int, dtype: Any) -> Any:
+        return np.arange(n, dtype=dtype)
+
+    def reshape(self, x: Any, shape: Sequence[int]) -> Any:
+        return np.reshape(x, tuple(shape))
+
+    def enlarge(self, x: Any, pads: Pads, value: float) -> Any:
+        return np.pad(x, list(pads), constant_values=value)
+
+    def sum(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+        return np.sum(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
+
+    def prod(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+        return np.prod(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
+
+    def max(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+        return np.max(x, axis=_axes(axis), keepdims=keepdims)
+
+    def min(self, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+        return np.min(x, axis=_axes(axis), keepdims=keepdims)
+
+    def argmax(self, x: Any, axis: int, keepdims: bool = False) -> Any:
+        return np.argmax(x, axis=axis, keepdims=keepdims)
+
+    def cumulative_sum(self, x: Any, axis: int) -> Any:
+        return np.cumsum(x, axis=axis, dtype=x.dtype)
+
+    def einsum(self, formula: str, *xs: Any) -> Any:
+        return np.einsum(formula, *xs, optimize=True)
+
+    def take(self, x: Any, indices: Any, axis: int = 0) -> Any:
+        return np.take(x, indices, axis=axis)
+
+    def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Any:
+        out = x.copy()
+        places: list[Any] = list(np.indices(indices.shape, sparse=True))
+        places[axis] = indices
+        np.add.at(out, tuple(places), values)
+        return out
+
+    def sort_descending(self, x: Any, axis: int) -> tuple[Any, Any]:
+        indices = np.argsort(-x, axis=axis, stable=True)
+        return np.take_along_axis(x, indices, axis), indices
+
+    def windows(self, x: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Any:
+        """A view: nothing is copied."""
+        span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
+        view = np.lib.stride_tricks.sliding_window_view(x, span, tuple(range(x.ndim - len(kernel), x.ndim)))
+        key: Any = (..., *(slice(None, None, step) for step in (*strides, *dilations)))
+        return view[key]
+
+    def fold(self, w: Any, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Any:
+        n = len(shape)
+        out: Any = np.zeros((*w.shape[:-2 * n], *shape), w.dtype)
+        for at in offsets(w.shape[-n:]):
+            out[(..., *elements(at, w.shape[-2 * n:-n], strides, dilations))] += w[(..., *at)]
+        return out
+
+    def stuff(self, x: Any, strides: Sequence[int]) -> Any:
+        n = len(strides)
+        spatial = [(m - 1) * s + 1 for m, s in zip(x.shape[-n:], strides, strict=True)]
+        out: Any = np.zeros((*x.shape[:-n], *spatial), x.dtype)
+        out[(..., *(slice(None, None, s) for s in strides))] = x
+        return out
+
+
+def _axes(axis: Axis) -> tuple[int, ...] | None:
+    return None if axis is None else ints(axis)

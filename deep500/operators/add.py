@@ -1,0 +1,25 @@
+from ..contracts.operator import Operator, case
+
+
+class Add(Operator):
+    """a + b, broadcast together."""
+
+    since = 7
+
+    def forward(self, xp, a, b):
+        return a + b
+
+    def backward(self, xp, dy):
+        return dy, dy
+
+    def pytorch(self, torch, a, b):
+        return torch.add(a, b)
+
+    cases = (
+        case(a=(3, 4), b=(3, 4)),
+        case(a=(2, 3, 4), b=(3, 1)),
+        case(a=(4,), b=(2, 1, 4)),
+        case(a=(3, 1), b=(1, 5)),
+        case(a=(), b=(2, 2)),
+        case(a=(0, 3), b=(3,)),
+    )

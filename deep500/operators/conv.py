@@ -1,0 +1,57 @@
+import math
+
+from ..contracts.operator import Ints, Operator, Tensor, case
+from ._sliding import counts, windows
+
+
+class Conv(Operator):
+    """Cross-correlation of x with the kernels w over all spatial axes, plus a bias per output channel."""
+
+    auto_pad: str = "NOTSET"
+    dilations: Ints = None
+    group: int = 1
+    kernel_shape: Ints = None
+    pads: Ints = None
+    strides: Ints = None
+
+    def forward(self, xp, x, w, b=None):
+        y = xp.conv(x, w, *self._windows(x, w), self.group)
+        return y if b is None else y + xp.reshape(b, (1, -1, *[1] * (x.ndim - 2)))
+
+    def backward(self, xp, dy, x, w):
+        where = self._windows(x, w)
+        dx = xp.conv_transpose(dy, w, x.shape[2:], *where, self.group)
+        dw = xp.conv_weight(x, dy, w.shape[2:], *where, self.group)
+        return dx, dw, xp.sum(dy, axis=(0, *range(2, dy.ndim)))
+
+    def pytorch(self, torch, x, w, b=None):
+        strides, pads, dilations = self._windows(x, w)
+        if any(lo != hi for lo, hi in pads):
+            x = torch.nn.functional.pad(x, [p for pair in reversed(pads) for p in pair])
+            pads = ((0, 0),) * len(pads)
+        even = [lo for lo, _ in pads]
+        return torch.convolution(x, w, b, strides, even, dilations, False, [0] * len(even), self.group)
+
+    def infer(self, x, w, b=None):
+        spatial = counts(x.shape[2:], w.shape[2:], self._windows(x, w))
+        return (Tensor((x.shape[0], w.shape[0], *spatial), x.dtype),)
+
+    def flops(self, x, w, b=None):
+        return self.infer(x, w)[0].size * (2 * math.prod(w.shape[1:]) + (b is not None))
+
+    def _windows(self, x, w):
+        return windows(self, x.shape[2:], w.shape[2:])
+
+    cases = (
+        case({"pads": (1, 1, 1, 1)}, x=(2, 3, 6, 5), w=(4, 3, 3, 3), b=(4,)),
+        case({"group": 2, "strides": (2, 1), "dilations": (1, 2), "pads": (1, 2, 0, 1)},
+             x=(2, 4, 7, 6), w=(6, 2, 3, 2), b=(6,)),
+        case({"strides": (3,), "pads": (1, 2)}, x=(2, 3, 11), w=(4, 3, 4)),
+        case({"auto_pad": "SAME_UPPER", "strides": (2, 2)}, x=(1, 2, 7, 6), w=(3, 2, 3, 2)),
+        case({"auto_pad": "SAME_LOWER", "strides": (2, 1)}, x=(1, 2, 6, 5), w=(3, 2, 3, 2), b=(3,)),
+        case({"auto_pad": "VALID", "kernel_shape": (2, 2)}, x=(1, 2, 4, 4), w=(1, 2, 2, 2)),
+        case({"group": 3, "pads": (1, 1)}, x=(2, 3, 5), w=(6, 1, 3)),
+        case({"strides": (1, 2, 1)}, x=(1, 2, 3, 4, 3), w=(2, 2, 2, 2, 2), b=(2,)),
+        case({"strides": (3, 3)}, x=(1, 1, 6, 8), w=(1, 1, 2, 2)),
+        case(x=(1, 1, 3, 3), w=(1, 1, 3, 3)),
+    )

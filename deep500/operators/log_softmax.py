@@ -1,0 +1,28 @@
+from ..contracts.operator import Operator, case
+
+
+class LogSoftmax(Operator):
+    """The logarithm of Softmax along one axis, without ever forming a probability that rounds to 0."""
+
+    since = 13
+    axis: int = -1
+
+    def forward(self, xp, x):
+        return x - xp.logsumexp(x, axis=self.axis, keepdims=True)
+
+    def backward(self, xp, dy, y):
+        return dy - xp.exp(y) * xp.sum(dy, axis=self.axis, keepdims=True)
+
+    def pytorch(self, torch, x):
+        return torch.log_softmax(x, self.axis)
+
+    def flops(self, x):
+        return 5 * x.size  # max, subtract, exp, sum, subtract
+
+    cases = (
+        case(x=(3, 5)),
+        case({"axis": 1}, x=(2, 3, 4)),
+        case({"axis": 0}, x=(6,)),
+        case(x=(2, 1)),
+        case(x=[[-200.0, 0.0, 200.0], [1000.0, 1000.5, 999.0]]),
+    )

@@ -1,0 +1,67 @@
+"""Definitions are found by the name of their file: operators/leaky_relu.py holds LeakyRelu. No list is kept by hand.
+
+Packages from outside add their own through entry points in the group `deep500.<kind>`.
+"""
+
+import difflib
+import importlib
+import re
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+from .errors import Deep500Error, Unsupported
+
+
+def find(kind: str, name: str) -> type:
+    """The definition of that name in the folder `kind` (operators, frameworks, …)."""
+    if (stem := file_stem(name)) in _files(kind):
+        module = importlib.import_module(f"{__package__}.{kind}.{stem}")
+        if isinstance(found := getattr(module, name, None), type):
+            return found
+    if name in (outside := _outside(kind)):
+        return outside[name].load()
+    near = difflib.get_close_matches(name, known(kind), 1) or difflib.get_close_matches(
+        name.lower(), [k.lower() for k in known(kind)], 1)
+    hint = f" Did you mean {next(k for k in known(kind) if k.lower() == near[0].lower())!r}?" if near else ""
+    raise Deep500Error(f"no {_singular(kind)} is named {name!r}.{hint} Known: {', '.join(known(kind))}")
+
+
+def module(kind: str, name: str) -> ModuleType:
+    """A module in the folder `kind`, by name: how a contract reaches what stands above it."""
+    try:
+        return importlib.import_module(f"{__package__}.{kind}.{name}")
+    except ModuleNotFoundError as error:
+        raise Unsupported(f"{error.name} is not installed: pip install 'deep500-bench[all]'") from None
+
+
+@cache
+def known(kind: str) -> tuple[str, ...]:
+    """The names of all definitions of a kind, read from the files without running them."""
+    ours = []
+    for stem, path in _files(kind).items():
+        classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        ours += [c for c in classes if file_stem(c) == stem]
+    return tuple(sorted({*ours, *_outside(kind)}))
+
+
+def file_stem(name: str) -> str:
+    """LeakyRelu -> leaky_relu, LSTM -> lstm; a trailing underscore keeps clear of Python's keywords (And -> and_)."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return snake + "_" if snake in {"and", "or", "not", "if", "is"} else snake
+
+
+@cache
+def _files(kind: str) -> dict[str, Path]:
+    folder = Path(__file__).parent / kind
+    return {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+
+
+@cache
+def _outside(kind: str) -> dict[str, metadata.EntryPoint]:
+    return {point.name: point for point in metadata.entry_points(group=f"deep500.{kind}")}
+
+
+def _singular(kind: str) -> str:
+    return kind.removesuffix("s")

@@ -1,0 +1,47 @@
+"""Operation counts against an independent count, and against formulas written down by hand."""
+
+import pytest
+from torch.utils.flop_counter import FlopCounterMode
+
+from deep500.contracts.operator import Tensor
+from deep500.frameworks import framework
+from deep500.operators import BatchNormalization, Conv, Flatten, Gemm, MatMul, MaxPool, Relu, Reshape
+
+from .checking import Example, examples
+
+COUNTED = [e for e in examples() if type(e.operator) in (Gemm, MatMul, Conv)]
+
+
+def counted(example: Example) -> int:
+    """What PyTorch counts in its own kernels: products and sums, no biases."""
+    with FlopCounterMode(display=False) as counter:
+        framework("pytorch").evaluate(example.operator, example.inputs)
+    return counter.get_total_flops()
+
+
+@pytest.mark.parametrize("example", COUNTED, ids=lambda e: e.name)
+def test_flops_are_those_that_pytorch_counts(example: Example) -> None:
+    uncounted = isinstance(example.operator, MatMul) and example.inputs[1].ndim == 1  # PyTorch leaves out mv and dot
+    bias = example.outputs[0].size if len(example.inputs) == 3 else 0
+    expected = 2 * example.inputs[0].size if uncounted else counted(example)
+    assert example.operator.flops(*example.tensors) - bias == expected
+
+
+def test_a_wrong_count_is_found() -> None:
+    example = next(e for e in COUNTED if isinstance(e.operator, Conv) and len(e.inputs) == 2)  # no bias to subtract
+    flops = example.operator.flops(*example.tensors)
+    assert flops == counted(example) and flops // 2 != counted(example)  # half: a product and a sum taken for one
+
+
+@pytest.mark.parametrize(("operator", "inputs", "flops", "moved"), [
+    (Gemm(), [Tensor((4, 5)), Tensor((5, 3)), Tensor((3,))], 4 * 3 * (2 * 5 + 1), 4 * (20 + 15 + 3 + 12)),
+    (Conv(), [Tensor((2, 3, 8, 8)), Tensor((4, 3, 3, 3))], 2 * 4 * 36 * 2 * 27, 4 * (384 + 108 + 288)),
+    (MaxPool((2, 2), strides=(2, 2)), [Tensor((1, 1, 4, 4))], 16, 4 * 16 + 4 * 4 + 8 * 4),
+    (Relu(), [Tensor((10,), "float64")], 10, 160),
+    (Flatten(), [Tensor((2, 3, 4))], 0, 0),
+    (Reshape(), [Tensor((2, 3, 4)), (-1,)], 0, 0),
+    (BatchNormalization(), [Tensor((2, 3)), *[Tensor((3,))] * 4], 12, 4 * (6 + 12 + 6 + 6)),
+])
+def test_costs_written_down_by_hand(operator, inputs, flops, moved) -> None:
+    assert operator.flops(*inputs) == flops
+    assert operator.bytes_moved(*inputs) == moved
