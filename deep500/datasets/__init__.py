@@ -1,0 +1,1 @@
+"""Data sets, one per file: datasets/digits.py holds Digits."""

@@ -1,0 +1,36 @@
+"""The digits of scikit-learn: 1797 grey pictures of 8 × 8, which come with the package."""
+
+import numpy as np
+
+from ..contracts.dataset import Dataset, Split
+from ..errors import Deep500Error
+
+
+class Digits(Dataset):
+    """Handwritten digits in three fixed parts of about 60, 20 and 20 per cent of every class."""
+
+    shape = (1, 8, 8)
+    classes = 10
+
+    def load(self) -> dict[str, Split]:
+        try:
+            from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+        except ImportError:
+            raise Deep500Error("the data set Digits comes with scikit-learn, which is not installed: "
+                               "pip install scikit-learn") from None
+        images, labels = load_digits(return_X_y=True)
+        x = (images / 16).astype(np.float32).reshape(-1, *self.shape)
+        label = labels.astype(np.int64)
+        return {name: Split({"x": x[rows], "label": label[rows]}) for name, rows in _parts(label).items()}
+
+
+def _parts(label: np.ndarray) -> dict[str, np.ndarray]:
+    """The rows of each split. Raw random bits, sorted stably: the same with every version of NumPy."""
+    order = np.argsort(np.random.Philox(key=500).random_raw(len(label)), kind="stable")
+    parts: dict[str, list[np.ndarray]] = {"train": [], "validation": [], "test": []}
+    for digit in np.unique(label):
+        rows = order[label[order] == digit]
+        fifth = round(len(rows) / 5)
+        for part, some in zip(parts.values(), np.split(rows, [len(rows) - 2 * fifth, len(rows) - fifth]), strict=True):
+            part.append(some)
+    return {name: np.sort(np.concatenate(part)) for name, part in parts.items()}

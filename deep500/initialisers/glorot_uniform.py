@@ -1,0 +1,16 @@
+"""Uniform values that keep the size of signals and of gradients (Glorot and Bengio, 2010)."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..contracts.initialiser import Initialiser, fans, random_of
+
+
+class GlorotUniform(Initialiser):
+    """Between -b and b, b = sqrt(6 / (inputs + outputs)): variance 2 / (inputs + outputs)."""
+
+    def array(self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32") -> np.ndarray:
+        bound = math.sqrt(6 / sum(fans(shape, name)))
+        return random_of(seed, name).uniform(-bound, bound, tuple(shape)).astype(dtype)

@@ -1,0 +1,16 @@
+"""Normal values that keep the size of signals through layers of Relu (He et al., 2015)."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..contracts.initialiser import Initialiser, fans, random_of
+
+
+class HeNormal(Initialiser):
+    """Mean 0, variance 2 / inputs."""
+
+    def array(self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32") -> np.ndarray:
+        inputs, _ = fans(shape, name)
+        return (random_of(seed, name).standard_normal(shape) * math.sqrt(2 / inputs)).astype(dtype)

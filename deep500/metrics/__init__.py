@@ -1,0 +1,1 @@
+"""Metrics, one per file: metrics/time_to_accuracy.py holds TimeToAccuracy."""

@@ -1,0 +1,82 @@
+"""What stands in ONNX's messages, as NumPy arrays and Python values."""
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+
+from ..contracts.operator import Tensor
+from ..errors import Deep500Error, Unsupported
+
+DTYPES = {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"}
+
+
+def array(tensor: onnx.TensorProto) -> np.ndarray:
+    """A tensor's values; its shape is compared with its data before anything of that size is made."""
+    dtype = _dtype(tensor.data_type, tensor.name)
+    wanted = math.prod(tensor.dims)
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise Deep500Error(f"the tensor {tensor.name!r} is in another file: give the path of the model")
+    if any(n < 0 for n in tensor.dims):
+        raise Deep500Error(f"the tensor {tensor.name!r} has the negative shape {tuple(tensor.dims)}")
+    typed = max(len(tensor.float_data), len(tensor.double_data), len(tensor.int32_data), len(tensor.int64_data))
+    there = len(tensor.raw_data) / np.dtype(dtype).itemsize if tensor.HasField("raw_data") else typed
+    if there != wanted:
+        raise Deep500Error(f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {there:g} elements")
+    return np.array(onnx.numpy_helper.to_array(tensor))
+
+
+def _dtype(number: int, name: str) -> str:
+    try:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(number).name
+    except (KeyError, ValueError, TypeError):
+        dtype = f"type {number}"
+    if dtype not in DTYPES:
+        raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {', '.join(sorted(DTYPES))}")
+    return dtype
+
+
+def tensor(value: onnx.ValueInfoProto) -> Tensor:
+    """Shape and dtype of an input; an open first dimension is the batch."""
+    kind = value.type.tensor_type
+    if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
+        raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
+    shape = [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim]
+    if None in shape[1:]:
+        raise Unsupported(f"the input {value.name!r} leaves dimension {shape.index(None, 1)} open; only the first, the "
+                          "batch, may be")
+    if any(n is not None and n < 1 for n in shape):
+        raise Unsupported(f"the input {value.name!r} has the empty or negative shape {tuple(shape)}")
+    return Tensor(tuple(n or 0 for n in shape), _dtype(kind.elem_type, value.name))
+
+
+def constant(node: onnx.NodeProto) -> np.ndarray:
+    """The value of a Constant node, in any of the ways that ONNX can write one."""
+    for attribute in node.attribute:
+        if attribute.name == "value":
+            return array(attribute.t)
+        if attribute.name in ("value_float", "value_floats", "value_int", "value_ints"):
+            dtype = np.float32 if "float" in attribute.name else np.int64
+            return np.array(onnx.helper.get_attribute_value(attribute), dtype)
+    raise Unsupported(f"node {label(node)} is a Constant without numbers")
+
+
+def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
+    """An attribute in Python; a float is the shortest one that is the same in float32, as its writer meant it."""
+    plain = {onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT, onnx.AttributeProto.FLOATS,
+             onnx.AttributeProto.STRING}
+    if attribute.type not in plain:
+        raise Unsupported(f"the attribute {attribute.name!r} of node {label(node)} is neither numbers nor text")
+    given = onnx.helper.get_attribute_value(attribute)
+    if isinstance(given, bytes):
+        return given.decode("utf-8", "replace")
+    return _shortest(given) if isinstance(given, int | float) else tuple(map(_shortest, given))
+
+
+def _shortest(number: Any) -> Any:
+    return float(str(np.float32(number))) if isinstance(number, float) else number
+
+
+def label(node: onnx.NodeProto) -> str:
+    return repr(node.name or f"{node.op_type} → {', '.join(node.output)}")

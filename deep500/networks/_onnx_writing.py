@@ -1,0 +1,89 @@
+"""From a Network to an onnx.ModelProto that onnx's checker accepts and onnxruntime runs."""
+
+import json
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from .. import registry
+from ..contracts.network import Network, Node
+from ..errors import Deep500Error, Unsupported
+
+OPSET = 21
+IR_VERSION = 10  # what came with opset 21, so that older runtimes read it too
+
+
+def model_of(network: Network) -> onnx.ModelProto:
+    """The model; its metadata say what is trained, so that reading it back gives the same network."""
+    nodes: list[onnx.NodeProto] = []
+    constants: dict[str, np.ndarray] = {}
+    for node in network.ordered():
+        made, static = _node(network, node)
+        nodes.append(made)
+        constants |= static
+    inputs = [helper.make_tensor_value_info(name, _type(tensor.dtype), _dims(tensor.shape))
+              for name, tensor in network.inputs.items()]
+    weights = [numpy_helper.from_array(np.ascontiguousarray(value), name)
+               for name, value in (network.params | constants).items()]
+    domains = sorted({node.operator.domain for node in network.nodes} - {""})
+    graph = helper.make_graph(nodes, network.name, inputs,
+                              [onnx.ValueInfoProto(name=name) for name in network.outputs], weights)
+    model = helper.make_model(graph, producer_name="deep500", ir_version=IR_VERSION, opset_imports=[
+        helper.make_opsetid("", OPSET), *(helper.make_opsetid(domain, 1) for domain in domains)])
+    helper.set_model_props(model, {"deep500.trainable": json.dumps(network.trainable),
+                                   "deep500.state_updates": json.dumps(network.state_updates)})
+    try:
+        model = onnx.shape_inference.infer_shapes(model)  # which also gives the outputs their types
+        onnx.checker.check_model(model, full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
+        raise Deep500Error(f"the network {network.name!r} cannot be written as ONNX: "
+                           f"{' '.join(str(error).split())[:300]}") from None
+    return model
+
+
+def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.ndarray]]:
+    """A node, and the constants that hold its static inputs."""
+    operator, name = node.operator, type(node.operator).__name__
+    if not operator.domain and (operator.since > OPSET or type(operator) is not registry.find("operators", name)):
+        raise Unsupported(f"node {node.name!r} is a {name} of opset {operator.since}, and opset {OPSET} is written")
+    known = not operator.domain and onnx.defs.has(name, OPSET)
+    schema = onnx.defs.get_schema(name, OPSET) if known else None
+    attributes = {key: value for key, value in operator.settings.items() if value is not None}
+    inputs, constants = [], {}
+    for parameter, value in zip(_parameters(node), node.inputs, strict=True):
+        if value is None or isinstance(value, str):
+            inputs.append(value or "")
+        elif schema is not None and parameter in schema.attributes:
+            attributes[parameter] = value
+        else:
+            inputs.append(network._free(f"{node.name}.{parameter}"))
+            constants[inputs[-1]] = np.asarray(value, np.int64 if _integers(value) else np.float32)
+    _check_attributes(node, attributes, schema)
+    made = helper.make_node(name, inputs, list(node.outputs), name=node.name, domain=operator.domain, **attributes)
+    return made, constants
+
+
+def _parameters(node: Node) -> list[str]:
+    """The name of every input; the last parameter's for all that follow it."""
+    names = list(node.operator.inputs)[:len(node.inputs)]
+    return names + names[-1:] * (len(node.inputs) - len(names))
+
+
+def _check_attributes(node: Node, attributes: dict[str, Any], schema: Any) -> None:
+    if schema is not None and (unknown := attributes.keys() - set(schema.attributes)):
+        raise Unsupported(f"{sorted(unknown)[0]!r} of node {node.name!r} is no attribute of ONNX's "
+                          f"{type(node.operator).__name__} in opset {OPSET}")
+
+
+def _integers(value: Any) -> bool:
+    return all(isinstance(v, int) for v in (value if isinstance(value, tuple | list) else (value,)))
+
+
+def _type(dtype: str) -> int:
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+
+def _dims(shape: tuple[int, ...]) -> list[int | str]:
+    return ["batch" if i == 0 and n == 0 else n for i, n in enumerate(shape)]

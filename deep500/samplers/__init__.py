@@ -1,0 +1,1 @@
+"""Samplers, one per file: samplers/shuffle_sampler.py holds ShuffleSampler."""

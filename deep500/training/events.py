@@ -1,0 +1,86 @@
+"""What may happen along the way of a training run; the clock stands still meanwhile."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from .checkpoint import save_checkpoint
+
+if TYPE_CHECKING:
+    from .trainer import Trainer
+
+
+class Event:
+    """Base of events: override what you need; what is not overridden is never called.
+
+    A True from before_epoch or after_epoch ends the run. What decides by the trainer's evaluations alone belongs in
+    before_epoch: then a resumed run ends where an uninterrupted one does.
+    """
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> bool | None:
+        """Epoch `epoch` (from 0) is next."""
+
+    def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> None:
+        """One step is done; the outputs are native, and converting them makes the run wait."""
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> bool | None:
+        """An epoch is done and evaluated."""
+
+    def after_run(self, trainer: "Trainer") -> None:
+        """The run is over, well or by an error."""
+
+
+class TargetReached(Event):
+    """Ends the run once the validation accuracy has reached `target` per cent."""
+
+    def __init__(self, target: float):
+        self.target = target
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> bool:
+        return any(record["validation"] >= self.target for record in trainer.evaluations)
+
+
+class SaveCheckpoint(Event):
+    """Keeps one checkpoint, of the last whole epoch."""
+
+    def __init__(self, path: str | Path):
+        self.path = path
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        save_checkpoint(self.path, trainer.checkpoint())
+
+
+class ProgressBar(Event):
+    """A line that is rewritten in place on a terminal, and says nothing elsewhere."""
+
+    WIDTH = 30
+    SECONDS_BETWEEN_DRAWINGS = 0.1
+
+    def __init__(self, stream: TextIO | None = None):
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        self.drawn = 0.0
+
+    def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> None:
+        if self.terminal and time.monotonic() - self.drawn > self.SECONDS_BETWEEN_DRAWINGS:
+            self.draw(trainer)
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        if self.terminal:
+            self.draw(trainer)
+
+    def after_run(self, trainer: "Trainer") -> None:
+        if self.terminal:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+    def draw(self, trainer: "Trainer") -> None:
+        self.drawn = time.monotonic()
+        fraction = trainer.samples / (trainer.epochs * len(trainer.splits["train"]))
+        text = f"epoch {min(trainer.epoch + 1, trainer.epochs)} of {trainer.epochs}"
+        if trainer.evaluations:
+            text += f", validation accuracy {trainer.evaluations[-1]['validation']:.1f} %"
+        bar = "█" * round(self.WIDTH * fraction)
+        self.stream.write(f"\r\033[K{bar:░<{self.WIDTH}} {fraction:4.0%}  {text}")
+        self.stream.flush()

@@ -1,0 +1,107 @@
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deep500.training.checkpoint import load_checkpoint
+from deep500.training.events import Event, ProgressBar, SaveCheckpoint, TargetReached
+from deep500.training.trainer import Trainer
+
+Make = Callable[..., Trainer]
+
+
+class Diary(Event):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def before_epoch(self, trainer: Trainer, epoch: int) -> None:
+        self.lines.append(f"before {epoch}")
+
+    def after_step(self, trainer: Trainer, outputs: dict[str, Any]) -> None:
+        assert set(outputs) == {"loss", "logits"}
+        self.lines.append("step")
+
+    def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
+        self.lines.append(f"after {record['epoch']} at {record['step']}")
+
+    def after_run(self, trainer: Trainer) -> None:
+        self.lines.append("end")
+
+
+class StopAfter(Event):
+    def __init__(self, epochs: int) -> None:
+        self.epochs = epochs
+
+    def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> bool:
+        return record["epoch"] == self.epochs
+
+
+def test_events_are_told_in_order(trainer: Make) -> None:
+    diary = Diary()
+    trainer(epochs=2, events=[diary]).run()
+    steps = ["step"] * 10
+    assert diary.lines == ["before 0", *steps, "after 1 at 10", "before 1", *steps, "after 2 at 20", "end"]
+
+
+def test_the_list_of_events_stays_as_it_was(trainer: Make) -> None:
+    events: list[Event] = [StopAfter(1), Diary()]
+    kept = events.copy()
+    run = trainer(events=events)
+    run.run()
+    assert events == kept
+    events.clear()
+    assert len(run.events) == 2
+
+
+def test_every_event_is_told_even_if_one_ends_the_run(trainer: Make) -> None:
+    diary = Diary()
+    history = trainer(events=[StopAfter(2), diary]).run()
+    assert history.steps == 20 and diary.lines[-2:] == ["after 2 at 20", "end"]
+    assert history.evaluations[-1]["test"] is not None
+
+
+def test_a_target_ends_the_run_when_it_is_reached(trainer: Make) -> None:
+    every = trainer(epochs=30).run().evaluations
+    target = max(record["validation"] for record in every)
+    first = next(record["epoch"] for record in every if record["validation"] == target)
+    history = trainer(epochs=30, events=[TargetReached(target)]).run()
+    assert len(history.evaluations) == first < 30 and history.evaluations[-1]["test"] is not None
+    assert len(trainer(epochs=5, events=[TargetReached(100.1)]).run().evaluations) == 5
+
+
+def test_a_resumed_run_ends_where_the_first_did(trainer: Make, tmp_path: Path) -> None:
+    path = tmp_path / "run.safetensors"
+    whole = trainer(epochs=30, events=[TargetReached(15), SaveCheckpoint(path)]).run()
+    resumed = trainer(epochs=30, events=[TargetReached(15)]).run(load_checkpoint(path))
+    assert whole.evaluations == resumed.evaluations and len(whole.evaluations) < 30
+
+
+def test_the_end_is_told_after_an_error(trainer: Make) -> None:
+    class Fails(Event):
+        def after_step(self, trainer: Trainer, outputs: dict[str, Any]) -> None:
+            raise KeyboardInterrupt
+
+    diary = Diary()
+    with pytest.raises(KeyboardInterrupt):
+        trainer(events=[diary, Fails()]).run()
+    assert diary.lines == ["before 0", "step", "end"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_progress_bar_draws_on_a_terminal_and_cleans_up(trainer: Make) -> None:
+    stream = Terminal()
+    trainer(epochs=2, events=[ProgressBar(stream)]).run()
+    drawn = stream.getvalue().split("\r\033[K")
+    assert "epoch 1 of 2" in drawn[1] and "100%  epoch 2 of 2, validation accuracy" in drawn[-2] and drawn[-1] == ""
+
+
+def test_the_progress_bar_is_silent_elsewhere(trainer: Make) -> None:
+    stream = io.StringIO()
+    trainer(epochs=2, events=[ProgressBar(stream)]).run()
+    assert stream.getvalue() == ""
