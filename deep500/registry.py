@@ -6,9 +6,11 @@ Packages from outside add their own through entry points in the group `deep500.<
 import difflib
 import importlib
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 from types import ModuleType
 
 from .errors import Deep500Error, Unsupported
@@ -44,6 +46,23 @@ def known(kind: str) -> tuple[str, ...]:
         classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
         ours += [c for c in classes if file_stem(c) == stem]
     return tuple(sorted({*ours, *_outside(kind)}))
+
+
+def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The __getattr__ and __dir__ of a folder of definitions: `operators.Conv` loads operators/conv.py when used."""
+    kind = package.rpartition(".")[2]
+
+    def load(name: str) -> Any:
+        if name == "__all__":
+            return list(known(kind))
+        if name.startswith("_"):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            return find(kind, name)
+        except Deep500Error as error:
+            raise AttributeError(str(error)) from None
+
+    return load, lambda: list(known(kind))
 
 
 def file_stem(name: str) -> str:

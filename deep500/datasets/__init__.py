@@ -1,1 +1,5 @@
-"""Data sets, one per file: datasets/digits.py holds Digits."""
+"""Level 2: one data set per file; `datasets.Digits` is found in digits.py."""
+
+from .. import registry
+
+__getattr__, __dir__ = registry.attach(__name__)

@@ -1,9 +1,5 @@
-"""Level 2: one initialiser per file; `initialisers.HeNormal` is found in he_normal.py."""
+"""Level 2: one rule for first weights per file; `initialisers.HeNormal` is found in he_normal.py."""
 
 from .. import registry
 
-
-def __getattr__(name: str) -> type:
-    if name not in registry.known("initialisers"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return registry.find("initialisers", name)
+__getattr__, __dir__ = registry.attach(__name__)

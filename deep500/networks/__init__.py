@@ -2,8 +2,4 @@
 
 from .. import registry
 
-
-def __getattr__(name: str) -> type:
-    if name not in registry.known("networks"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return registry.find("networks", name)
+__getattr__, __dir__ = registry.attach(__name__)
