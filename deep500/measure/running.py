@@ -29,6 +29,7 @@ GUESSED_PROCESSES = 10  # share the budget at first; later Kalibera and Jones de
 FEWEST_PROCESSES = 3  # an interval over processes needs as many
 MOST_ROUNDS = 1000  # per process: beyond, only the differences between processes are left
 MOST_ROUNDS_ALONE = 20_000
+PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dear
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 
 Progress = Callable[[float, str], None]
@@ -144,6 +145,8 @@ class _Run:
         self.alone = processes == 1
         if not self.alone:
             self.share_s, self.most_rounds = max(0.0, budget / processes - self.start_s), MOST_ROUNDS
+            if self.plan.processes is None:  # rather more processes than longer ones, and sooner a first look
+                self.share_s = min(self.share_s, max(PROCESS_S, 3 * self.start_s))
 
     def _rebalance(self) -> None:
         """Let the variances seen so far say how long a process should be."""
