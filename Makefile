@@ -9,11 +9,8 @@ EDITABLE := --config-settings editable_mode=compat -e  # a plain path entry: 15 
 CORE := .venv/core.ok
 FULL := .venv/full.ok
 
-# The main job: three ways to compute the same sums of squares, compared, with a written report.
-MAIN_JOB := $(BIN)/d5 bench --budget 10 --report --out results/three-ways-$$(date +%Y%m%d-%H%M%S) \
-	--setup 'import numpy as np; x = np.random.default_rng(0).standard_normal((300, 300))' \
-	--name product --name einsum --name norm \
-	'(x * x).sum(axis=1)' 'np.einsum("ij,ij->i", x, x)' 'np.linalg.norm(x, axis=1) ** 2'
+# The main job: train a small network on the built-in digits over several seeds, with a written report.
+MAIN_JOB := $(BIN)/d5 run recipes/digits_cnn.py --out results/digits-cnn-$$(date +%Y%m%d-%H%M%S)
 
 .PHONY: help run test test-all lint bench clean
 .NOTPARALLEL:
@@ -21,7 +18,7 @@ MAIN_JOB := $(BIN)/d5 bench --budget 10 --report --out results/three-ways-$$(dat
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile
 
-run: $(CORE)  ## set up the core and compare three NumPy ways to compute the same thing
+run: $(CORE)  ## set up the core and PyTorch, then run the recipe for handwritten digits
 	@mkdir -p results
 	@$(MAIN_JOB)
 
@@ -46,10 +43,10 @@ clean:  ## remove what make has made (results/ stays)
 # A stamp says that an install finished. Both go before one starts: half an install must not look like one.
 $(CORE): pyproject.toml constraints.txt
 	$(if $(PYTHON),,$(error Deep500 needs Python 3.11 or newer; neither python3.11 nor python3 is: name one with PYTHON=))
-	@echo "Setting up .venv (about a minute) ..."
+	@echo "Setting up .venv (a minute or two) ..."
 	@rm -f $(CORE) $(FULL)
 	@$(PYTHON) -m venv .venv
-	@$(PIP) $(EDITABLE) .
+	@$(PIP) $(EDITABLE) '.[pytorch]'
 	@touch $(CORE)
 
 $(FULL): $(CORE)

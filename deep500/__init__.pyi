@@ -1,7 +1,29 @@
+from . import datasets as datasets
+from . import frameworks as frameworks
+from . import initialisers as initialisers
 from . import measure as measure
+from . import metrics as metrics
+from . import networks as networks
+from . import operators as operators
+from . import optimizers as optimizers
+from . import samplers as samplers
+from .contracts.network import Network as Network
+from .contracts.operator import Operator as Operator
+from .contracts.recipe import Recipe as Recipe
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
+from .frameworks import available_frameworks as available_frameworks
+from .frameworks import framework as framework
+from .metrics.final_loss import FinalLoss as FinalLoss
+from .metrics.test_accuracy import TestAccuracy as TestAccuracy
+from .metrics.throughput import Throughput as Throughput
+from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
+from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
+from .recipe import run_recipe as run_recipe
+from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
+from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
+from .training.trainer import Trainer as Trainer
 
 __version__: str

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 from types import ModuleType
+from typing import Any
 
 from .errors import Deep500Error, Unsupported
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import Deep500Error
-from . import bench, compare, doctor, list_, report, show, verify
+from . import bench, compare, doctor, list_, report, run, show, verify
 
-VERBS = {"doctor": doctor, "bench": bench, "compare": compare, "show": show, "verify": verify, "report": report,
-         "list": list_}
+VERBS = {"doctor": doctor, "bench": bench, "run": run, "compare": compare, "show": show, "verify": verify,
+         "report": report, "list": list_}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -1,7 +1,11 @@
-"""list the runs in the ledger, finished or not, or the sensors of this machine"""
+"""list the runs in the ledger, or the frameworks, operators, networks, optimizers, recipes … that there are"""
 
 import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
 
+from .. import registry
 from .output import print_json
 
 
@@ -39,4 +43,32 @@ def _sensors(most: int) -> tuple[list[str], list[list]]:
             [[name, r.unit, r.source, r.unavailable or ""] for name, r in list(sensing.readings().items())[:most]])
 
 
-LISTS = {"runs": _runs, "sensors": _sensors}
+def _frameworks(most: int) -> tuple[list[str], list[list]]:
+    from ..frameworks import available_frameworks, framework, known_frameworks
+
+    abilities = {name: asdict(framework(name).abilities) for name in known_frameworks()[:most]}
+    columns = next(iter(abilities.values()))
+    installed = available_frameworks()
+    rows = [[name, _word(name in installed), *map(_word, able.values())] for name, able in abilities.items()]
+    return ["framework", "installed", *(column.replace("_", " ") for column in columns)], rows
+
+
+def _recipes(most: int) -> tuple[list[str], list[list]]:
+    from ..recipe import known_recipes
+
+    return ["recipe", "file"], [[name, str(path)] for name, path in list(known_recipes().items())[:most]]
+
+
+def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
+    found = [registry.find(kind, name) for name in registry.known(kind)[:most]]
+    return ["name", "what it is"], [[c.__name__, (c.__doc__ or "").splitlines()[0]] for c in found]
+
+
+def _word(ability: bool) -> str:
+    return "yes" if ability else "–"
+
+
+KINDS = ("operators", "networks", "optimizers", "initialisers", "datasets", "samplers", "metrics")
+LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
+    "runs": _runs, "sensors": _sensors, "frameworks": _frameworks, "recipes": _recipes,
+    **{kind: partial(_definitions, kind) for kind in KINDS}}

@@ -3,27 +3,38 @@
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..reports.data import ReportData
+if TYPE_CHECKING:
+    from ..reports.data import ReportData
+    from ..reports.outcome_data import OutcomeData
 
 
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
 
 
-def say(args: argparse.Namespace, data: ReportData, page: Path | None = None) -> None:
+def say(args: argparse.Namespace, data: "ReportData | OutcomeData", page: Path | None = None) -> None:
     """Print a bundle's result."""
     if args.json:
         print_json(as_json(data) | ({"report": str(page)} if page else {}))
         return
     from ..reports.markdown import terminal
-    print(terminal(data))
+    from ..reports.outcome_data import OutcomeData
+    from ..reports.outcomes import text
+
+    print(text(data) if isinstance(data, OutcomeData) else terminal(data))
     if page:
         print(f"report: {page}")
 
 
-def as_json(data: ReportData) -> dict:
-    """Every entry with its own verdicts, and what is said of the run as a whole."""
+def as_json(data: "ReportData | OutcomeData") -> dict:
+    """Every entry with its own verdicts, or every metric, and what is said of the run as a whole."""
+    from ..reports.outcome_data import OutcomeData
+
+    if isinstance(data, OutcomeData):
+        return {"bundle": data.bundle, "hash": data.hash, "finished": data.finished,
+                "problems": list(data.problems), **(data.derived or {})}
     derived = data.derived
     entries = [entry | {"warmup_cut": entry["warmup"]["cut"],
                         "verdicts": [{"against": c["base"]} | {k: c[k] for k in ("verdict", "ratio", "low", "high")}

@@ -16,12 +16,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import find_bundle
+    from ..reports import outcomes
     from ..reports.html import html
-    from ..reports.loading import report_data
+    from ..reports.loading import load
     from ..reports.markdown import markdown, terminal
+    from ..reports.outcome_data import OutcomeData
 
     bundle = find_bundle(args.bundle)
-    text = {"html": html, "markdown": markdown, "terminal": terminal}[args.format](report_data(bundle))
+    data = load(bundle)
+    if isinstance(data, OutcomeData):
+        text = outcomes.html(data) if args.format == "html" else outcomes.text(data)
+    else:
+        text = {"html": html, "markdown": markdown, "terminal": terminal}[args.format](data)
     out = args.out or (bundle.with_name(bundle.name + ".html") if args.format == "html" else None)
     if out:
         try:

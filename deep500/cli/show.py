@@ -11,7 +11,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import find_bundle
-    from ..reports.loading import report_data
+    from ..reports.loading import load
 
-    say(args, report_data(find_bundle(args.bundle)))
+    say(args, load(find_bundle(args.bundle)))
     return 0

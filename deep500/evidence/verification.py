@@ -1,14 +1,15 @@
 """Check a bundle offline: every hash, and every derived number computed again from the raw samples."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..bundle import Bundle, read
 from ..errors import Deep500Error
-from ..measure.derivation import PROCEDURE
+from ..measure import derivation
 from ..measure.results import Result
+from ..training import outcome as training
 
 TOLERANCE = 1e-9  # another machine's mathematical library may differ in the last bits
 
@@ -46,19 +47,33 @@ def verify(path: str | Path) -> Verification:
     return Verification(not problems, found.finished, len(found.blocks), found.hash, found.lost_bytes, tuple(problems))
 
 
+def _bench(found: Bundle) -> tuple[int, Callable[[], dict]]:
+    result = Result.from_bundle(found)
+    return derivation.PROCEDURE, lambda: result.derived
+
+
+def _recipe(found: Bundle) -> tuple[int, Callable[[], dict]]:
+    plan = training.check_plan(found.documents.get("plan.json"))
+    blocks = training.check_blocks(found.blocks)
+    return training.PROCEDURE, lambda: training.outcome(plan, blocks)
+
+
+KINDS = {"bench": _bench, "recipe": _recipe}  # of bundle: the procedure of its numbers, and how to compute them
+
+
 def _recomputed(found: Bundle) -> list[str]:
-    if found.kind != "bench":
+    if found.kind not in KINDS:
         return [f"the kind {found.kind!r} is not known to this version"]
     try:
-        result = Result.from_bundle(found)
+        procedure, derive = KINDS[found.kind](found)
         if not found.finished:
             return []
         recorded = found.documents.get("derived.json")
         if not isinstance(recorded, dict):
             return ["derived.json: missing"]
-        if recorded.get("procedure") != PROCEDURE:
-            return [f"derived.json: procedure {recorded.get('procedure')!r}, this version computes {PROCEDURE}"]
-        return [f"derived.json: {what}" for what in _differences(recorded, result.derived, "")]
+        if recorded.get("procedure") != procedure:
+            return [f"derived.json: procedure {recorded.get('procedure')!r}, this version computes {procedure}"]
+        return [f"derived.json: {what}" for what in _differences(recorded, derive(), "")]
     except Deep500Error as error:
         return [str(error)]
 

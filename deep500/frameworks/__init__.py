@@ -20,9 +20,14 @@ def framework(name: str) -> Framework:
     raise Deep500Error(f"no framework is named {name!r}.{hint} Known: {', '.join(sorted(modules))}")
 
 
+def known_frameworks() -> list[str]:
+    """The names of all frameworks that there is an adapter for."""
+    return sorted(_modules())
+
+
 def available_frameworks() -> list[str]:
     """The names of the frameworks that are installed here."""
-    return [name for name in sorted(_modules()) if framework(name).available()]
+    return [name for name in known_frameworks() if framework(name).available()]
 
 
 @cache

@@ -8,6 +8,8 @@
     markdown   markdown(data), terminal(data)
     html       html(data): one self-contained page
     pictures   the four pictures as SVG
+    markup     the pieces of a page, shared with
+    outcomes   outcome_text(path), outcome_html(path): a recipe's run
 """
 
 from .data import ReportData

@@ -107,8 +107,25 @@ def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> s
     return unit
 
 
+def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
+    """Give the axis room around low to high and plain numbers as ticks; returns "log scale" or nothing."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    set_scale, set_limits = (axes.set_xscale, axes.set_xlim) if which == "x" else (axes.set_yscale, axes.set_ylim)
+    if log:
+        set_scale("log")
+        set_limits(low / 1.2, high * 1.2)
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 500 else (1.0, 3.0)))
+        axis.set_minor_locator(NullLocator())
+    else:
+        room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
+        set_limits(low - room, high + room)
+        axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 2.5, 5, 10)))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:.6g}"))
+    return "log scale" if log else ""
+
+
 def _short_time(x: float) -> str:
     scale, unit = unit_of(x)
     return f"{x / scale:.4g} {unit}"
-
-

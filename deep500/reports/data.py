@@ -2,12 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ..errors import Deep500Error
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+class Source(Protocol):
+    """Where the numbers of any report come from."""
+
+    @property
+    def environment(self) -> Mapping[str, Any]: ...
+
+    @property
+    def bundle(self) -> str | None: ...
+
+    @property
+    def hash(self) -> str | None: ...
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,25 @@
 
 from pathlib import Path
 
-from ..bundle import read
+from ..bundle import Bundle, read
 from ..errors import Deep500Error
 from ..measure.results import Result
 from .data import ReportData
+from .outcome_data import OutcomeData, outcome_data
+
+
+def load(path: str | Path) -> ReportData | OutcomeData:
+    """Read a bundle of any kind for its report."""
+    found = read(path)
+    return outcome_data(found) if found.kind == "recipe" else _bench(found, path)
 
 
 def report_data(path: str | Path) -> ReportData:
-    """Read a bundle; an unfinished one is shown from the samples it has, and says so."""
-    found = read(path)
+    """Read a measurement; an unfinished one is shown from the samples it has, and says so."""
+    return _bench(read(path), path)
+
+
+def _bench(found: Bundle, path: str | Path) -> ReportData:
     result = Result.from_bundle(found)
     if not result.blocks:
         raise Deep500Error(f"{path} holds no samples yet: nothing was measured before it ended")

@@ -13,65 +13,65 @@ from .text import Code, Text, Verdict, clean
 
 def markdown(data: ReportData) -> str:
     """The whole report."""
-    return _join(
-        f"# {_inline(clean(data.title))}",
+    return join(
+        f"# {inline(clean(data.title))}",
         *_head(data),
-        _table(entries(data)),
+        as_table(entries(data)),
         *_compared(data),
-        _section("Notes", _bullets(cautions(data))),
-        _section("Quantiles", _table(quantiles(data))),
-        _section("Ratios by quantile", _table(ratios(data))),
-        _section("Effect sizes", _table(effects(data))),
-        _section("What was measured", _table(measured_things(data))),
-        _section("What was varied and how", _table(plan(data))),
-        _section("Environment", _environment(data)),
-        _section("Raw data", _bullets(provenance(data))))
+        section("Notes", bullets(cautions(data))),
+        section("Quantiles", as_table(quantiles(data))),
+        section("Ratios by quantile", as_table(ratios(data))),
+        section("Effect sizes", as_table(effects(data))),
+        section("What was measured", as_table(measured_things(data))),
+        section("What was varied and how", as_table(plan(data))),
+        section("Environment", _environment(data)),
+        section("Raw data", bullets(provenance(data))))
 
 
 def terminal(data: ReportData) -> str:
     """The short form: answer, tables and warnings."""
-    return _join(_inline(clean(data.title)), *_head(data), _table(entries(data)), *_compared(data),
-                 _table(quantiles(data)), _bullets(cautions(data)), _bullets(provenance(data)[:2]))
+    return join(inline(clean(data.title)), *_head(data), as_table(entries(data)), *_compared(data),
+                 as_table(quantiles(data)), bullets(cautions(data)), bullets(provenance(data)[:2]))
 
 
 def _head(data: ReportData) -> list[str]:
     problems = [f"PROBLEM: {clean(problem)}" for problem in data.problems]
-    return [f"**{_inline(answer(data).sentence)}**", _inline(status(data)), _bullets(problems)]
+    return [f"**{inline(answer(data).sentence)}**", inline(status(data)), bullets(problems)]
 
 
 def _compared(data: ReportData) -> list[str]:
-    blocks = [block for intro, table in comparisons(data) for block in (_inline(intro), _table(table))]
-    return [*blocks, _bullets(tests(data))]
+    blocks = [block for intro, content in comparisons(data) for block in (inline(intro), as_table(content))]
+    return [*blocks, bullets(tests(data))]
 
 
 def _environment(data: ReportData) -> str:
     lines = [f"{name} ({known} known): {facts}" + (f"; unknown: {unknown}" if unknown != NOTHING else "")
              for name, known, facts, unknown in highlights(data).rows]
     lines += [f"{fact}: " + (f"unknown, {unknown}" if unknown else value) for fact, value, _, unknown in sensors(data)]
-    return completeness(data) + "\n\n" + _bullets(lines)
+    return completeness(data) + "\n\n" + bullets(lines)
 
 
-def _join(*blocks: str) -> str:
+def join(*blocks: str) -> str:
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip()) + "\n"
 
 
-def _section(title: str, body: str) -> str:
+def section(title: str, body: str) -> str:
     return f"## {title}\n\n{body}" if body.strip() else ""
 
 
-def _bullets(lines: "list[Text] | list[str]") -> str:
-    return "\n".join(f"- {_inline(line)}" for line in lines)
+def bullets(lines: "list[Text] | list[str]") -> str:
+    return "\n".join(f"- {inline(line)}" for line in lines)
 
 
-def _table(content: Table) -> str:
+def as_table(content: Table) -> str:
     if not content.rows:
         return ""
-    return table(content.headers, [[_inline(cell) for cell in row] for row in content.rows], content.align)
+    return table(content.headers, [[inline(cell) for cell in row] for row in content.rows], content.align)
 
 
-def _inline(text: Text) -> str:
+def inline(text: Text) -> str:
     if not isinstance(text, str):
-        return "".join(map(_inline, text))
+        return "".join(map(inline, text))
     if isinstance(text, Code) and text:
         fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
         pad = " " if text[:1] == "`" or text[-1:] == "`" else ""

@@ -24,6 +24,7 @@ p { margin: 0.75rem 0; max-width: 46rem; }
 .muted, figcaption, caption { color: var(--muted); }
 code { font-family: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, monospace; font-size: 0.9em;
   background: var(--card); border-radius: 0.25em; padding: 0.1em 0.3em; overflow-wrap: anywhere; }
+pre { font: 0.82rem/1.5 ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, monospace; overflow-x: auto; }
 .banner { --tone: var(--measured); border: 1px solid var(--line); border-left: 0.4rem solid var(--tone);
   background: var(--card); border-radius: 0.5rem; padding: 1.25rem 1.5rem; }
 .banner code { background: none; padding: 0; }
@@ -36,7 +37,8 @@ code { font-family: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, m
 .verdict { --tone: var(--measured); display: inline-block; color: var(--tone); border: 1px solid currentColor;
   border-radius: 1em; padding: 0 0.7em; font-size: 0.82rem; font-weight: 650; line-height: 1.6; white-space: nowrap; }
 .faster { --tone: var(--faster); } .slower { --tone: var(--slower); } .same { --tone: var(--same); }
-.inconclusive { --tone: var(--inconclusive); } .refused { --tone: var(--refused); }
+.inconclusive, .unsure, .unfinished { --tone: var(--inconclusive); } .refused { --tone: var(--refused); }
+.acceptable, .met { --tone: var(--faster); } .not-acceptable, .missed { --tone: var(--slower); }
 .alarm { border: 1px solid var(--slower); border-left-width: 0.4rem; border-radius: 0.5rem; padding: 0.75rem 1.25rem;
   margin: 1rem 0 0; }
 .alarm strong { color: var(--slower); }

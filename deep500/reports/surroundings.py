@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .contents import Table
-from .data import ReportData
+from .data import ReportData, Source
 from .tables import NOTHING, is_number, percent
 from .text import Code, Text, clean, plain, shortened
 
@@ -35,7 +35,7 @@ def plan(data: ReportData) -> Table:
     return Table(["setting", "value"], rows)
 
 
-def completeness(data: ReportData) -> str:
+def completeness(data: Source) -> str:
     """How much of the environment is known."""
     facts = [fact for _, found in environment(data) for fact in found]
     known = sum(not unknown for *_, unknown in facts)
@@ -44,7 +44,7 @@ def completeness(data: ReportData) -> str:
     return f"{known} of {len(facts)} facts are known ({percent(known / len(facts), 2)})."
 
 
-def highlights(data: ReportData) -> Table:
+def highlights(data: Source) -> Table:
     """Per class of facts: what matters most to timings, how much is known, and what is not."""
     rows: list[list[Text]] = []
     for name, facts in environment(data):
@@ -55,7 +55,7 @@ def highlights(data: ReportData) -> Table:
     return Table(["class", "known", "among them", "unknown"], rows)
 
 
-def environment(data: ReportData) -> list[tuple[str, Facts]]:
+def environment(data: Source) -> list[tuple[str, Facts]]:
     """The facts by class."""
     classes = data.environment.get("classes")
     if not isinstance(classes, Mapping):
@@ -68,7 +68,7 @@ def sensors(data: ReportData) -> Facts:
     return _facts(data.sensors or {})
 
 
-def provenance(data: ReportData) -> list[Text]:
+def provenance(data: Source) -> list[Text]:
     """Where the raw samples lie, their hash, and how to check this report."""
     lines: list[Text] = []
     if data.bundle:

@@ -64,6 +64,11 @@ def measured(value: object, low: object, high: object, n: object, level: object 
     return _number(value, low, high, n, level, scale, unit)
 
 
+def quantity(value: object, low: object, high: object, n: object, unit: str, level: object = USUAL_LEVEL) -> Number:
+    """A number in any unit: 97.35 % [96.94, 97.85], n = 6."""
+    return measured(value, low, high, n, level) if unit == "s" else _number(value, low, high, n, level, 1.0, unit)
+
+
 def ratio(value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL) -> Number:
     """A ratio of costs: 1.052 × [1.047, 1.058], n = 240."""
     return _number(value, low, high, n, level, 1.0, "×")
@@ -78,7 +83,7 @@ def _number(value: object, low: object, high: object, n: object, level: object, 
         decimals += 1  # an interval of no width would be a false claim
     bounds = f"[{number(low, decimals)}, {number(high, decimals)}]"
     at = "" if level == USUAL_LEVEL else f" at {percent(level)}"
-    return Number(f"{number(value, decimals)} {unit}", bounds + at, count(n))
+    return Number(f"{number(value, decimals)} {unit}".rstrip(), bounds + at, count(n))
 
 
 def _decimals(x: float, digits: int = 4) -> int:

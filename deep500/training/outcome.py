@@ -1,11 +1,12 @@
 """From the blocks of a recipe's run to its outcome: a pure function, so that `d5 verify` can do it again.
 
 An epoch leaves {"seed", "losses", "step_seconds", "samples", "evaluation", "checkpoint"}, the end of a seed leaves
-{"seed", "test", "weights"}.
+{"seed", "test", "weights"}. A loss that is not a number (a run that diverged) is null.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from .. import registry
@@ -69,7 +70,7 @@ def _definition(written: Mapping[str, Any]) -> Metric:
 
 def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
     epochs = [b for b in blocks if "losses" in b]
-    losses = [loss for b in epochs for loss in b["losses"]]
+    losses = [math.nan if loss is None else loss for b in epochs for loss in b["losses"]]
     evaluations = [dict(b["evaluation"]) for b in epochs]
     for block in blocks:
         if "test" in block and evaluations:
@@ -79,18 +80,18 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
 
 
 def _metric(metric: Metric, target: float | None, runs: Sequence[History], level: float) -> dict[str, Any]:
-    values = [metric.value(run) for run in runs]
+    values = [v if v is not None and math.isfinite(v) else None for v in map(metric.value, runs)]
     reached = [v for v in values if v is not None]
-    worst_first = sorted((v for v in reached), reverse=metric.better == "lower")
-    ranked = [None] * (len(values) - len(reached)) + worst_first  # a run that never got there is the worst
-    middle = ranked[(len(ranked) - 1) // 2]  # the lower of two middles: no seed is counted for more than it is
+    # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.
+    ranked = [None] * (len(values) - len(reached)) + sorted(reached, reverse=metric.better == "lower")
+    middle = median(reached) if len(reached) == len(values) else ranked[(len(ranked) - 1) // 2]
     found: dict[str, Any] = {
         "name": type(metric).__name__, "settings": metric.settings, "unit": metric.unit, "kind": metric.kind,
         "better": metric.better, "target": target, "values": values, "n": len(values), "level": level,
         "median": middle, "low": None, "high": None, "method": "none", "notes": [],
         "acceptable": target is None or metric.meets(middle, target), "sure": target is None}
     if len(reached) < len(values):
-        found["notes"] = [f"{len(values) - len(reached)} of {len(values)} seeds never reached it"]
+        found["notes"] = [f"{len(values) - len(reached)} of {len(values)} seeds never reached it, or diverged"]
         return found
     try:
         known = interval([[v] for v in reached], level=level) if len(reached) > 1 else interval(reached, level=level)
@@ -107,8 +108,9 @@ def _is_epoch(block: dict) -> bool:
     losses, seconds, record = block.get("losses"), block.get("step_seconds"), block.get("evaluation")
     return (_is_count(block.get("seed")) and _is_count(block.get("samples")) and isinstance(record, dict)
             and isinstance(losses, list) and isinstance(seconds, list) and len(losses) == len(seconds) > 0
-            and all(map(_is_number, [*losses, *seconds]))
-            and all(_is_number(record.get(key)) for key in ("epoch", "step", "seconds", "validation")))
+            and all(loss is None or _is_number(loss) for loss in losses) and all(map(_is_number, seconds))
+            and all(_is_number(record.get(key)) for key in ("seconds", "validation"))
+            and all(_is_count(record.get(key)) for key in ("epoch", "step")))
 
 
 def _is_end(block: dict) -> bool:

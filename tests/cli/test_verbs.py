@@ -93,3 +93,12 @@ def test_help_lists_every_verb_and_imports_little():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert all(verb in done.stdout for verb in ("doctor", "bench", "compare", "show", "verify", "report", "list"))
+
+
+@pytest.mark.parametrize(("what", "name"), [("frameworks", "pytorch"), ("operators", "Conv"), ("networks", "DigitsCnn"),
+                                            ("optimizers", "Adam"), ("datasets", "Digits"), ("metrics", "TestAccuracy"),
+                                            ("samplers", "ShuffleSampler"), ("initialisers", "HeNormal"),
+                                            ("recipes", "digits_cnn")])
+def test_everything_there_is_can_be_listed(d5, what, name):
+    assert name in d5("list", what).out
+    assert any(name in row.values() for row in d5("list", what, "--json").json)

@@ -1,0 +1,51 @@
+"""run a recipe: train every seed, keep everything in a bundle, and say whether the result is acceptable"""
+
+import argparse
+import ast
+from pathlib import Path
+
+from ..errors import Deep500Error
+from .output import print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("recipe", type=Path, help="a recipe file, or the name of one of ours (digits_cnn)")
+    add("--framework", default=None, metavar="NAME", help="run it on this framework (the recipe's own)")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="change a MUTABLE entry, such as batch_size=32")
+    add("--seeds", type=int, default=None, metavar="N", help="how many seeds (the tier's)")
+    add("--tier", default="small", help="tiny (2 seeds, a tenth of the epochs), small (6 seeds), full (20 seeds)")
+    add("--out", type=Path, default=None, metavar="FOLDER", help="the bundle's new folder (under $DEEP500_HOME)")
+    add("--resume", action="store_true", help="go on with an interrupted run in FOLDER")
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..recipe import cook, load_recipe
+    from ..reports.outcomes import outcome_html, outcome_text
+    from ..training.events import ProgressBar
+
+    if args.resume and not args.out:
+        raise Deep500Error("--resume needs --out FOLDER: the folder of the run that was interrupted")
+    recipe = load_recipe(args.recipe).with_settings(dict(_setting(text) for text in args.set))
+    if args.framework:
+        from ..frameworks import framework
+        recipe = recipe.with_settings({"executor": framework(args.framework).from_model})
+    outcome = cook(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
+    page = outcome.bundle.with_name(outcome.bundle.name + ".html")
+    page.write_text(outcome_html(outcome.bundle), encoding="utf-8")
+    if args.json:
+        print_json({"bundle": str(outcome.bundle), "report": str(page), **outcome.derived})
+    else:
+        print(outcome_text(outcome.bundle))
+        print(f"report: {page}")
+    return 0 if outcome else 1
+
+
+def _setting(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise Deep500Error(f"--set {text!r} is not of the form key=value")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

@@ -1,0 +1,140 @@
+"""The pieces of an HTML page: no script, nothing from outside, everything from data escaped."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from .canvas import COLOURS, INK
+from .contents import Table
+from .data import Source
+from .series import Picture
+from .stylesheet import STYLESHEET
+from .surroundings import Facts, completeness, environment, highlights
+from .tables import Number
+from .text import Code, Text, Verdict, clean, flat
+
+# Never colour alone.
+SIGNS = {"faster": "▼", "slower": "▲", "same": "=", "inconclusive": "?", "refused": "✕", "acceptable": "✓", "met": "✓",
+         "unsure": "?", "not acceptable": "✕", "missed": "✕", "unfinished": "…"}
+# A page that was tampered with still loads nothing and runs nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(kicker: str, title: str, body: str) -> str:
+    """The whole page around its body."""
+    title = escape(clean(title))
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{title}</title>
+<style>{STYLESHEET}</style>
+</head>
+<body>
+<main>
+<p class="kicker">{escape(kicker)}</p>
+<h1>{title}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def banner(pills: str, tone: str, headline: Text, figures: Sequence[tuple[Text, Text]], status: Text) -> str:
+    """The answer, in a frame of its colour."""
+    said = "".join(inline(str(part) if isinstance(part, Verdict) else part) for part in flat(headline))
+    listed = "".join(f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>" for label, value in figures)
+    return (f'<section class="banner {css_class(tone)}">{pills}\n<p class="headline">{said}</p>\n'
+            f'<dl>{listed}</dl>\n<p class="muted">{inline(status)}</p></section>')
+
+
+def pill(verdict: str, count: str = "") -> str:
+    return f'<span class="verdict {css_class(verdict)}">{SIGNS.get(verdict, "●")} {count}{escape(verdict)}</span>'
+
+
+def css_class(verdict: str) -> str:
+    return escape(verdict.replace(" ", "-"))
+
+
+def alarm(problems: Sequence[str]) -> str:
+    """What is wrong with the bundle itself."""
+    if not problems:
+        return ""
+    lines = bullets([clean(problem) for problem in problems])
+    return f'<section class="alarm"><strong>Problems of this bundle</strong>{lines}</section>'
+
+
+def figure(picture: Picture, more: str = "") -> str:
+    # On its own a picture has one set of colours; in the page there is one for light and one for dark.
+    svg = picture.svg.replace(INK, "var(--ink)")
+    for number, colour in enumerate(COLOURS, 1):
+        svg = svg.replace(colour, f"var(--colour-{number})")
+    return (f'<figure><h3>{escape(picture.title)}</h3><div class="picture">{svg}</div>'
+            f"<figcaption>{prose(picture.caption)}</figcaption>{more}</figure>\n")
+
+
+def surroundings(data: Source, more: Sequence[tuple[str, Facts]] = ()) -> str:
+    """The environment: what matters most, and all facts on demand."""
+    body = "".join(f"<h3>{escape(name)}</h3>{table(_facts(facts))}" for name, facts in [*environment(data), *more]
+                   if facts)
+    return section("Environment", f"<p>{prose(completeness(data))}</p>{table(highlights(data))}"
+                   + details("All facts", body))
+
+
+def _facts(facts: Facts) -> Table:
+    return Table(["fact", "value", "source"], [[fact, f"unknown: {unknown}" if unknown else value, source]
+                                               for fact, value, source, unknown in facts])
+
+
+def section(title: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n{body}</section>\n" if body else ""
+
+
+def details(summary: str, body: str) -> str:
+    return f"<details><summary>{escape(summary)}</summary>{body}</details>" if body else ""
+
+
+def bullets(lines: Sequence[Text]) -> str:
+    return "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>" if lines else ""
+
+
+def paragraphs(lines: Sequence[Text]) -> str:
+    return "".join(f'<p class="muted">{inline(line)}</p>' for line in lines)
+
+
+def table(content: Table) -> str:
+    if not content.rows:
+        return ""
+    align = content.align.ljust(len(content.headers), "l")
+    marks = [' class="r"' if a == "r" else "" for a in align]
+    head = "".join(f'<th scope="col"{mark}>{escape(h)}</th>' for h, mark in zip(content.headers, marks, strict=True))
+    body = "".join(_row(row, content.headers, marks) for row in content.rows)
+    pairs = ' class="pairs"' if len(content.headers) == 2 else ""
+    return f'<div class="wide"><table{pairs}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
+
+
+def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
+    # The label repeats the header on narrow screens, where rows are stacked.
+    cells = "".join(f'<td data-label="{escape(header)}"{mark}><div>{inline(cell)}</div></td>'
+                    for cell, header, mark in zip(row[1:], headers[1:], marks[1:], strict=True))
+    return f'<tr><th scope="row">{inline(row[0])}</th>{cells}</tr>\n'
+
+
+def inline(text: Text) -> str:
+    if not isinstance(text, str):
+        return "".join(map(inline, text))
+    if isinstance(text, Verdict):
+        return pill(text)
+    if isinstance(text, Number):
+        interval = f" <span>{escape(text.interval)}</span>" if text.interval else ""
+        n = f"<span>, {escape(text.n)}</span>" if text.n else ""
+        return f'<span class="number"><b>{escape(text.value)}</b>{interval}{n}</span>'
+    return f"<code>{escape(text)}</code>" if isinstance(text, Code) else prose(text)
+
+
+def prose(text: str) -> str:
+    """Escaped, with numbers kept on one line with their units."""
+    return re.sub(r"(?<=\d) (?=[%×]|[mµnp]?s\b)|(?<=[≥≤]) ", "\u00a0", escape(text))
