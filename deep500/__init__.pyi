@@ -1,6 +1,7 @@
 from . import datasets as datasets
 from . import frameworks as frameworks
 from . import initialisers as initialisers
+from . import losses as losses
 from . import measure as measure
 from . import metrics as metrics
 from . import networks as networks

@@ -68,7 +68,7 @@ def _word(ability: bool) -> str:
     return "yes" if ability else "–"
 
 
-KINDS = ("operators", "networks", "optimizers", "initialisers", "datasets", "samplers", "metrics")
+KINDS = ("operators", "networks", "optimizers", "losses", "initialisers", "datasets", "samplers", "metrics")
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
     "runs": _runs, "sensors": _sensors, "frameworks": _frameworks, "recipes": _recipes,
     **{kind: partial(_definitions, kind) for kind in KINDS}}

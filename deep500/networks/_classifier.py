@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .. import registry
+from ..contracts.loss import Loss
 from ..contracts.network import Network
 from ..definition import Definition
 
@@ -10,16 +11,16 @@ from ..definition import Definition
 class Classifier(Definition):
     """A network's definition; `layers` is all that a subclass says."""
 
-    def build(self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32") -> Network:
-        """The network for inputs "x" of this shape and int64 "label"s, with outputs "loss" (mean) and "logits"."""
+    def build(self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32",
+              loss: Loss | None = None) -> Network:
+        """The network for inputs "x" of this shape and int64 "label"s, with outputs "loss" and "logits"."""
         builder = Builder(Network(type(self).__name__), seed, dtype)
         network = builder.network
         x = network.add_input("x", (0, *shape), dtype)
         label = network.add_input("label", (0,), "int64")
         features = self.layers(builder, x, shape)
         logits = builder.dense("logits", *features, classes)
-        network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"], name="loss")
-        network.add_output("loss")
+        network.add_output((loss or registry.find("losses", "CrossEntropy")()).add(network, logits, label))
         network.add_output(logits)
         return network
 
