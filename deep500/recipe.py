@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import math
+import os
 import re
 import runpy
 import shutil
@@ -25,7 +26,7 @@ from .home import home
 from .measure.machine import environment
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_blocks, outcome
+from .training.outcome import check_blocks, check_plan, outcome
 from .training.trainer import Trainer
 
 LEVEL = 0.95
@@ -72,7 +73,8 @@ def load_recipe(path: str | Path) -> Recipe:
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in found:
             raise Deep500Error(f"the recipe {path} has no {part}: a recipe is FIXED + MUTABLE + METRICS")
-    return Recipe(path.stem, found["FIXED"], found["MUTABLE"], found["METRICS"])
+    source = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Recipe(path.stem, found["FIXED"], found["MUTABLE"], found["METRICS"], source)
 
 
 def known_recipes() -> dict[str, Path]:
@@ -92,9 +94,9 @@ def cook(recipe: Recipe, folder: str | Path | None = None, tier: str = "small", 
          resume: bool = False, events: Iterable[Event] = ()) -> Outcome:
     """Train every seed, write the bundle and return what came out."""
     plan = make_plan(recipe, tier, seeds)
-    folder = Path(folder) if folder else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
+    folder = Path(folder).absolute() if folder else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
     ledger = Ledger()
-    run = ledger.started(folder.absolute(), "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
+    run = ledger.started(folder, "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
     try:
         derived, manifest = _Cooking(recipe, plan, folder, resume, tuple(events)).go()
     except (Exception, KeyboardInterrupt) as error:
@@ -123,7 +125,7 @@ class _Cooking:
         self.recipe, self.plan, self.folder, self.events = recipe, plan, folder, events
         self.kitchen = folder.with_name(folder.name + ".checkpoints")  # beside the bundle, gone when it is finished
         self.splits = _definition("datasets", recipe.fixed["dataset"], recipe.fixed.get("dataset_kwargs", {})).load()
-        self._executor(0)  # whatever is wrong with the recipe shows before anything is written
+        self._rehearse()
         self.blocks: list[dict] = []
         if resume:
             self._reopen()
@@ -138,7 +140,7 @@ class _Cooking:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
             derived = outcome(self.plan, self.blocks)
-            files = {f"weights-{seed}.safetensors": self._weights(seed).read_bytes() for seed in self.plan["seeds"]}
+            files = {f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in self.plan["seeds"]}
             manifest = self.writer.finish({"derived.json": derived}, files)
         except BaseException:
             if self.blocks:
@@ -149,6 +151,18 @@ class _Cooking:
             raise
         shutil.rmtree(self.kitchen, ignore_errors=True)
         return derived, manifest
+
+    def _rehearse(self) -> None:
+        """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
+        check_plan(self.plan)
+        executor, optimizer = self._executor(0), self._optimizer()
+        try:
+            executor.training_step(optimizer)(self.splits["train"].batch(slice(0, 2)))
+        except (TypeError, ValueError, RuntimeError, AttributeError) as error:
+            what = " ".join(str(error).split())[:200]
+            raise Deep500Error(f"recipe {self.recipe.name} cannot be trained: {type(error).__name__}: {what}") from None
+        self.plan |= {"framework": executor.framework.name, "kernels": executor.kernels(),
+                      "update": "native" if optimizer.native(executor.framework.name) else "composed"}
 
     def _train(self, seed: int) -> None:
         executor = self._executor(seed)
@@ -163,9 +177,12 @@ class _Cooking:
         history = trainer.run(start)
         weights = save(executor.arrays())
         partial = self._weights(seed).with_suffix(".partial")
-        partial.write_bytes(weights)
+        with open(partial, "wb") as file:
+            file.write(weights)
+            file.flush()
+            os.fsync(file.fileno())
         partial.replace(self._weights(seed))
-        self.append({"seed": seed, "test": history.evaluations[-1]["test"],
+        self.append({"seed": seed, "test": history.evaluations[-1]["test"], "build_seconds": trainer.build_seconds,
                      "weights": hashlib.sha256(weights).hexdigest()})
         for old in self.kitchen.glob(f"{seed}-*.safetensors"):
             old.unlink()
@@ -186,13 +203,15 @@ class _Cooking:
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
 
     def _reopen(self) -> None:
-        found = bundle.read(self.folder)
-        if found.finished:
-            raise Deep500Error(f"{self.folder} is finished already: show it with `d5 show {self.folder}`")
-        if found.documents.get("plan.json") != self.plan:
-            raise Deep500Error(f"{self.folder} was begun with another recipe or other settings: give the same again")
-        self.writer = bundle.resume(self.folder)
-        self.blocks = check_blocks(found.blocks)
+        self.writer = bundle.resume(self.folder)  # from here on, nobody else writes to it
+        try:
+            found = bundle.read(self.folder)
+            if found.documents.get("plan.json") != self.plan:
+                raise Deep500Error(f"{self.folder} was begun with another recipe or settings: give the same again")
+            self.blocks = check_blocks(found.blocks)
+        except BaseException:
+            self.writer.close()
+            raise
 
     def _executor(self, seed: int) -> Executor:
         fixed, mutable = self.recipe.fixed, self.recipe.mutable
@@ -218,6 +237,16 @@ class _Cooking:
 
     def _weights(self, seed: int) -> Path:
         return self.kitchen / f"{seed}.weights"
+
+    def _kept_weights(self, seed: int) -> bytes:
+        try:
+            weights = self._weights(seed).read_bytes()
+        except OSError as error:
+            raise Deep500Error(f"no weights of seed {seed} in {self.kitchen} ({error.strerror}): start anew") from None
+        [wanted] = [b["weights"] for b in self.blocks if b["seed"] == seed and "test" in b]
+        if hashlib.sha256(weights).hexdigest() != wanted:
+            raise Deep500Error(f"the weights of seed {seed} in {self.kitchen} are not those of the bundle: start anew")
+        return weights
 
     @staticmethod
     def _digest(path: Path) -> str:

@@ -8,7 +8,6 @@ import importlib
 import re
 from collections.abc import Callable
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -78,7 +77,9 @@ def _files(kind: str) -> dict[str, Path]:
 
 
 @cache
-def _outside(kind: str) -> dict[str, metadata.EntryPoint]:
+def _outside(kind: str) -> dict[str, Any]:
+    from importlib import metadata  # 40 ms that most starts of Python need not spend
+
     return {point.name: point for point in metadata.entry_points(group=f"deep500.{kind}")}
 
 

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"d5: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("d5: interrupted; what was measured is kept and `d5 verify` accepts it", file=sys.stderr)
+        print("d5: interrupted; what was measured until now is kept (see `d5 list`)", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from ..errors import Deep500Error
-from .output import say
+from .output import beside, say, write_page
 from .progress import ProgressLine
 
 
@@ -43,10 +43,10 @@ def call(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         folder = recorded_run(plan, args.out, progress)
     data = report_data(folder)
-    page = folder.with_name(folder.name + ".html") if args.report else None
-    if page:
+    page = None
+    if args.report:
         from ..reports.html import html
-        page.write_text(html(data), encoding="utf-8")
+        page = write_page(beside(folder), html(data))
     say(args, data, page)
     return 0
 
@@ -54,10 +54,9 @@ def call(args: argparse.Namespace) -> int:
 def _candidates(args: argparse.Namespace) -> dict[str, object]:
     from ..measure.candidates import Candidate, Command, Function, Statement
 
-    timeout = args.timeout or max(10.0, 3 * args.budget)
     found: list[Candidate] = [
         *(Statement(s, args.setup) for s in args.statements), *(Function(f, args.setup) for f in args.function),
-        *(Command(c, timeout_s=timeout) for c in args.command)]
+        *(Command(c) for c in args.command)]
     if not found:
         raise Deep500Error("nothing to measure: give a STATEMENT, --function module:name or --command CMD")
     if len(args.name) > len(found):

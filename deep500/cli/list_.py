@@ -6,17 +6,20 @@ from dataclasses import asdict
 from functools import partial
 
 from .. import registry
+from ..errors import Deep500Error
 from .output import print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=sorted(LISTS), default="runs")
-    parser.add_argument("--most", type=int, default=30, metavar="N", help="how many rows (30)")
+    parser.add_argument("--most", type=int, default=100, metavar="N", help="how many rows (100)")
 
 
 def call(args: argparse.Namespace) -> int:
     from ..reports.tables import table
 
+    if args.most < 1:
+        raise Deep500Error(f"--most {args.most} shows nothing: give at least 1")
     headers, rows = LISTS[args.what](args.most)
     if args.json:
         print_json([dict(zip(headers, row, strict=True)) for row in rows])

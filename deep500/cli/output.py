@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import Deep500Error
+
 if TYPE_CHECKING:
     from ..reports.data import ReportData
     from ..reports.outcome_data import OutcomeData
@@ -12,6 +14,21 @@ if TYPE_CHECKING:
 
 def print_json(value: object) -> None:
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def write_page(path: Path, text: str) -> Path:
+    """Write a report, or say in one line why not."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Deep500Error(f"cannot write {path}: {error.strerror}") from None
+    return path
+
+
+def beside(bundle: Path) -> Path:
+    """Where the page of a bundle goes: inside, it would not be part of what the hashes bind."""
+    bundle = bundle.absolute()
+    return bundle.with_name(bundle.name + ".html")
 
 
 def say(args: argparse.Namespace, data: "ReportData | OutcomeData", page: Path | None = None) -> None:

@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from ..errors import Deep500Error
-from .output import print_json
+from .output import beside, print_json, write_page
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +27,9 @@ def call(args: argparse.Namespace) -> int:
         text = outcomes.html(data) if args.format == "html" else outcomes.text(data)
     else:
         text = {"html": html, "markdown": markdown, "terminal": terminal}[args.format](data)
-    out = args.out or (bundle.with_name(bundle.name + ".html") if args.format == "html" else None)
+    out = args.out or (beside(bundle) if args.format == "html" else None)
     if out:
-        try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise Deep500Error(f"cannot write {out}: {error.strerror}") from None
+        write_page(out, text)
     if args.json:
         print_json({"bundle": str(bundle), "report": str(out) if out else None, "text": None if out else text})
     else:

@@ -5,7 +5,7 @@ import ast
 from pathlib import Path
 
 from ..errors import Deep500Error
-from .output import print_json
+from .output import beside, print_json, write_page
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,8 +31,7 @@ def call(args: argparse.Namespace) -> int:
         from ..frameworks import framework
         recipe = recipe.with_settings({"executor": framework(args.framework).from_model})
     outcome = cook(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
-    page = outcome.bundle.with_name(outcome.bundle.name + ".html")
-    page.write_text(outcome_html(outcome.bundle), encoding="utf-8")
+    page = write_page(beside(outcome.bundle), outcome_html(outcome.bundle))
     if args.json:
         print_json({"bundle": str(outcome.bundle), "report": str(page), **outcome.derived})
     else:

@@ -72,7 +72,7 @@ class Network:
             if isinstance(value, str):
                 self._known(value)
         name = name or self._free(type(operator).__name__)
-        made = tuple(outputs or [self._free(f"{name}.{operator.outputs[0]}")])
+        made = tuple(outputs or [self._free(f"{name}.{operator.result_names(1)[0]}")])
         for value in made:
             self._new(value)
         self.nodes.append(Node(name, operator, tuple(inputs), made))
@@ -228,8 +228,3 @@ class Network:
             raise Deep500Error(f"node {node!r} has inputs 0 to {len(old.inputs) - 1}, not {position}")
         inputs = (*old.inputs[:position], value, *old.inputs[position + 1:])
         self.nodes[self.nodes.index(old)] = Node(old.name, old.operator, inputs, old.outputs)
-
-
-def batch_of(network: Network, inputs: Mapping[str, Any]) -> int:
-    """The size of the batch in these inputs."""
-    return int(next(iter(inputs.values())).shape[0])

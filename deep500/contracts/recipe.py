@@ -1,5 +1,6 @@
 """The recipe contract: FIXED + MUTABLE + METRICS, as data that can be compared and hashed."""
 
+import functools
 import hashlib
 import inspect
 import json
@@ -32,6 +33,7 @@ class Recipe:
     fixed: Mapping[str, Any]
     mutable: Mapping[str, Any]
     metrics: Sequence[tuple[Metric, float | None]]
+    source: str | None = None  # the hash of the file it was read from
 
     def __post_init__(self) -> None:
         for part, known, given in (("FIXED", FIXED_KEYS, self.fixed), ("MUTABLE", MUTABLE_KEYS, self.mutable)):
@@ -47,6 +49,10 @@ class Recipe:
         if not self.metrics or not all(isinstance(m, tuple | list) and len(m) == 2 and isinstance(m[0], Metric)
                                        for m in self.metrics):
             raise Deep500Error(f"recipe {self.name}: METRICS is not a list of (metric, target) pairs")
+        for metric, target in self.metrics:
+            if target is not None and (isinstance(target, bool) or not isinstance(target, int | float)):
+                raise Deep500Error(f"recipe {self.name}: the target of {type(metric).__name__} is {target!r}: "
+                                   "give a number, or None")
         if self.fixed["epochs"] < 1 or self.mutable["batch_size"] < 1:
             raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
 
@@ -60,7 +66,7 @@ class Recipe:
 
     def to_json(self) -> dict:
         """The canonical form: definitions by name and settings, functions and classes by name and source."""
-        return {"name": self.name, "fixed": _plain(self.fixed), "mutable": _plain(self.mutable),
+        return {"name": self.name, "file": self.source, "fixed": _plain(self.fixed), "mutable": _plain(self.mutable),
                 "metrics": [[_plain(metric), target] for metric, target in self.metrics]}
 
     @property
@@ -81,6 +87,8 @@ def _plain(value: Any) -> Any:
     if inspect.ismethod(value):  # a framework's from_model: what matters is whose
         owner = type(value.__self__)
         return {"name": f"{owner.__module__}:{owner.__qualname__}.{value.__name__}", "source": _source_hash(owner)}
+    if isinstance(value, functools.partial):
+        return {"partial": _plain(value.func), "args": _plain(value.args), "kwargs": _plain(value.keywords)}
     if isinstance(value, type) or callable(value):
         return {"name": f"{value.__module__}:{value.__qualname__}", "source": _source_hash(value)}
     raise Deep500Error(f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes")

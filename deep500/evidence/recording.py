@@ -14,10 +14,10 @@ from .ledger import Ledger
 
 def recorded_run(plan: Plan, folder: Path | None = None, progress: Progress | None = None) -> Path:
     """Execute the plan into a bundle (under the home folder if none is named) and return where it lies."""
-    if folder is None:
-        folder = home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{plan.seed:08x}"
+    folder = folder.absolute() if folder else (
+        home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{plan.seed:08x}")
     ledger = Ledger()
-    run = ledger.started(folder.absolute(), "bench", hashlib.sha256(canonical(plan.to_json())).hexdigest())
+    run = ledger.started(folder, "bench", hashlib.sha256(canonical(plan.to_json())).hexdigest())
     try:
         result = execute(plan, folder, progress)
     except (Exception, KeyboardInterrupt) as error:

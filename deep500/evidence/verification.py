@@ -55,6 +55,10 @@ def _bench(found: Bundle) -> tuple[int, Callable[[], dict]]:
 def _recipe(found: Bundle) -> tuple[int, Callable[[], dict]]:
     plan = training.check_plan(found.documents.get("plan.json"))
     blocks = training.check_blocks(found.blocks)
+    for block in blocks:
+        name = f"weights-{block['seed']}.safetensors"
+        if found.finished and "test" in block and found.files.get(name) != block["weights"]:
+            raise Deep500Error(f"{name}: not the weights that samples.jsonl names")
     return training.PROCEDURE, lambda: training.outcome(plan, blocks)
 
 
@@ -76,6 +80,8 @@ def _recomputed(found: Bundle) -> list[str]:
         return [f"derived.json: {what}" for what in _differences(recorded, derive(), "")]
     except Deep500Error as error:
         return [str(error)]
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a file made by anyone
+        return [f"its numbers cannot be computed: {type(error).__name__}: {' '.join(str(error).split())[:100]}"]
 
 
 def _differences(recorded: object, computed: object, where: str) -> Iterator[str]:
@@ -95,5 +101,5 @@ def _differences(recorded: object, computed: object, where: str) -> Iterator[str
 
 def _equal(a: object, b: object) -> bool:
     if type(a) in (int, float) and type(b) in (int, float):
-        return math.isclose(a, b, rel_tol=TOLERANCE)  # type: ignore[arg-type]
+        return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-15)  # type: ignore[arg-type]
     return type(a) is type(b) and a == b

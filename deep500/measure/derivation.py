@@ -9,14 +9,13 @@ import numpy as np
 
 from ..errors import Refused, TooFewSamples
 from .comparison import Comparison, more_needed, quantile_differences
-from .groups import kruskal_wallis
+from .intervals import ONE_PROCESS
 from .modality import modes
 
 if TYPE_CHECKING:
     from .results import Result
 
 PROCEDURE = 1  # counts up when the same samples would give other numbers
-ONE_PROCESS = "one process, between-process variance unknown"
 
 
 def derive(result: "Result") -> dict:
@@ -26,7 +25,7 @@ def derive(result: "Result") -> dict:
     return {"procedure": PROCEDURE, "stopped": "precise" if settled else "budget", "more": more,
             "status": _status(result, settled, more), "entries": [_entry(result, name) for name in result.names],
             "comparisons": [_comparison(result, a, b, c) for a, b, c in result.comparisons],
-            "control": _control(result), "kruskal": _kruskal(result), "notes": _notes(result)}
+            "control": _control(result), "notes": _notes(result)}
 
 
 def _entry(result: "Result", name: str) -> dict:
@@ -47,8 +46,9 @@ def _entry(result: "Result", name: str) -> dict:
         entry |= {"median": float(np.median(np.concatenate(series))), "low": None, "high": None, "method": "none"}
         entry["notes"] = [str(refusal)]
     entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
-    if kind == "none":
-        entry["notes"].append("never steady: the times change throughout the run")
+    if unsteady := sum(s.kind == "none" for s in states):
+        where = f" in {unsteady} of {len(states)} processes" if len(states) > 1 else ""
+        entry["notes"].append(f"never steady{where}: the times change throughout")
     return entry
 
 
@@ -82,15 +82,6 @@ def _control(result: "Result") -> dict | None:
                 return None
             return {"base": a, "ratio": c.ratio, "low": c.low, "high": c.high, "verdict": c.verdict, "n": c.n}
     return None
-
-
-def _kruskal(result: "Result") -> dict | None:
-    if len(result.names) < 3:
-        return None
-    try:
-        return asdict(kruskal_wallis([result.samples(name) for name in result.names]))
-    except Refused:
-        return None
 
 
 def _notes(result: "Result") -> list[str]:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 
 from ..errors import Deep500Error
@@ -23,17 +24,19 @@ class FreshSession:
         self.timeout_s = plan.timeout_s
         self.names = ", ".join(repr(e.name) for e in plan.entries)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
-        mine, theirs = os.pipe(), os.pipe()
+        (self._reply, reply_end), (request_end, self._request) = os.pipe(), os.pipe()
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}.worker", str(theirs[0]), str(mine[1])],
+                [sys.executable, "-m", f"{__package__}.worker", str(request_end), str(reply_end)],
                 # An environment of random size moves the stack, so that its address is not the same in every process.
-                env={**os.environ, "DEEP500_PADDING": "x" * padding}, pass_fds=(theirs[0], mine[1]),
+                env={**os.environ, "DEEP500_PADDING": "x" * padding}, pass_fds=(request_end, reply_end),
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors, start_new_session=True)
+        except OSError as error:
+            self._close_files()
+            raise Deep500Error(f"a fresh process cannot be started: {error.strerror or error}") from None
         finally:
-            os.close(theirs[0])
-            os.close(mine[1])
-        self._reply, self._request = mine[0], theirs[1]
+            os.close(request_end)
+            os.close(reply_end)
         self._pending = b""
         self._first = {"entries": [e.to_json() for e in plan.entries], "sync": plan.sync, "clock": asdict(clock),
                        "cold": plan.cache == "cold"}
@@ -45,22 +48,25 @@ class FreshSession:
         return self._ask({"calls": calls, "orders": orders}, self.timeout_s)["ns"]
 
     def close(self) -> None:
-        for descriptor in (self._request, self._reply):
-            os.close(descriptor)
-        try:
+        self._close_files()
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=1)
-        except subprocess.TimeoutExpired:
-            self._kill()
-        self._errors.close()
+        self._kill()
 
     def kill(self) -> None:
         self._kill()
-        self.close()
+        self._close_files()
+
+    def _close_files(self) -> None:
+        for descriptor in (self._request, self._reply):
+            os.close(descriptor)
+        self._errors.close()
 
     def _kill(self) -> None:
-        if self.process.poll() is None:
+        """The process and whatever the timed code has started and left behind."""
+        with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        self.process.wait()
 
     def _ask(self, request: dict, timeout_s: float) -> dict:
         try:

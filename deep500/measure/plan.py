@@ -5,7 +5,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from ..errors import Deep500Error, Refused
@@ -40,7 +40,7 @@ class Plan:
     processes: int | None = None
     cache: str = "warm"
     control: bool = False
-    timeout_s: float = 15.0
+    timeout_s: float = 15.0  # make_plan: max(10, 3 * budget_s)
     sync: Callable | str | None = None
     seed: int = 0
 
@@ -103,8 +103,11 @@ def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) ->
         named = {name: _importable(name, c) for name, c in named.items()}
     if asked["timeout_s"] is None:
         asked["timeout_s"] = max(10.0, 3.0 * asked["budget_s"])
+    named = {name: replace(c, timeout_s=asked["timeout_s"]) if isinstance(c, Command) else c
+             for name, c in named.items()}
     for c in named.values():
         check(c)
+        _check_engine(c, asked)
     if len({_engine(c) for c in named.values()}) > 1:
         raise Refused("candidates that run in different ways (in this process, in fresh ones, as commands) "
                       "are not comparable: give all of them in the same form")
@@ -113,6 +116,13 @@ def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) ->
     asked["factors"] = {name: tuple(levels) for name, levels in (settings.get("factors") or {}).items()}
     asked["entries"] = tuple(_entries(named, asked["factors"]))
     return Plan(**{f.name: asked[f.name] for f in fields(Plan)})
+
+
+def _check_engine(c: Candidate, asked: Mapping[str, Any]) -> None:
+    if isinstance(c, Command) and (asked["processes"] or asked["sync"]):
+        raise Refused("every call of a command is a fresh process that is waited for: leave processes and sync out")
+    if isinstance(c, Statement | Function) and callable(asked["sync"]):
+        raise Refused("statements run in fresh processes, which this process's sync cannot reach: give 'module:name'")
 
 
 def _entries(named: Mapping[str, Candidate], factors: Mapping[str, Sequence[Level]]) -> Iterator[Entry]:
@@ -146,6 +156,8 @@ def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
             raise Deep500Error(f"the factor {name!r} is not a name: use letters, digits and _")
         if not levels or any(not isinstance(v, int | float | str | bool) for v in levels):
             raise Deep500Error(f"the factor {name!r} needs levels that are numbers, texts or booleans, got {levels!r}")
+        if len({(type(v), v) for v in levels}) < len(levels):
+            raise Deep500Error(f"the factor {name!r} has a level twice: {', '.join(map(str, levels))}")
 
 
 def _engine(c: Candidate) -> str:

@@ -13,6 +13,9 @@ import numpy as np
 
 def best_rounds(series: Sequence[np.ndarray], round_s: float, start_s: float) -> int | None:
     """Rounds per process that give the narrowest interval for the time; None where processes do not differ."""
+    series = [s for s in series if len(s) > 1]
+    if len(series) < 2:
+        return None
     rounds = float(np.mean([len(s) for s in series]))
     within = float(np.mean([np.var(s, ddof=1) for s in series]))
     # The median of r rounds varies by about pi / 2 times the variance of their mean.

@@ -16,22 +16,29 @@ from .intervals import Interval, interval
 from .plan import CONTROL
 from .samples import ProcessSamples, arrange, check_blocks, check_plan
 
-# Stopping looks at the data several times; computed at 0.96, an interval that is reported as 95 % covers 95 %.
-_LOOKS = 0.8
+# Stopping looks at the data several times. An interval that is reported as 95 % is computed at 96 % when rounds of one
+# process were looked at, and at 96.8 % for looks after processes (which six processes can just reach by their ranks).
+LOOKS_AT_ROUNDS, LOOKS_AT_PROCESSES = 0.8, 0.64
 
 
 class Result:
     """The samples of one run and what they say; live or read back from a bundle, it is the same."""
 
-    def __init__(self, plan: Mapping, blocks: list[dict]):
+    def __init__(self, plan: Mapping, blocks: list[dict], environment: Mapping | None = None,
+                 arranged: Mapping[int, ProcessSamples] | None = None):
         self.plan, self.blocks = plan, blocks
+        self.environment = environment  # where and when it was measured
+        self._arranged = arranged or {}  # of processes that have ended, so that a look need not do them again
         self.manifest: str | None = None  # the hash of the bundle it was written to
         self.names: list[str] = [e["name"] for e in plan["entries"]]
 
     @cached_property
     def processes(self) -> list[ProcessSamples]:
         """The samples of every process after its warm-up."""
-        return arrange(len(self.names), self.blocks)
+        return list(self.arrange().values())
+
+    def arrange(self) -> dict[int, ProcessSamples]:
+        return arrange(len(self.names), self.blocks, self._arranged)
 
     @property
     def each_call_is_a_process(self) -> bool:
@@ -72,7 +79,7 @@ class Result:
         """Whether every interval is as narrow as asked and every comparison has a verdict."""
         precision = self.plan["precision"]
         try:
-            if self.pairs:
+            if self.comparisons:
                 return all(isinstance(c, Comparison) and c.verdict != "inconclusive"
                            and math.sqrt(c.high / c.low) - 1 <= precision for _, _, c in self.comparisons)
             return all(self.interval(name).half_width <= precision for name in self.names)
@@ -84,18 +91,17 @@ class Result:
         """Every number that is reported; `d5 verify` computes it again from the raw samples."""
         return derive(self)
 
-    def save(self, folder: str | Path, environment: Mapping | None = None) -> Path:
+    def save(self, folder: str | Path) -> Path:
         """Write everything into a new folder as a bundle."""
-        writer = bundle.create(folder, self.documents(environment))
+        writer = bundle.create(folder, self.documents())
         for block in self.blocks:
             writer.append(dict(block))
         self.manifest = writer.finish({"derived.json": self.derived})
         return Path(folder)
 
-    def documents(self, environment: Mapping | None = None) -> dict[str, object]:
+    def documents(self) -> dict[str, object]:
         """What is written before the first sample."""
-        from .machine import environment as capture
-        return {"plan.json": dict(self.plan), "environment.json": environment or capture().to_json()}
+        return {"plan.json": dict(self.plan), "environment.json": dict(self.environment or {})}
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
@@ -108,11 +114,15 @@ class Result:
     @classmethod
     def from_bundle(cls, found: bundle.Bundle) -> "Result":
         plan = check_plan(found.documents.get("plan.json"))
-        return cls(plan, check_blocks(plan, found.blocks))
+        environment = found.documents.get("environment.json")
+        return cls(plan, check_blocks(plan, found.blocks), environment if isinstance(environment, dict) else None)
 
     @property
     def looked_level(self) -> float:
-        return 1 - (1 - self.plan["level"]) * _LOOKS
+        """The level at which intervals are computed, so that after all the looks the level asked for holds."""
+        if (self.plan.get("processes") or 1) > 1:
+            return self.plan["level"]  # the number of processes was given: nothing was looked at
+        return 1 - (1 - self.plan["level"]) * (LOOKS_AT_PROCESSES if len(self.processes) > 1 else LOOKS_AT_ROUNDS)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

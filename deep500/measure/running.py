@@ -16,9 +16,11 @@ from .. import bundle
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .fresh import FreshSession
+from .machine import environment
 from .plan import Plan, Settings, make_plan
 from .repetition import best_rounds
 from .results import Result
+from .samples import ProcessSamples
 from .sensing import sensors
 from .session import Session
 
@@ -48,7 +50,7 @@ def run(candidates: Mapping[str, object], *, folder: str | Path | None = None, p
 def execute(plan: Plan, folder: str | Path | None = None, progress: Progress | None = None) -> Result:
     """Run a plan that was made before."""
     clock = calibrate()
-    result = Result(plan.to_json() | {"clock": asdict(clock)}, [])
+    result = Result(plan.to_json() | {"clock": asdict(clock)}, [], environment().to_json())
     writer = bundle.create(folder, result.documents()) if folder else None
     running = _Run(plan, clock, result, writer.append if writer else lambda block: None, progress)
     try:
@@ -79,6 +81,7 @@ class _Run:
         self.alone = not plan.fresh or plan.processes == 1
         self.share_s, self.most_rounds = math.inf, MOST_ROUNDS_ALONE
         self.starts: list[float] = []
+        self.arranged: dict[int, ProcessSamples] = {}
         self.round_s = 0.0
 
     @property
@@ -91,7 +94,7 @@ class _Run:
         for process in itertools.count():
             self._process(process)
             done = process + 1
-            if self.alone or (done == self.plan.processes):
+            if self.alone or done == self.plan.processes or self.result.blocks[-1]["process"] != process:
                 return
             if self.plan.processes is None and done >= FEWEST_PROCESSES:
                 if time.monotonic() + self.start_s + min(self.share_s, LEAST_WORK_S) > self.deadline:
@@ -116,8 +119,8 @@ class _Run:
         owed = 0 if self.alone else max(0, FEWEST_PROCESSES - 1 - process) * self.start_s  # for those still to come
         until = min(self.deadline - owed, time.monotonic() + self.share_s)
         if process >= FEWEST_PROCESSES and self.plan.processes is None:
-            usual = min(self.most_rounds, len(self.result.blocks[-1]["orders"]) * 2)
-            if time.monotonic() + usual * self.round_s > until:
+            usual = sum(len(b["orders"]) for b in self.result.blocks) / process
+            if time.monotonic() + usual / 2 * self.round_s > self.deadline:
                 return  # what little it could measure would count as much as a whole process
         orders, done, size, next_look = self.plan.orders(process), 0, 1, FIRST_LOOK
         while done < self.most_rounds and (not done or time.monotonic() + size * self.round_s / 2 < until):
@@ -150,15 +153,22 @@ class _Run:
 
     def _rebalance(self) -> None:
         """Let the variances seen so far say how long a process should be."""
-        found = Result(self.result.plan, self.result.blocks).processes
+        found = self._look().processes
         pair = self.plan.pairs[0] if self.plan.pairs else (0,)
         series = [np.log(p.rounds[pair[-1]]) - (np.log(p.rounds[0]) if len(pair) > 1 else 0.0) for p in found]
-        best = best_rounds([s for s in series if len(s) > 1], self.round_s, self.start_s)
+        best = best_rounds(series, self.round_s, self.start_s)
         if best:
             self.most_rounds = min(MOST_ROUNDS, max(FIRST_LOOK, best))
 
     def _settled(self) -> bool:
-        return Result(self.result.plan, self.result.blocks).settled
+        return self._look().settled
+
+    def _look(self) -> Result:
+        """The result so far; when processes are what is looked at, all of them have ended and are kept arranged."""
+        result = Result(self.result.plan, self.result.blocks, arranged=self.arranged)
+        if not self.alone:
+            self.arranged = result.arrange()
+        return result
 
     def _emit(self, block: dict) -> None:
         self.result.blocks.append(block)

@@ -20,12 +20,17 @@ class ProcessSamples:
     discarded: list[np.ndarray]  # per entry: the visits left out, for pictures
 
 
-def arrange(entries: int, blocks: Sequence[Mapping]) -> list[ProcessSamples]:
-    """Sort the blocks' visits by process and entry and cut the warm-up, the same for all entries of a process."""
+def arrange(entries: int, blocks: Sequence[Mapping],
+            known: Mapping[int, ProcessSamples] | None = None) -> dict[int, ProcessSamples]:
+    """Sort the blocks' visits by process and entry and cut the warm-up, the same for all entries of a process.
+
+    Processes that are `known` already are taken from there.
+    """
     processes: dict[int, list[Mapping]] = {}
     for block in blocks:
         processes.setdefault(block["process"], []).append(block)
-    return [_process(entries, own) for own in processes.values()]
+    return {process: known[process] if known and process in known else _process(entries, own)
+            for process, own in processes.items()}
 
 
 def _process(entries: int, blocks: Sequence[Mapping]) -> ProcessSamples:

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ..errors import Deep500Error
 from .candidates import Command, Timer
-from .clock import Clock, cold_caches
+from .clock import Clock, cold_caches, last_level_bytes
 from .plan import Entry
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ class Session:
 
     def __init__(self, entries: Sequence[Entry], clock: Clock, sync: Callable | None = None, cold: bool = False):
         self.clock, self.cold, self.entries = clock, cold, entries
-        flush = cold_caches() if cold else None
+        flush = cold_caches(last_level_bytes()) if cold else None
 
         def before() -> None:
             if flush:

@@ -17,6 +17,9 @@ def contrast_text(found: Contrast) -> str:
              table(["entry", "A", "B", "B / A", "B is"], rows)]
     parts += [f"only in {side}: {', '.join(map(clean, names))}" for side, names in
               (("A", found.only_in_a), ("B", found.only_in_b)) if names]
+    notes = {note for c in found.comparisons.values() if isinstance(c, Comparison) for note in c.notes}
+    parts += [f"- {clean(note)}" for note in sorted(notes)]
+    parts += [f"- the plans differ in {clean(text)}" for text in found.plan_differences]
     matter = [d for d in found.differences if d.weight != "context only"]
     if matter:
         parts.append(f"The environments differ in {len(matter)} facts that can matter:\n")

@@ -1,7 +1,7 @@
 """From the blocks of a recipe's run to its outcome: a pure function, so that `d5 verify` can do it again.
 
 An epoch leaves {"seed", "losses", "step_seconds", "samples", "evaluation", "checkpoint"}, the end of a seed leaves
-{"seed", "test", "weights"}. A loss that is not a number (a run that diverged) is null.
+{"seed", "test", "build_seconds", "weights"}. A loss that is not a number (a run that diverged) is null.
 """
 
 import math
@@ -26,7 +26,8 @@ def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dic
                for definition, target in plan["recipe"]["metrics"]]
     return {"procedure": PROCEDURE, "seeds": [run.seed for run in runs], "metrics": metrics,
             "acceptable": all(m["acceptable"] for m in metrics),
-            "steps": [run.steps for run in runs], "seconds": [math.fsum(run.step_seconds) for run in runs]}
+            "steps": [run.steps for run in runs], "seconds": [math.fsum(run.step_seconds) for run in runs],
+            "build_seconds": [b["build_seconds"] for b in blocks if "test" in b]}
 
 
 def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
@@ -114,7 +115,8 @@ def _is_epoch(block: dict) -> bool:
 
 
 def _is_end(block: dict) -> bool:
-    return _is_count(block.get("seed")) and _is_number(block.get("test")) and "losses" not in block
+    return (_is_count(block.get("seed")) and _is_number(block.get("test")) and _is_number(block.get("build_seconds"))
+            and isinstance(block.get("weights"), str) and "losses" not in block)
 
 
 def _is_number(value: object) -> bool:

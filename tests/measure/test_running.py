@@ -8,7 +8,6 @@ import pytest
 from deep500 import bundle, measure
 from deep500.errors import Deep500Error
 from deep500.measure.repetition import best_rounds
-from deep500.measure.running import FEWEST_PROCESSES
 
 
 def spin(units):
@@ -29,9 +28,9 @@ def test_callables_run_in_one_process_and_the_result_says_so():
 
 
 def test_statements_run_in_fresh_processes_both_candidates_in_each():
-    result = measure.run({"a": "sum(range(2000))", "b": "sum(range(4000))"}, budget_s=1.5, seed=1)
-    processes = result.samples("a")
-    assert len(processes) == len(result.samples("b")) >= FEWEST_PROCESSES
+    result = measure.run({"a": "sum(range(2000))", "b": "sum(range(4000))"}, budget_s=2, processes=4, seed=1)
+    assert [len(a) for a in result.samples("a")] == [len(b) for b in result.samples("b")]
+    assert len(result.processes) == 4
     assert result.compare("a", "b").verdict == "slower"
     assert "process" in result.interval("a").method
 
@@ -133,3 +132,21 @@ def test_rounds_per_process_follow_kalibera_and_jones():
     assert best == pytest.approx(np.sqrt(0.25 / 0.01 * 1 / 0.25), rel=0.25)  # T1 = 1, T2 = 0.25
     same = [rng.normal(0, 1.0, 400) for _ in range(3)]
     assert best_rounds([s - np.median(s) for s in same], 0.01, 0.25) is None
+
+
+def test_one_candidate_with_its_control_is_not_done_before_it_is_precise():
+    derived = measure.run({"a": "time.sleep(random.random() * 0.01)"}, setup="import time, random", budget_s=1,
+                          precision=0.001, control=True).derived
+    assert derived["stopped"] == "budget"
+
+
+def test_a_result_keeps_the_environment_it_was_measured_in(tmp_path):
+    result = measure.run({"a": spin(5)}, budget_s=0.3)
+    result.environment = dict(result.environment, marked=True)
+    result.save(tmp_path / "first")
+    measure.Result.load(tmp_path / "first").save(tmp_path / "second")
+    assert bundle.read(tmp_path / "second").documents["environment.json"]["marked"]
+
+
+def test_few_rounds_in_most_processes_do_not_break_the_balance():
+    assert best_rounds([np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])], 0.1, 0.1) is None

@@ -14,7 +14,7 @@ PLAN = {"level": 0.95, "recipe": {"metrics": [
 def run(seed, accuracy, losses=(2.0, 1.0)):
     record = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": accuracy, "test": None}
     return [{"seed": seed, "losses": list(losses), "step_seconds": [0.2, 0.3], "samples": 128, "evaluation": record,
-             "checkpoint": "x"}, {"seed": seed, "test": accuracy, "weights": "y"}]
+             "checkpoint": "x"}, {"seed": seed, "test": accuracy, "build_seconds": 0.1, "weights": "y"}]
 
 
 def blocks_of(*accuracies, **more):
