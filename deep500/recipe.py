@@ -216,8 +216,11 @@ class _Cooking:
     def _executor(self, seed: int) -> Executor:
         fixed, mutable = self.recipe.fixed, self.recipe.mutable
         data = self.splits["train"].arrays
-        network: Network = _definition("networks", fixed["model"], fixed.get("model_kwargs", {})).build(
-            data["x"].shape[1:], int(data["label"].max()) + 1, seed)
+        definition = _definition("networks", fixed["model"], fixed.get("model_kwargs", {}))
+        try:
+            network: Network = definition.build(data["x"].shape[1:], int(data["label"].max()) + 1, seed)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise Deep500Error(f"the model of recipe {self.recipe.name} cannot be built: {error}") from None
         try:
             executor = mutable["executor"](network, **mutable.get("executor_kwargs", {}))
         except TypeError as error:

@@ -1,3 +1,13 @@
-"""`from recipes.recipe import run_recipe`, as in the talks."""
+"""`from recipes.recipe import run_recipe`, as in the talks: runs a recipe, and says what came out."""
 
-from deep500.recipe import run_recipe as run_recipe
+from typing import Any
+
+from deep500 import recipe
+from deep500.reports.outcomes import outcome_text
+
+
+def run_recipe(fixed: dict, mutable: dict, metrics: list, **how: Any) -> recipe.Outcome:
+    """Run it, print the outcome, and return something true if it is acceptable."""
+    outcome = recipe.run_recipe(fixed, mutable, metrics, **how)
+    print(outcome_text(outcome.bundle))
+    return outcome

@@ -46,8 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"d5: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("d5: interrupted; what was measured until now is kept (see `d5 list`)", file=sys.stderr)
+        print("d5: interrupted; `d5 list` shows what was kept", file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:  # a full disk, a closed terminal
+        print(f"d5: {error}", file=sys.stderr)
+        return 2

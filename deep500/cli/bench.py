@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--precision", type=float, default=0.02, help="stop at this relative half-width (0.02)")
     add("--margin", type=float, default=0.02, help="differences up to this do not matter (0.02)")
     add("--level", type=float, default=0.95, help="level of confidence (0.95)")
-    add("--processes", type=int, default=None, metavar="N", help="fresh processes (as many as the budget allows)")
+    add("--processes", type=int, default=None, metavar="N", help="exactly so many processes (as the budget allows)")
     add("--cache", choices=("warm", "cold"), default="warm", help="drive the caches out before every call, or not")
     add("--sync", default=None, metavar="MODULE:NAME", help="call this to wait for a device before reading the clock")
     add("--control", action="store_true", help="measure the first candidate twice, as a control")
@@ -39,7 +39,7 @@ def call(args: argparse.Namespace) -> int:
     plan = make_plan(
         _candidates(args), setup=args.setup, budget_s=args.budget, precision=args.precision, margin=args.margin,
         level=args.level, processes=args.processes, cache=args.cache, sync=args.sync, control=args.control,
-        timeout_s=args.timeout, seed=args.seed, factors=dict(_factor(text) for text in args.factor))
+        timeout_s=args.timeout, seed=args.seed, factors=_factors(args.factor))
     with ProgressLine() as progress:
         folder = recorded_run(plan, args.out, progress)
     data = report_data(folder)
@@ -71,11 +71,16 @@ def _candidates(args: argparse.Namespace) -> dict[str, object]:
     return named
 
 
-def _factor(text: str) -> tuple[str, list]:
-    name, equals, levels = text.partition("=")
-    if not equals or not levels:
-        raise Deep500Error(f"--factor {text!r} is not of the form name=level,level,…")
-    return name, [_level(v) for v in levels.split(",")]
+def _factors(texts: list[str]) -> dict[str, list]:
+    found: dict[str, list] = {}
+    for text in texts:
+        name, equals, levels = text.partition("=")
+        if not equals or not levels or set("[](){}") & set(levels):
+            raise Deep500Error(f"--factor {text!r} is not of the form name=level,level,… with numbers or words")
+        if name in found:
+            raise Deep500Error(f"--factor {name} is given twice: list all its levels at once")
+        found[name] = [_level(v) for v in levels.split(",")]
+    return found
 
 
 def _level(text: str) -> int | float | str:

@@ -26,10 +26,10 @@ def call(args: argparse.Namespace) -> int:
 
     if args.resume and not args.out:
         raise Deep500Error("--resume needs --out FOLDER: the folder of the run that was interrupted")
-    recipe = load_recipe(args.recipe).with_settings(dict(_setting(text) for text in args.set))
+    settings = dict(_setting(text) for text in args.set)
     if args.framework:
-        from ..frameworks import framework
-        recipe = recipe.with_settings({"executor": framework(args.framework).from_model})
+        settings["executor"] = args.framework
+    recipe = load_recipe(args.recipe).with_settings(_named(settings))
     outcome = cook(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
     page = write_page(beside(outcome.bundle), outcome_html(outcome.bundle))
     if args.json:
@@ -38,6 +38,18 @@ def call(args: argparse.Namespace) -> int:
         print(outcome_text(outcome.bundle))
         print(f"report: {page}")
     return 0 if outcome else 1
+
+
+def _named(settings: dict[str, object]) -> dict[str, object]:
+    """A framework or an optimizer given by its name becomes what a recipe holds."""
+    from .. import registry
+    from ..frameworks import framework
+
+    if isinstance(name := settings.get("executor"), str):
+        settings["executor"] = framework(name).from_model
+    if isinstance(name := settings.get("optimizer"), str):
+        settings["optimizer"] = registry.find("optimizers", name)
+    return settings
 
 
 def _setting(text: str) -> tuple[str, object]:

@@ -1,21 +1,21 @@
 """check every hash of a bundle and compute every derived number again from its raw samples"""
 
 import argparse
-from pathlib import Path
 
 from ..errors import Deep500Error
 from .output import print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", type=Path, help="folder or zip")
+    parser.add_argument("bundle", help="folder, zip or run id")
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import find_bundle
     from ..evidence.verification import verify
 
     try:
-        found = verify(args.bundle)
+        found = verify(find_bundle(args.bundle))
     except Deep500Error as error:
         if args.json:
             print_json({"ok": False, "problems": [str(error)]})

@@ -103,7 +103,10 @@ class Network:
         """Replace a parameter."""
         if name not in self.params:
             raise Deep500Error(f"no parameter is named {name!r}; there are: {', '.join(self.params)}")
-        self.params[name] = np.asarray(value, self.params[name].dtype).reshape(self.params[name].shape)
+        array, old = np.asarray(value, self.params[name].dtype), self.params[name]
+        if array.shape != old.shape:
+            raise Deep500Error(f"the parameter {name!r} has the shape {old.shape}, not {array.shape}")
+        self.params[name] = array
 
     def fetch_tensors(self, names: Iterable[str]) -> list[np.ndarray]:
         names = list(names)

@@ -46,8 +46,8 @@ class Recipe:
                     raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
         if missing := [key for key in NEEDED if key not in {**self.fixed, **self.mutable}]:
             raise Deep500Error(f"recipe {self.name}: {missing[0]!r} is missing")
-        if not self.metrics or not all(isinstance(m, tuple | list) and len(m) == 2 and isinstance(m[0], Metric)
-                                       for m in self.metrics):
+        if not (isinstance(self.metrics, tuple | list) and self.metrics and all(
+                isinstance(m, tuple | list) and len(m) == 2 and isinstance(m[0], Metric) for m in self.metrics)):
             raise Deep500Error(f"recipe {self.name}: METRICS is not a list of (metric, target) pairs")
         for metric, target in self.metrics:
             if target is not None and (isinstance(target, bool) or not isinstance(target, int | float)):

@@ -175,7 +175,10 @@ def _loop(setup: list[ast.stmt], statement: list[ast.stmt], target: Callable | N
     except SyntaxError as error:  # legal alone, not inside a function: `from m import *`
         raise Deep500Error(f"this cannot be timed: {error.msg}") from None
     loop = namespace["_d5_loop"](now, before, after, target, itertools.repeat)
-    next(loop)  # runs the setup
+    try:
+        next(loop)  # runs the setup
+    except Exception as error:
+        raise Deep500Error(f"the setup raised {type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
     return loop.send
 
 

@@ -250,6 +250,8 @@ def bootstrap(
     count, n = len(series), sum(map(len, series))
     if count == 2:
         raise TooFewSamples("a bootstrap over 2 processes was asked for; at least 3 are needed")
+    if count == 1 and n < (needed := smallest_sample(0.5, level)):
+        raise TooFewSamples(f"a bootstrap of {n} values was asked for; at least {needed} are needed")
     if resamples < 1:
         raise Deep500Error(f"a bootstrap needs resamples, got {resamples}")
     draws = _resampled(series, statistic, resamples, np.random.default_rng(seed))

@@ -1,5 +1,6 @@
 """What will be measured, in which order and how often: decided and written down before the first sample."""
 
+import difflib
 import itertools
 import math
 import os
@@ -94,10 +95,12 @@ def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) ->
     if not candidates:
         raise Deep500Error("nothing to measure: give at least one candidate")
     asked: dict[str, Any] = {f.name: f.default for f in fields(Plan)} | {"timeout_s": None, "seed": None} | settings
-    _check_settings(asked)
+    _check_settings(asked, settings)
     named = {name: candidate(value, asked.get("setup", "")) for name, value in candidates.items()}
     if asked["control"]:
         first = next(iter(named))
+        if first + CONTROL in named:
+            raise Deep500Error(f"the name {first + CONTROL!r} is the control's: call that candidate otherwise")
         named[first + CONTROL] = named[first]
     if (asked["processes"] or 1) > 1:
         named = {name: _importable(name, c) for name, c in named.items()}
@@ -129,12 +132,24 @@ def _entries(named: Mapping[str, Candidate], factors: Mapping[str, Sequence[Leve
     _check_factors(factors)
     for levels in itertools.product(*factors.values()):
         at = dict(zip(factors, levels, strict=True))
-        suffix = "".join(f" {k}={v}" for k, v in at.items())
         for name, c in named.items():
-            yield Entry(name + suffix, c, at)
+            yield Entry(name + suffix(at), c, at)
 
 
-def _check_settings(asked: Mapping) -> None:
+def suffix(levels: Mapping[str, Level]) -> str:
+    """What the levels add to a candidate's name."""
+    return "".join(f" {name}={level}" for name, level in levels.items())
+
+
+def _check_settings(asked: Mapping, given: Mapping) -> None:
+    for name in given:
+        if name not in Settings.__annotations__:
+            near = difflib.get_close_matches(name, Settings.__annotations__, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise Deep500Error(f"no setting is named {name!r}.{hint} Known: {', '.join(Settings.__annotations__)}")
+    for name, kind in (("seed", int | None), ("control", bool), ("setup", str)):
+        if not isinstance(asked.get(name, ""), kind):
+            raise Deep500Error(f"{name} = {asked[name]!r} is not a {kind}")
     allowed = {"budget_s": lambda v: 0 < v < math.inf, "level": lambda v: 0.5 <= v < 1,
                "precision": lambda v: 0 < v < math.inf, "margin": lambda v: 0 <= v < math.inf,
                "processes": lambda v: v is None or 1 <= v <= 10_000, "cache": lambda v: v in ("warm", "cold"),

@@ -14,6 +14,7 @@ from .derivation import derive
 from .groups import holm
 from .intervals import Interval, interval
 from .plan import CONTROL
+from .plan import suffix as _suffix
 from .samples import ProcessSamples, arrange, check_blocks, check_plan
 
 # Stopping looks at the data several times. An interval that is reported as 95 % is computed at 96 % when rounds of one
@@ -113,6 +114,8 @@ class Result:
 
     @classmethod
     def from_bundle(cls, found: bundle.Bundle) -> "Result":
+        if found.kind != "bench":
+            raise Deep500Error(f"{found.path} is a {found.kind!r}, and a benchmark is wanted here")
         plan = check_plan(found.documents.get("plan.json"))
         environment = found.documents.get("environment.json")
         return cls(plan, check_blocks(plan, found.blocks), environment if isinstance(environment, dict) else None)
@@ -131,7 +134,11 @@ class Result:
         return [(a, b) for a, b in pairs if a != b]
 
     def is_control(self, name: str) -> bool:
-        return self.plan["control"] and CONTROL in name
+        """Whether this is the first candidate again, at whatever levels."""
+        first = self.plan["entries"][0]
+        plain = first["name"].removesuffix(_suffix(first["levels"]))
+        levels = self.plan["entries"][self.index(name)]["levels"]
+        return bool(self.plan["control"]) and name == plain + CONTROL + _suffix(levels)
 
     def index(self, name: str) -> int:
         if name not in self.names:

@@ -131,7 +131,8 @@ class _Run:
             self._emit({"process": process, "calls": self.calls, "orders": rounds, "ns": times})
             done += size
             if self.alone and done >= next_look:
-                if self._settled():
+                # One process where several were wanted is never precise enough: it has the whole budget.
+                if (not self.plan.fresh or self.plan.processes == 1) and self._settled():
                     return
                 next_look = math.ceil(done * LOOK_GROWTH)
             size = max(1, min(int(BLOCK_S / self.round_s), (next_look if self.alone else self.most_rounds) - done))

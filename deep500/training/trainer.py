@@ -87,8 +87,9 @@ class Trainer:
         params, state = self.executor.arrays(), self._step.state()
         kept = [{name: np.array(value) for name, value in arrays.items()} for arrays in (params, state)]
         size = min(self.sampler.batch_size, len(train))
-        for count in {size, len(train) % size or size}:
-            self._step(train.batch(slice(0, count)))
+        self._check_labels(self._step(train.batch(slice(0, size))))
+        if len(train) % size:
+            self._step(train.batch(slice(0, len(train) % size)))
         self.executor.framework.sync()
         self.executor.load(kept[0])
         self._step.load_state(kept[1])
@@ -143,6 +144,15 @@ class Trainer:
         for name in self.executor.structure.inputs:
             if name not in arrays:
                 raise Deep500Error(f"the network needs {name!r}, and the data have: {', '.join(arrays)}")
+
+    def _check_labels(self, outputs: Mapping[str, Any]) -> None:
+        """A label beyond the network's classes would cost nothing on one framework and fail on another."""
+        classes = self.executor.framework.array(outputs["logits"]).shape[1]
+        for name, split in self.splits.items():
+            low, high = split.arrays["label"].min(), split.arrays["label"].max()
+            if low < 0 or high >= classes:
+                raise Deep500Error(f"the labels of {name!r} go from {low} to {high}, and the network has {classes} "
+                                   "classes: 0 to one less")
 
     def _check_start(self, start: Checkpoint) -> None:
         check_fit("parameter", start.params, self.executor.arrays())

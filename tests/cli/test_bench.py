@@ -63,6 +63,9 @@ WRONG = {
     "command never ends": ("--command", "sleep 1000", "--timeout", "0.5"),
     "statement never ends": ("while True: pass", "--timeout", "0.5"), "bad budget": ("1", "--budget", "-1"),
     "no number": ("1", "--budget", "many"), "unknown option": ("1", "--colour"), "bad factor": ("n", "--factor", "n"),
+    "factor twice": ("n", "--factor", "n=1", "--factor", "n=2"), "level twice": ("n", "--factor", "n=1,1"),
+    "a list as level": ("n", "--factor", "n=[1,2]"), "setup raises": ("pass", "--setup", "1/0"),
+    "processes of a command": ("--command", "true", "--processes", "3"),
     "too many names": ("1", "--name", "a", "--name", "b"), "bad level": ("1", "--level", "2"),
     "mixed": ("1", "--command", "true"), "dies": ("import os; os._exit(1)",)}
 

@@ -47,6 +47,8 @@ WRONG = {
     "no tier": (MLP, "--tier", "huge"), "no seeds": (MLP, "--seeds", "0"), "no form": (MLP, "--set", "batch_size"),
     "does not parse": ("broken.py",), "lacks METRICS": ("partial.py",), "raises": ("raising.py",),
     "exits": ("exiting.py",), "no such data": ("data.py",), "no such model": ("model.py",),
+    "no such optimizer": (MLP, "--set", "optimizer=Adams"), "METRICS is no list": ("metrics.py",),
+    "model cannot be built": ("hidden.py",), "target is text": ("target.py",),
     "resume of nothing": (MLP, "--resume"), "bad optimizer": (MLP, "--set", "optimizer_args=(1, 2, 3, 4, 5, 6)")}
 
 
@@ -56,6 +58,9 @@ def test_bad_input_is_one_line_and_nothing_is_left(d5, tmp_path, wrong):
     files = {"broken.py": "FIXED = {", "partial.py": "FIXED = {}\nMUTABLE = {}\n",
              "exiting.py": "import sys; sys.exit(3)",
              "raising.py": "raise ValueError('no\\nway')",
+             "metrics.py": text.split("METRICS")[0] + "METRICS = 5\n",
+             "hidden.py": text.replace('"dataset"', '"model_kwargs": {"hidden": (0,)}, "dataset"', 1),
+             "target.py": text.replace("(), 93.0)", '(), "93")'),
              "data.py": text.replace('"dataset": "digits"', '"dataset": "digit"'),
              "model.py": text.replace('"model": "mlp"', '"model": "mpl"')}
     for name, content in files.items():

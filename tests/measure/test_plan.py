@@ -66,3 +66,17 @@ def test_settings_that_make_no_sense(wrong):
 def test_nothing_to_measure():
     with pytest.raises(Deep500Error, match="nothing to measure"):
         make_plan({})
+
+
+def test_misspelt_or_mistyped_settings_are_named():
+    with pytest.raises(Deep500Error, match="no setting is named 'budget'. Did you mean 'budget_s'"):
+        make_plan({"a": "1"}, budget=1)
+    for wrong in ({"seed": "a"}, {"control": "x"}, {"setup": 5}):
+        with pytest.raises(Deep500Error, match=next(iter(wrong))):
+            make_plan({"a": "1"}, **wrong)
+
+
+def test_the_name_of_the_control_is_its_own():
+    with pytest.raises(Deep500Error, match="the control's"):
+        make_plan({"a": "1", "a (control)": "2"}, control=True)
+    assert make_plan({"a": "1", "b (control)": "2"}, control=True).entries[2].name == "a (control)"

@@ -133,3 +133,12 @@ def test_the_sampler_decides_the_order(trainer: Make) -> None:
     sampler = ShuffleSampler(16, seed=7)
     assert trainer(sampler=replace(sampler, seed=8)).run().losses != trainer(sampler=sampler).run().losses
     assert trainer(sampler=OrderedSampler(16, seed=8)).run().losses == trainer(sampler=OrderedSampler(16)).run().losses
+
+
+def test_labels_beyond_the_classes_are_refused() -> None:
+    import deep500 as d5
+
+    network = d5.networks.Mlp().build((1, 8, 8), 5, seed=0)
+    executor = d5.framework("reference").executor(network)
+    with pytest.raises(Deep500Error, match="the network has 5 classes"):
+        Trainer(executor, d5.optimizers.SGD(0.1), d5.datasets.Digits().load(), d5.ShuffleSampler(64), 1).run()
