@@ -12,7 +12,7 @@ FULL := .venv/full.ok
 # The main job: train a small network on the built-in digits over several seeds, with a written report.
 MAIN_JOB := $(BIN)/d5 run recipes/digits_cnn.py --out results/digits-cnn-$$(date +%Y%m%d-%H%M%S)
 
-.PHONY: help run test test-all lint bench clean
+.PHONY: help run test test-all lint bench conformance clean
 .NOTPARALLEL:
 
 help:  ## list the targets
@@ -35,6 +35,9 @@ lint: $(FULL)  ## ruff and mypy
 bench: $(FULL)  ## run what is in benchmarks/, one after another
 	@set -e; for f in $(sort $(filter-out benchmarks/_%, $(wildcard benchmarks/*.py))); do \
 		echo "== $$f"; $(BIN)/python "$$f"; done
+
+conformance: $(FULL)  ## ONNX's test suite on every framework; writes docs/conformance.md (minutes)
+	$(BIN)/python benchmarks/_conformance.py --page docs/conformance.md
 
 clean:  ## remove what make has made (results/ stays)
 	rm -rf .venv build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

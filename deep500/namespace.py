@@ -1,7 +1,7 @@
 """The functions that a formula may use: the core that every adapter binds, and what follows from it.
 
-Besides these a formula uses operators (+ - * / ** @, comparisons, & | between booleans), basic slicing with positive
-steps, `shape`, `dtype` and `ndim`. A dtype is a string ("float32") or what an array's `dtype` says.
+Besides these a formula uses operators (+ - * / ** @, comparisons, // % & | ~ of integers, & | of booleans), basic
+slicing with positive steps, `shape`, `dtype` and `ndim`. A dtype is a string ("float32") or an array's `dtype`.
 """
 
 import itertools
@@ -26,6 +26,9 @@ class Namespace:
     sin: Function  # (x)
     cos: Function  # (x)
     tanh: Function  # (x)
+    asin: Function  # (x)
+    acos: Function  # (x)
+    atan: Function  # (x)
     sign: Function  # (x) -1, 0 or 1
     floor: Function  # (x)
     erf: Function  # (x) the error function
@@ -36,6 +39,7 @@ class Namespace:
     maximum: Function  # (x, y) one of them may be a Python number
     minimum: Function  # (x, y) one of them may be a Python number
     pow: Function  # (x, y)
+    fmod: Function  # (x, y) the remainder of x / y, with the sign of x
     where: Function  # (condition, x, y) one of x and y may be a Python number
     astype: Function  # (x, dtype)
     # -- the core, creation and shape
@@ -74,6 +78,26 @@ class Namespace:
     def reciprocal(self, x: Array) -> Array:
         return 1 / x
 
+    def expm1(self, x: Array) -> Array:
+        """exp(x) - 1, exact near 0 too: what rounding took from exp(x) is in its logarithm again."""
+        e = self.exp(x)
+        plain = (e == 1) | (self.abs(x) > 1)  # where nothing cancels, or everything has
+        return self.where(plain, self.where(e == 1, x, e - 1), (e - 1) * (x / self.log(self.where(plain, 2, e))))
+
+    def log1p(self, x: Array) -> Array:
+        """log(1 + x), exact near 0 too: log(u) / (u - 1) hardly changes over what rounding took from u."""
+        u = 1 + x
+        plain = (u == 1) | (u > 2)
+        return self.where(plain, self.where(u == 1, x, self.log(u)), self.log(u) * (x / self.where(plain, 1, u - 1)))
+
+    def sinh(self, x: Array) -> Array:
+        e = self.expm1(self.abs(x))
+        return 0.5 * self.sign(x) * (e + e / (e + 1))
+
+    def cosh(self, x: Array) -> Array:
+        e = self.exp(self.abs(x))
+        return 0.5 * (e + 1 / e)
+
     def sigmoid(self, x: Array) -> Array:
         return 0.5 * self.tanh(0.5 * x) + 0.5  # never overflows
 
@@ -89,6 +113,7 @@ class Namespace:
 
     def logsumexp(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         largest = self.max(x, axis=axis, keepdims=True)
+        largest = self.where(self.abs(largest) < math.inf, largest, 0)  # or infinities cancel to NaN
         total = largest + self.log(self.sum(self.exp(x - largest), axis=axis, keepdims=True))
         return total if keepdims else self.squeeze(total, range(x.ndim) if axis is None else axis)
 
@@ -247,16 +272,24 @@ class Namespace:
     def xor(self, x: Array, y: Array) -> Array:
         return x ^ y
 
-    def shift_right(self, x: Array, by: int) -> Array:
+    def shift_left(self, x: Array, by: Array | int) -> Array:
+        return x << by
+
+    def shift_right(self, x: Array, by: Array | int) -> Array:
         return x >> by
 
     def rotate_left(self, x: Array, by: int) -> Array:
-        return self.mask32(x << by) | self.shift_right(x, 32 - by)
+        return self.mask32(self.shift_left(x, by)) | self.shift_right(x, 32 - by)
 
 
 def bind(*functions: Any) -> tuple[Any, ...]:
     """A framework's own functions as members of its namespace."""
     return tuple(map(staticmethod, functions))
+
+
+def kind(x: Any) -> str:
+    """What the elements of an array (or of a Tensor) are: "float", "int", "uint" or "bool"."""
+    return next(name for name in ("float", "uint", "int", "bool") if name in str(x.dtype))
 
 
 def ints(axis: int | Iterable[int]) -> tuple[int, ...]:

@@ -10,6 +10,10 @@ from hypothesis import settings
 settings.register_profile("deep500", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("deep500")
 
+# JAX compiles anew for every shape: in tests quickly, not well.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+                                   "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

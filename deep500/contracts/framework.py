@@ -90,7 +90,7 @@ class Framework(ABC):
         `composed` asks for our formula even where there is a native kernel.
         """
         run = (lambda *values: operator.run(self.xp, *values)) if composed else self.kernel(operator)[0]
-        return [self.array(y) for y in run(*self._natives(inputs))[:len(operator.outputs)]]
+        return [self.array(y) for y in operator.published(run(*self._natives(inputs)))]
 
     def gradient(self, operator: Operator, inputs: Sequence[Any],
                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
@@ -115,8 +115,9 @@ class Framework(ABC):
 def gradient_formula(xp: Namespace, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
     """The formula and its derivative over any namespace; an output that nobody used gets a gradient of zeros."""
     results = operator.run(xp, *inputs)
-    given = [*grads, *[None] * len(operator.outputs)]
-    full = [xp.zeros_like(y) if g is None else g for g, y in zip(given, results, strict=False)]
+    made = operator.published(results)
+    given = [*grads, *[None] * len(made)]
+    full = [xp.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)]
     return operator.gradients(xp, full, inputs, results)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..definition import Definition
+from ..namespace import kind
 
 Ints = tuple[int, ...] | None
 
@@ -37,7 +38,7 @@ class Case:
 
 
 def case(attributes: Mapping[str, Any] | None = None, **inputs: Any) -> Case:
-    """A tuple is the shape of a random float input, a list is a static input or values (int64, float) as they stand."""
+    """A tuple is the shape of a random float input, a Tensor that of integers; a list is values, or a static input."""
     return Case(attributes or {}, inputs)
 
 
@@ -48,10 +49,11 @@ class Operator(Definition):
         A parameter with a type annotation is *static*: it arrives as a Python value, read from an input (new opsets)
         or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
     outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
+        `("*ys",)` stands for any number of results, without saved ones: `backward` knows them as the tuples ys and dys.
     backward(self, xp, …)   Asks by name for what it needs: an input `x`, a result `y`, the gradient `dy` of an output.
         What it names is what an executor keeps. Returns the gradients of the non-static inputs in order (None: no
-        gradient; trailing ones may be left out). The caller sums each to its input's shape, and passes zeros for a
-        float output that nobody used.
+        gradient; trailing ones may be left out). The caller sums each to its input's shape, drops that of an input
+        which is no float, and passes zeros for a float output that nobody used.
     <framework>(self, module, *inputs)   Optional: that framework's own kernel for the same inputs. It returns the
         `outputs` (fewer where the rest is not asked for), and never `saved`.
     infer, flops, bytes_moved   What a call makes and costs, from the inputs' Tensors (static inputs as values).
@@ -102,6 +104,20 @@ class Operator(Definition):
         """Every input read once, every output written once."""
         return sum(t.nbytes for t in (*inputs, *self.infer(*inputs)) if isinstance(t, Tensor))
 
+    @property
+    def variadic(self) -> bool:
+        """Whether the number of results depends on the call."""
+        return self.outputs[-1].startswith("*")
+
+    def published(self, results: Sequence) -> tuple:
+        """The results of `run` without the saved ones."""
+        return tuple(results if self.variadic else results[:len(self.outputs)])
+
+    def result_names(self, count: int) -> list[str]:
+        """The name of each of so many results, saved ones included."""
+        names = [name.lstrip("*") for name in (*self.outputs, *self.saved)][:count]
+        return names + names[-1:] * (count - len(names))
+
     def run(self, xp: Any, *inputs: Any) -> tuple:
         """Every result of the formula, saved ones included."""
         result = self.forward(xp, *inputs)
@@ -109,13 +125,13 @@ class Operator(Definition):
 
     def gradients(self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence) -> list:
         """One gradient per input, each of its input's shape; None where there is none."""
-        have = {**_bind(self.inputs, inputs), **dict(zip((*self.outputs, *self.saved), results, strict=False)),
-                **{f"d{name}": g for name, g in zip(self.outputs, grads, strict=False)}}
+        have = {**_bind(self.inputs, inputs), **_named("", (*self.outputs, *self.saved), results),
+                **_named("d", self.outputs, grads)}
         answer = self.backward(xp, **{name: have[name] for name in self.wanted})
         rest = iter(answer if isinstance(answer, tuple | list) else (answer,))
         names = [*self.inputs, *[""] * len(inputs)]
         found = [None if names[i] in self.static else next(rest, None) for i in range(len(inputs))]
-        return [None if g is None or x is None else xp.unbroadcast(g, x.shape)
+        return [None if g is None or x is None or kind(x) != "float" else xp.unbroadcast(g, x.shape)
                 for g, x in zip(found, inputs, strict=True)]
 
 
@@ -123,6 +139,12 @@ def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict
     """Each parameter's value: None when left out, a tuple when variadic."""
     return {name: tuple(values[i:]) if p.kind is p.VAR_POSITIONAL else values[i] if i < len(values) else None
             for i, (name, p) in enumerate(parameters.items())}
+
+
+def _named(prefix: str, names: Sequence[str], values: Sequence) -> dict[str, Any]:
+    """The values by name; a tuple of all the rest for a name with a star."""
+    return {prefix + name.lstrip("*"): tuple(values[i:]) if name.startswith("*") else values[i]
+            for i, name in enumerate(names[:len(values)])}
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

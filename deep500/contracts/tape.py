@@ -81,10 +81,10 @@ def _entry(node: Node, inputs: Sequence, results: Sequence) -> Entry:
     operator = node.operator
     names = [*operator.inputs][:len(inputs)]
     names += names[-1:] * (len(inputs) - len(names))  # the last parameter is variadic
-    made = (*operator.outputs, *operator.saved)
+    made = operator.result_names(len(results))
     kept = {*operator.wanted, *operator.static}
     return Entry(node, tuple(_kept(x, n in kept) for n, x in zip(names, inputs, strict=True)),
-                 tuple(_kept(x, n in kept) for n, x in zip(made, results, strict=False)))
+                 tuple(_kept(x, n in kept) for n, x in zip(made, results, strict=True)))
 
 
 def _kept(value: Any, wanted: bool) -> Any:
@@ -98,7 +98,8 @@ def _gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:
         raise Unsupported(f"the gradient needs the derivative of {type(operator).__name__} (node {entry.node.name!r}), "
                           "which declares none")
     given = []
-    for i, (output, result) in enumerate(zip(operator.outputs, entry.results, strict=False)):
+    results = operator.published(entry.results)
+    for i, (output, result) in enumerate(zip(operator.result_names(len(results)), results, strict=True)):
         known = grads.get(names[i]) if i < len(names) else None
         lacking = known is None and f"d{output}" in operator.wanted
         given.append(xp.zeros(result.shape, result.dtype) if lacking else known)

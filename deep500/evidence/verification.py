@@ -47,29 +47,31 @@ def verify(path: str | Path) -> Verification:
     return Verification(not problems, found.finished, len(found.blocks), found.hash, found.lost_bytes, tuple(problems))
 
 
-def _bench(found: Bundle) -> tuple[int, Callable[[], dict]]:
+Numbers = tuple[int, Callable[[], dict], list[str]]  # their procedure, how to compute them, what else is wrong
+
+
+def _bench(found: Bundle) -> Numbers:
     result = Result.from_bundle(found)
-    return derivation.PROCEDURE, lambda: result.derived
+    return derivation.PROCEDURE, lambda: result.derived, []
 
 
-def _recipe(found: Bundle) -> tuple[int, Callable[[], dict]]:
+def _recipe(found: Bundle) -> Numbers:
     plan = training.check_plan(found.documents.get("plan.json"))
     blocks = training.check_blocks(found.blocks)
-    for block in blocks:
-        name = f"weights-{block['seed']}.safetensors"
-        if found.finished and "test" in block and found.files.get(name) != block["weights"]:
-            raise Deep500Error(f"{name}: not the weights that samples.jsonl names")
-    return training.PROCEDURE, lambda: training.outcome(plan, blocks)
+    weights = {f"weights-{b['seed']}.safetensors": b["weights"] for b in blocks if "test" in b and found.finished}
+    return training.PROCEDURE, lambda: training.outcome(plan, blocks), [
+        f"{name}: not the weights that samples.jsonl names" for name, digest in weights.items()
+        if found.files.get(name) != digest]
 
 
-KINDS = {"bench": _bench, "recipe": _recipe}  # of bundle: the procedure of its numbers, and how to compute them
+KINDS = {"bench": _bench, "recipe": _recipe}  # of bundle
 
 
 def _recomputed(found: Bundle) -> list[str]:
     if found.kind not in KINDS:
         return [f"the kind {found.kind!r} is not known to this version"]
     try:
-        procedure, derive = KINDS[found.kind](found)
+        procedure, derive, others = KINDS[found.kind](found)
         if not found.finished:
             return []
         recorded = found.documents.get("derived.json")
@@ -77,7 +79,7 @@ def _recomputed(found: Bundle) -> list[str]:
             return ["derived.json: missing"]
         if recorded.get("procedure") != procedure:
             return [f"derived.json: procedure {recorded.get('procedure')!r}, this version computes {procedure}"]
-        return [f"derived.json: {what}" for what in _differences(recorded, derive(), "")]
+        return [f"derived.json: {what}" for what in _differences(recorded, derive(), "")] + others
     except Deep500Error as error:
         return [str(error)]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a file made by anyone

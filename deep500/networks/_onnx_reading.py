@@ -3,9 +3,10 @@
 import dataclasses
 import inspect
 import json
+import re
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -14,15 +15,21 @@ from .. import registry
 from ..contracts.network import Network, Node
 from ..contracts.operator import Operator
 from ..errors import Deep500Error, Unsupported
-from ._onnx_values import array, constant, label, tensor, value
+from ._onnx_folding import Folding
+from ._onnx_upgrading import FIRST, upgraded
+from ._onnx_values import array, check_type, constant, label, static_value, tensor, value
 
 RUNNING = {"BatchNormalization": {3: 1, 4: 2}}  # inputs that are running statistics, and the outputs that replace them
 
 
-def network_of(model: onnx.ModelProto, what: str = "the ONNX model") -> Network:
-    """The network of a model; an error is one line that starts with `what`."""
+def network_of(model: onnx.ModelProto, what: str = "the ONNX model",
+               given: Mapping[str, np.ndarray] | None = None) -> Network:
+    """The network of a model; an error is one line that starts with `what`.
+
+    `given` holds inputs by name: their values serve where an operator needs a constant.
+    """
     try:
-        return _Reader(model).network
+        return _Reader(model, given or {}).network
     except Unsupported as error:
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
@@ -32,7 +39,7 @@ def network_of(model: onnx.ModelProto, what: str = "the ONNX model") -> Network:
 class _Reader:
     """Reads one model; `constants` holds initializers and the values of Constant nodes."""
 
-    def __init__(self, model: onnx.ModelProto):
+    def __init__(self, model: onnx.ModelProto, given: Mapping[str, np.ndarray]):
         graph = model.graph
         self.opsets = _opsets(model)
         self.classes = [self._class(node) for node in graph.node]
@@ -42,11 +49,17 @@ class _Reader:
         self.constants = self.weights | {n.output[0]: constant(n) for n in graph.node if n.op_type == "Constant"}
         self.network.inputs = {i.name: tensor(i) for i in graph.input if i.name not in self.weights}
         self.known = {*self.network.inputs, *self.constants}
+        self.folding = Folding(self.network.inputs, self.constants, given)
         for proto, operator in zip(graph.node, self.classes, strict=True):
-            if operator is not None:
+            if operator is not None and not operator.domain and operator.since > self.opsets[""]:
+                self._add_upgraded(proto)
+            elif operator is not None:
                 self._add(proto, operator)
         self.network.ordered()
+        for output in graph.output:
+            check_type(output)
         self._add_outputs([output.name for output in graph.output])
+        self.network.nodes = self.folding.without_folded(self.network)
         _read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
 
     def _class(self, node: onnx.NodeProto) -> type[Operator] | None:
@@ -62,8 +75,10 @@ class _Reader:
         newest, version = registry.find("operators", node.op_type), self.opsets[domain]
         there = [c for c in vars(sys.modules[newest.__module__]).values()
                  if isinstance(c, type) and issubclass(c, Operator) and c.domain == domain
-                 and c.__name__.rstrip("0123456789_") == node.op_type]
+                 and re.fullmatch(re.escape(node.op_type) + "[0-9_]*", c.__name__)]
         if not (old_enough := [c for c in there if c.since <= version]):
+            if lifted := [c for c in there if c.since <= FIRST.get(node.op_type, 0) and not domain]:
+                return max(lifted, key=lambda c: c.since)
             first = f"from opset {min(c.since for c in there)} on" if there else "in another domain"
             raise Unsupported(f"node {label(node)} is a {node.op_type} of opset {version}; it is there {first}")
         return max(old_enough, key=lambda c: c.since)
@@ -72,23 +87,37 @@ class _Reader:
         network, name = self.network, self.network._free(proto.name or proto.op_type)
         attributes = {a.name: value(a, proto) for a in proto.attribute}
         inputs = self._inputs(proto, operator, attributes)
+        self._check_constants(proto, inputs)
         settings = self._settings(proto, operator, attributes)
+        if operator.outputs[-1].startswith("*") and len(inputs) == 1:
+            settings.setdefault("num_outputs", len(proto.output))  # before opset 18 the node alone says how many
         try:
             made = operator(**settings)
         except (TypeError, ValueError) as error:
             raise Deep500Error(f"node {label(proto)} is no valid {proto.op_type}: {error}") from None
         outputs = list(proto.output)
-        if len(outputs) > len(made.outputs):
+        if len(outputs) > len(made.outputs) and not made.variadic:
             raise Unsupported(f"node {label(proto)} has {len(outputs)} outputs, and {proto.op_type} makes "
                               f"{len(made.outputs)}")
-        outputs = [o or network._free(f"{name}.{made.outputs[i]}") for i, o in enumerate(outputs)]
+        names = made.result_names(len(outputs))
+        outputs = [o or network._free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)]
         if taken := self.known.intersection(outputs):
             raise Deep500Error(f"node {label(proto)} makes {taken.pop()!r}, which is already there")
         self.known.update(outputs)
         network.nodes.append(Node(name, made, tuple(inputs), tuple(outputs)))
+        self.folding.add(network.nodes[-1])
         for position, output in RUNNING.get(proto.op_type, {}).items():
             if output < len(outputs) and isinstance(source := inputs[position], str) and source in network.params:
                 network.state_updates[source] = outputs[output]
+
+    def _add_upgraded(self, proto: onnx.NodeProto) -> None:
+        """The node in the terms of a newer opset, which may take several."""
+        for made in upgraded(proto, self.opsets[""], self.folding.tensors):
+            if made.op_type == "Constant":
+                self.constants[made.output[0]] = self.folding.values[made.output[0]] = constant(made)
+                self.known.add(made.output[0])
+            else:
+                self._add(made, cast(type[Operator], registry.find("operators", made.op_type)))
 
     def _inputs(self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]) -> list:
         """Names of values; static ones as Python values, from constants or (older opsets) from an attribute."""
@@ -101,7 +130,7 @@ class _Reader:
         for i, name in enumerate(proto.input):
             parameter = parameters[min(i, len(parameters) - 1)]
             static = parameter.name in operator.static
-            found.append(self._static(proto, name) if static else self._dynamic(proto, name, i))
+            found.append(self._static(proto, name, parameter) if static else self._dynamic(proto, name, i))
         for parameter in parameters[len(found):]:
             old = attributes.pop(parameter.name, None) if parameter.name in operator.static else None
             if old is None and parameter.default is inspect.Parameter.empty and not variadic:
@@ -111,13 +140,26 @@ class _Reader:
             found.pop()
         return found
 
-    def _static(self, proto: onnx.NodeProto, name: str) -> Any:
+    def _static(self, proto: onnx.NodeProto, name: str, parameter: inspect.Parameter) -> Any:
         if not name:
             return None
-        if name not in self.constants:
+        if (found := self.folding.value(name)) is None:
             raise Unsupported(f"node {label(proto)} takes {name!r} from a computation, where only a constant will do")
-        found = self.constants[name].tolist()
-        return tuple(found) if isinstance(found, list) else found
+        try:
+            return static_value(found, parameter.annotation)
+        except ValueError as error:
+            raise Deep500Error(f"node {label(proto)} takes {name!r} as its {parameter.name}: {error}") from None
+
+    def _check_constants(self, proto: onnx.NodeProto, inputs: list) -> None:
+        """Refuse a result whose type only the constants tell: Python's numbers are int64 and float32."""
+        schema = _schema(proto, self.opsets)
+        if schema is None or not inputs or not proto.input or any(isinstance(i, str) for i in inputs):
+            return
+        found = self.folding.value(proto.input[0])
+        if schema.inputs[0].type_str == schema.outputs[0].type_str and found is not None \
+                and found.dtype.name not in ("int64", "float32"):
+            raise Unsupported(f"node {label(proto)} is a {proto.op_type} of {found.dtype}; it is there for int64 and "
+                              "float32")
 
     def _dynamic(self, proto: onnx.NodeProto, name: str, position: int) -> str | None:
         if not name:
@@ -165,13 +207,18 @@ def _check(model: onnx.ModelProto) -> None:
         raise Deep500Error(f"it is no valid ONNX: {' '.join(str(error).split())[:300]}") from None
 
 
-def _defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
-    """The defaults of the attributes of a standard operator."""
+def _schema(node: onnx.NodeProto, opsets: dict[str, int]) -> onnx.defs.OpSchema | None:
+    """What ONNX says about a standard operator."""
     domain = "" if node.domain == "ai.onnx" else node.domain
     if not onnx.defs.has(node.op_type, opsets[domain], domain):
-        return {}
-    schema = onnx.defs.get_schema(node.op_type, opsets[domain], domain)
-    given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
+        return None
+    return onnx.defs.get_schema(node.op_type, opsets[domain], domain)
+
+
+def _defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
+    """The defaults of the attributes of a standard operator."""
+    schema = _schema(node, opsets)
+    given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name} if schema else {}
     return {name: value(default, node) for name, default in given.items()}
 
 
@@ -190,5 +237,3 @@ def _read_roles(network: Network, metadata: dict[str, str]) -> None:
     if not right:
         raise Deep500Error("its metadata name parameters that it does not have; remove deep500.* from metadata_props")
     network.trainable, network.state_updates = trainable, updates
-
-

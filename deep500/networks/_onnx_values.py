@@ -1,6 +1,7 @@
 """What stands in ONNX's messages, as NumPy arrays and Python values."""
 
 import math
+import typing
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import onnx
 from ..contracts.operator import Tensor
 from ..errors import Deep500Error, Unsupported
 
-DTYPES = {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool"}
+DTYPES = {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "bool"}
 
 
 def array(tensor: onnx.TensorProto) -> np.ndarray:
@@ -28,6 +30,8 @@ def array(tensor: onnx.TensorProto) -> np.ndarray:
 
 
 def _dtype(number: int, name: str) -> str:
+    if number == onnx.TensorProto.STRING:
+        raise Unsupported(f"{name!r} is of strings; only numbers can be read")
     try:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(number).name
     except (KeyError, ValueError, TypeError):
@@ -46,9 +50,27 @@ def tensor(value: onnx.ValueInfoProto) -> Tensor:
     if None in shape[1:]:
         raise Unsupported(f"the input {value.name!r} leaves dimension {shape.index(None, 1)} open; only the first, the "
                           "batch, may be")
-    if any(n is not None and n < 1 for n in shape):
-        raise Unsupported(f"the input {value.name!r} has the empty or negative shape {tuple(shape)}")
+    if any(n is not None and n < 0 for n in shape):
+        raise Unsupported(f"the input {value.name!r} has the negative shape {tuple(shape)}")
     return Tensor(tuple(n or 0 for n in shape), _dtype(kind.elem_type, value.name))
+
+
+def check_type(value: onnx.ValueInfoProto) -> None:
+    """Refuse a declared type that nothing here computes with."""
+    if value.type.WhichOneof("value") not in (None, "tensor_type"):
+        raise Unsupported(f"{value.name!r} is no tensor")
+    if number := value.type.tensor_type.elem_type:
+        _dtype(number, value.name)
+
+
+def static_value(array: np.ndarray, annotation: Any) -> Any:
+    """An input that an operator takes as a Python value: numbers by its annotation, in tuples if that is one."""
+    kinds = (annotation, *typing.get_args(annotation))
+    if any(typing.get_origin(kind) is tuple for kind in kinds):
+        return tuple(array.reshape(-1).tolist())
+    if array.size != 1:
+        raise ValueError(f"one number is wanted, and {array.size} came")
+    return int(array.item()) if int in kinds else array.item()
 
 
 def constant(node: onnx.NodeProto) -> np.ndarray:
@@ -63,9 +85,14 @@ def constant(node: onnx.NodeProto) -> np.ndarray:
 
 
 def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
-    """An attribute in Python; a float is the shortest one that is the same in float32, as its writer meant it."""
+    """An attribute in Python; a float is the shortest one that is the same in float32, as its writer meant it.
+
+    A tensor of one element is a NumPy scalar, which knows its dtype.
+    """
     plain = {onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT, onnx.AttributeProto.FLOATS,
              onnx.AttributeProto.STRING}
+    if attribute.type == onnx.AttributeProto.TENSOR and math.prod(attribute.t.dims) == 1:
+        return array(attribute.t).reshape(-1)[0]
     if attribute.type not in plain:
         raise Unsupported(f"the attribute {attribute.name!r} of node {label(node)} is neither numbers nor text")
     given = onnx.helper.get_attribute_value(attribute)

@@ -50,7 +50,8 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
         raise Unsupported(f"node {node.name!r} is a {name} of opset {operator.since}, and opset {OPSET} is written")
     known = not operator.domain and onnx.defs.has(name, OPSET)
     schema = onnx.defs.get_schema(name, OPSET) if known else None
-    attributes = {key: value for key, value in operator.settings.items() if value is not None}
+    attributes = {key: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
+                  for key, value in operator.settings.items() if value is not None}
     inputs, constants = [], {}
     for parameter, value in zip(_parameters(node), node.inputs, strict=True):
         if value is None or isinstance(value, str):

@@ -1,9 +1,10 @@
 """ONNX files in and out. A file may come from anyone: nothing of it is run, nothing outside its folder is opened."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
@@ -32,11 +33,14 @@ class OnnxFile(Definition):
         return network
 
 
-def read(source: Source) -> Network:
-    """The network in a file (its path or its bytes) or in an onnx.ModelProto."""
+def read(source: Source, given: Mapping[str, np.ndarray] | None = None) -> Network:
+    """The network in a file (its path or its bytes) or in an onnx.ModelProto.
+
+    `given` holds inputs by name: their values serve where an operator needs a constant.
+    """
     model, folder, what = _model(source)
     _load_external_data(model, folder, what)
-    return network_of(model, what)
+    return network_of(model, what, given)
 
 
 def write(network: Network, path: str | os.PathLike[str] | None = None) -> onnx.ModelProto:

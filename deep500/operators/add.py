@@ -15,6 +15,12 @@ class Add(Operator):
     def pytorch(self, torch, a, b):
         return torch.add(a, b)
 
+    def jax(self, jax, a, b):
+        return jax.numpy.add(a, b)
+
+    def tensorflow(self, tf, a, b):
+        return tf.add(a, b)
+
     cases = (
         case(a=(3, 4), b=(3, 4)),
         case(a=(2, 3, 4), b=(3, 1)),

@@ -32,6 +32,11 @@ class Conv(Operator):
         even = [lo for lo, _ in pads]
         return torch.convolution(x, w, b, strides, even, dilations, False, [0] * len(even), self.group)
 
+    def jax(self, jax, x, w, b=None):
+        strides, pads, dilations = self._windows(x, w)
+        y = jax.lax.conv_general_dilated(x, w, strides, pads, None, dilations, feature_group_count=self.group)
+        return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
+
     def infer(self, x, w, b=None):
         spatial = counts(x.shape[2:], w.shape[2:], self._windows(x, w))
         return (Tensor((x.shape[0], w.shape[0], *spatial), x.dtype),)

@@ -17,6 +17,12 @@ class Flatten(Operator):
     def pytorch(self, torch, x):
         return torch.reshape(x, self._matrix(x.shape))
 
+    def jax(self, jax, x):
+        return jax.numpy.reshape(x, self._matrix(x.shape))
+
+    def tensorflow(self, tf, x):
+        return tf.reshape(x, self._matrix(x.shape))
+
     def infer(self, x):
         return (Tensor(self._matrix(x.shape), x.dtype),)
 

@@ -26,6 +26,10 @@ class Gemm(Operator):
             return _scaled(self.alpha, a @ b)
         return torch.addmm(c, a, b, beta=self.beta, alpha=self.alpha)
 
+    def tensorflow(self, tf, a, b, c=None):
+        y = _scaled(self.alpha, tf.matmul(a, b, transpose_a=bool(self.transA), transpose_b=bool(self.transB)))
+        return y if c is None else y + _scaled(self.beta, c)
+
     def infer(self, a, b, c=None):
         return (Tensor((a.shape[1 if self.transA else 0], b.shape[0 if self.transB else 1]), a.dtype),)
 

@@ -16,6 +16,12 @@ class LogSoftmax(Operator):
     def pytorch(self, torch, x):
         return torch.log_softmax(x, self.axis)
 
+    def jax(self, jax, x):
+        return jax.nn.log_softmax(x, self.axis)
+
+    def tensorflow(self, tf, x):
+        return tf.nn.log_softmax(x, self.axis)
+
     def flops(self, x):
         return 5 * x.size  # max, subtract, exp, sum, subtract
 

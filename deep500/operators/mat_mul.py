@@ -17,6 +17,9 @@ class MatMul(Operator):
     def pytorch(self, torch, a, b):
         return torch.matmul(a, b)
 
+    def jax(self, jax, a, b):
+        return jax.numpy.matmul(a, b)
+
     def infer(self, a, b):
         batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
         return (Tensor((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())), a.dtype),)

@@ -15,6 +15,12 @@ class Mul(Operator):
     def pytorch(self, torch, a, b):
         return torch.mul(a, b)
 
+    def jax(self, jax, a, b):
+        return jax.numpy.multiply(a, b)
+
+    def tensorflow(self, tf, a, b):
+        return tf.multiply(a, b)
+
     cases = (
         case(a=(3, 4), b=(3, 4)),
         case(a=(2, 3, 4), b=(3, 1)),

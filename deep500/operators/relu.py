@@ -13,4 +13,10 @@ class Relu(Operator):
     def pytorch(self, torch, x):
         return torch.relu(x)
 
+    def jax(self, jax, x):
+        return jax.nn.relu(x)
+
+    def tensorflow(self, tf, x):
+        return tf.nn.relu(x)
+
     cases = (case(x=(3, 4, 5)), case(x=(7,)), case(x=()), case(x=(0, 3)))

@@ -18,6 +18,12 @@ class Reshape(Operator):
     def pytorch(self, torch, data, shape):
         return torch.reshape(data, self._shape(data.shape, shape))
 
+    def jax(self, jax, data, shape):
+        return jax.numpy.reshape(data, self._shape(data.shape, shape))
+
+    def tensorflow(self, tf, data, shape):
+        return tf.reshape(data, self._shape(data.shape, shape))
+
     def infer(self, data, shape):
         return (Tensor(self._shape(data.shape, shape), data.dtype),)
 

@@ -14,6 +14,12 @@ class Sigmoid(Operator):
     def pytorch(self, torch, x):
         return torch.sigmoid(x)
 
+    def jax(self, jax, x):
+        return jax.nn.sigmoid(x)
+
+    def tensorflow(self, tf, x):
+        return tf.sigmoid(x)
+
     def flops(self, x):
         return 4 * x.size
 

@@ -17,6 +17,12 @@ class Softmax(Operator):
     def pytorch(self, torch, x):
         return torch.softmax(x, self.axis)
 
+    def jax(self, jax, x):
+        return jax.nn.softmax(x, self.axis)
+
+    def tensorflow(self, tf, x):
+        return tf.nn.softmax(x, self.axis)
+
     def flops(self, x):
         return 5 * x.size  # max, subtract, exp, sum, divide
 

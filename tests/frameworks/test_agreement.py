@@ -19,7 +19,7 @@ from deep500.optimizers.momentum import Momentum
 
 STEPS, BATCH = 20, 16
 BOUNDS = {dtype: 100 * float(np.finfo(dtype).eps) for dtype in ("float64", "float32")}  # seen: up to 4 roundings
-OTHERS = ["pytorch", "onnxruntime"]
+OTHERS = ["pytorch", "jax", "tensorflow", "onnxruntime"]
 ADAM = Adam(learning_rate=0.003)
 
 
@@ -84,6 +84,8 @@ def close(a: np.ndarray, b: np.ndarray, bound: float) -> bool:
     ("mlp", "pytorch", "float32"), ("mlp", "pytorch", "float64"),
     ("mlp", "onnxruntime", "float32"), ("mlp", "onnxruntime", "float64"),
     ("cnn", "pytorch", "float32"), ("cnn", "pytorch", "float64"), ("cnn", "onnxruntime", "float32"),
+    *((kind, other, dtype) for kind in ("mlp", "cnn") for other in ("jax", "tensorflow")
+      for dtype in ("float32", "float64")),
     pytest.param("cnn", "onnxruntime", "float64", marks=pytest.mark.slow),  # has no such Conv: a long formula
 ])
 def test_frameworks_agree(kind: str, other: str, dtype: str) -> None:

@@ -15,7 +15,7 @@ from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import available_frameworks, framework
 from deep500.registry import find
 
-NAMES = ["fake", "onnxruntime", "pytorch", "reference"]
+NAMES = ["fake", "jax", "onnxruntime", "pytorch", "reference", "tensorflow"]
 
 
 @pytest.fixture(params=NAMES)
@@ -82,7 +82,7 @@ def python(code: str, folder: Path) -> str:
 
 def test_looking_imports_no_framework(tmp_path: Path) -> None:
     look = "import sys; from deep500.frameworks import available_frameworks; available_frameworks()"
-    heavy = "{'torch', 'onnx', 'onnxruntime', 'spox', 'scipy'}"
+    heavy = "{'torch', 'jax', 'tensorflow', 'onnx', 'onnxruntime', 'spox', 'scipy'}"
     assert python(f"{look}; print(sorted({heavy} & set(sys.modules)))", tmp_path) == "[]\n"
 
 

@@ -42,24 +42,29 @@ class Example:
 
     @cached_property
     def seeds(self) -> tuple[np.ndarray | None, ...]:
-        """A random gradient for every output that the derivative takes one for."""
+        """A random gradient for every float output that the derivative takes one for."""
         draw, operator = generator(self.name, "seeds"), self.operator
-        return tuple(draw.standard_normal(y.shape).astype("float32") if f"d{name}" in operator.wanted else None
-                     for name, y in zip(operator.outputs, self.results, strict=False))
+        return tuple(draw.standard_normal(y.shape).astype("float32") if f"d{name}" in operator.wanted and is_float(y)
+                     else None for name, y in zip(operator.result_names(len(self.outputs)), self.outputs, strict=True))
+
+    @cached_property
+    def smooth(self) -> bool:
+        """Whether there is a derivative to test: integers and booleans have none."""
+        return any(g is not None for g in self.gradients)
 
     @cached_property
     def tensors(self) -> tuple:
         """The inputs as shapes and dtypes, for infer and flops."""
-        return tuple(Tensor(x.shape, str(x.dtype)) if isinstance(x, np.ndarray) else x for x in self.inputs)
+        return tensors(self.inputs)
 
     @cached_property
     def outputs(self) -> list[np.ndarray]:
-        return [np.asarray(y) for y in self.results[:len(self.operator.outputs)]]
+        return [np.asarray(y) for y in self.operator.published(self.results)]
 
     @cached_property
     def gradients(self) -> list[np.ndarray | None]:
         """The formula's gradient by every input in float64, None where it declares none."""
-        return gradients(self.operator, XP, wide(self.inputs), wide(self.seeds))
+        return gradients(self, XP, wide(self.inputs), wide(self.seeds))
 
 
 def examples() -> list[Example]:
@@ -93,11 +98,19 @@ def drawn(value: Any, draw: np.random.Generator) -> np.ndarray | None:
     """An array: distinct values with mean 0 and deviation 1 for a shape, none of them 0; a list as it stands."""
     if value is None:
         return None
+    if isinstance(value, Tensor):
+        signs = draw.choice([-1, 1] if value.dtype.startswith("int") else [1], value.shape)
+        return (draw.integers(1, 8, value.shape) * signs).astype(value.dtype)
     if isinstance(value, tuple):
         n = int(np.prod(value))
         return ((draw.permutation(n) + 0.3 - n / 2) * (12**0.5 / max(n, 1))).astype("float32").reshape(value)
     array = np.asarray(value)
     return array.astype("float32") if array.dtype.kind == "f" else array
+
+
+def tensors(values: Sequence[Any]) -> tuple:
+    """The arrays as shapes and dtypes, the rest as it is."""
+    return tuple(Tensor(x.shape, str(x.dtype)) if isinstance(x, np.ndarray) else x for x in values)
 
 
 def generator(*words: Any) -> np.random.Generator:
@@ -126,8 +139,10 @@ def distance(a: Any, b: Any) -> float:
     return 0.0 if a is None or np.asarray(a).dtype.kind != "f" else float(np.max(np.abs(a - b), initial=0))
 
 
-def gradients(operator: Operator, xp: Any, inputs: Sequence, seeds: Sequence) -> list:
-    return operator.gradients(xp, seeds, inputs, operator.run(xp, *inputs)) if operator.differentiable else []
+def gradients(example: Example, xp: Any, inputs: Sequence, seeds: Sequence) -> list:
+    if all(seed is None for seed in seeds):
+        return [None] * len(inputs)
+    return example.operator.gradients(xp, seeds, inputs, example.operator.run(xp, *inputs))
 
 
 @cache
@@ -138,7 +153,7 @@ def spread(example: Example, dtype: str) -> tuple[list[float], list[float]]:
     for k in range(4):
         inputs, seeds = moved(example.inputs, eps, k), moved(example.seeds, eps, k)
         outputs = np.maximum(outputs, list(map(distance, operator.run(XP, *inputs), example.outputs)))
-        grads = np.maximum(grads, list(map(distance, gradients(operator, XP, inputs, seeds), example.gradients)))
+        grads = np.maximum(grads, list(map(distance, gradients(example, XP, inputs, seeds), example.gradients)))
     return list(outputs), list(grads)
 
 
@@ -146,8 +161,11 @@ def output_faults(example: Example, got: Sequence[Any], dtype: str) -> list[str]
     """What is wrong with the outputs that a framework computed in this dtype; native kernels may return fewer."""
     moves, _ = spread(example, dtype)
     flops = example.operator.flops(*example.tensors)
-    return [fault for name, g, want, move in zip(example.operator.outputs, got, example.outputs, moves, strict=False)
-            for fault in _faults(name, g, want, dtype, allowed(want, move, dtype, flops))]
+    kinds = [made.dtype for made in example.operator.infer(*tensors(cast(example.inputs, dtype)))]
+    names = example.operator.result_names(len(kinds))
+    parts = zip(names, got, example.outputs, moves, kinds, strict=False)
+    return [fault for name, g, want, move, kind in parts
+            for fault in _faults(name, g, want, kind, allowed(want, move, dtype, flops))]
 
 
 def gradient_faults(example: Example, got: Sequence[Any], dtype: str) -> list[str]:
@@ -172,9 +190,9 @@ def allowed(want: np.ndarray, move: float, dtype: str, flops: int) -> np.ndarray
 
 
 def _faults(name: str, got: Any, want: np.ndarray, dtype: str, bound: np.ndarray) -> list[str]:
-    got, kind = np.asarray(got), dtype if want.dtype.kind == "f" else str(want.dtype)
-    if got.shape != want.shape or str(got.dtype) != kind:
-        return [f"{name}: {got.dtype}{list(got.shape)} where {kind}{list(want.shape)} is right"]
+    got = np.asarray(got)
+    if got.shape != want.shape or str(got.dtype) != dtype:
+        return [f"{name}: {got.dtype}{list(got.shape)} where {dtype}{list(want.shape)} is right"]
     if want.dtype.kind != "f":
         return [] if np.array_equal(got, want) else [f"{name}: {np.sum(got != want)} of {want.size} elements are wrong"]
     share = np.abs(got.astype("float64") - want) / bound

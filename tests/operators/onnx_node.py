@@ -13,10 +13,13 @@ def model_of(example: Example) -> onnx.ModelProto:
     """The node alone, with static inputs as constants."""
     operator, made = example.operator, node_outputs(example)
     names = ["" if x is None else f"i{k}" for k, x in enumerate(example.inputs)]
-    fields = {name: value for name, value in operator.settings.items() if value is not None}
+    while names and not names[-1]:  # ONNX Runtime takes an empty name at the end for an input
+        names.pop()
+    fields = {name: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
+              for name, value in operator.settings.items() if value is not None}
     node = helper.make_node(type(operator).__name__, names, [n for n, _ in made], domain=operator.domain, **fields)
-    constants = [numpy_helper.from_array(np.asarray(x, "int64"), f"i{k}")
-                 for k, x in enumerate(example.inputs) if isinstance(x, tuple)]
+    constants = [numpy_helper.from_array(_static(x), f"i{k}")
+                 for k, x in enumerate(example.inputs) if x is not None and not isinstance(x, np.ndarray)]
     graph = helper.make_graph([node], "node", [_info(n, x) for n, x in feeds(example).items()],
                               [_info(n, y) for n, y in made if n], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", max(OPSET, operator.since))], ir_version=10)
@@ -28,9 +31,14 @@ def feeds(example: Example) -> dict[str, np.ndarray]:
 
 def node_outputs(example: Example) -> list[tuple[str, np.ndarray]]:
     """Name and value of every output to ask for: not of those that only hand an input on, which ONNX may not have."""
-    results = example.operator.run(XP, *example.inputs)[:len(example.operator.outputs)]
+    results = example.operator.published(example.operator.run(XP, *example.inputs))
     asked = [k == 0 or not any(y is x for x in example.inputs) for k, y in enumerate(results)]
     return [(f"o{k}", np.asarray(y)) for k, y in enumerate(results) if asked[k]]
+
+
+def _static(value: object) -> np.ndarray:
+    array = np.asarray(value)
+    return array.astype("float32" if array.dtype.kind == "f" and array.size else "int64")
 
 
 def _info(name: str, x: np.ndarray) -> onnx.ValueInfoProto:

@@ -5,7 +5,22 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from deep500.contracts.operator import Tensor
 from deep500.frameworks import framework
-from deep500.operators import BatchNormalization, Conv, Flatten, Gemm, MatMul, MaxPool, Relu, Reshape
+from deep500.operators import (
+    BatchNormalization,
+    Cast,
+    CastLike,
+    Conv,
+    Flatten,
+    Gelu,
+    Gemm,
+    Identity,
+    MatMul,
+    Max,
+    MaxPool,
+    Relu,
+    Reshape,
+    Where,
+)
 
 from .checking import Example, examples
 
@@ -38,6 +53,12 @@ def test_a_wrong_count_is_found() -> None:
     (Conv(), [Tensor((2, 3, 8, 8)), Tensor((4, 3, 3, 3))], 2 * 4 * 36 * 2 * 27, 4 * (384 + 108 + 288)),
     (MaxPool((2, 2), strides=(2, 2)), [Tensor((1, 1, 4, 4))], 16, 4 * 16 + 4 * 4 + 8 * 4),
     (Relu(), [Tensor((10,), "float64")], 10, 160),
+    (Gelu(), [Tensor((3, 2))], 6 * 8, 4 * 12),
+    (Max(), [Tensor((2, 3)), Tensor((3,)), Tensor(())], 6 * 2, 4 * (6 + 3 + 1 + 6)),
+    (Where(), [Tensor((2,), "bool"), Tensor((3, 2)), Tensor(())], 6, 2 + 4 * (6 + 1 + 6)),
+    (Cast(to=7), [Tensor((5,))], 5, 4 * 5 + 8 * 5),
+    (CastLike(), [Tensor((5,)), Tensor((100,), "float16")], 5, 4 * 5 + 2 * 5),
+    (Identity(), [Tensor((5,))], 0, 0),
     (Flatten(), [Tensor((2, 3, 4))], 0, 0),
     (Reshape(), [Tensor((2, 3, 4)), (-1,)], 0, 0),
     (BatchNormalization(), [Tensor((2, 3)), *[Tensor((3,))] * 4], 12, 4 * (6 + 12 + 6 + 6)),

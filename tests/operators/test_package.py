@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from deep500 import operators, registry
+from deep500.contracts.operator import Tensor
+from deep500.errors import Unsupported
 
 
 def test_every_operator_is_a_name_of_the_package() -> None:
@@ -19,6 +21,11 @@ def test_an_unknown_operator_is_one_clear_line() -> None:
         operators.Softmx  # noqa: B018
     with pytest.raises(AttributeError):
         operators.__wrapped__  # noqa: B018
+
+
+def test_a_dtype_that_is_not_there_is_one_clear_line() -> None:
+    with pytest.raises(Unsupported, match=r"^ONNX's type 16 is not there; those that are: 1 \(float32\), "):
+        operators.Cast(to=16).infer(Tensor((2,)))
 
 
 def test_importing_the_package_loads_no_operator() -> None:

@@ -109,7 +109,7 @@ def _operator_session(operator: Operator, kinds: tuple, what: Literal["native", 
         made = gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
     else:
         run = FRAMEWORK.kernel(operator)[0] if what == "native" else lambda *xs: operator.run(FRAMEWORK.xp, *xs)
-        made = list(run(*values))[:len(operator.outputs)]
+        made = list(operator.published(run(*values)))
     arguments = {f"i{k}": x for k, (x, kind) in enumerate(zip(values, kinds, strict=True)) if isinstance(kind, Tensor)}
     model = build(arguments, {f"o{k}": y for k, y in enumerate(made) if y is not None})
     return _session(model.SerializeToString(), threads)

@@ -31,6 +31,8 @@ class OnnxRuntimeExecutor(Executor):
         changing = {*trainable, *self.structure.state_updates}
         self.buffers = Buffers(params, changing, flat=trainable if one_type else ())
         self._sessions: dict[tuple, Any] = {}
+        self._outputs: dict[tuple, list[str]] = {}  # what these inputs suffice for
+        self._used: dict[tuple, list[str]] = {}  # the inputs that these outputs need; the structure never changes
 
     @property
     def params(self) -> Values:
@@ -41,9 +43,11 @@ class OnnxRuntimeExecutor(Executor):
         """Set by the base class, to nothing."""
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
-        outputs = self.structure.computable(inputs)
-        _, used = self.structure.part(outputs)
-        return self._run(("inference", *outputs), inputs, used,
+        given = tuple(inputs)
+        if given not in self._outputs:
+            self._outputs[given] = self.structure.computable(inputs)
+        outputs = self._outputs[given]
+        return self._run(("inference", *outputs), inputs, self._inputs_of(outputs),
                          lambda shapes: inference_model(self.structure, outputs, shapes))
 
     def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
@@ -70,7 +74,13 @@ class OnnxRuntimeExecutor(Executor):
 
     def needed(self, y: str) -> list[str]:
         """The inputs that a step towards y takes."""
-        return self.structure.part({*self.structure.outputs, y, *self.structure.state_updates.values()})[1]
+        return self._inputs_of([*self.structure.outputs, y, *self.structure.state_updates.values()])
+
+    def _inputs_of(self, outputs: Sequence[str]) -> list[str]:
+        key = tuple(outputs)
+        if key not in self._used:
+            self._used[key] = self.structure.part(outputs)[1]
+        return self._used[key]
 
     def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
         """The inputs that are used, checked, as OrtValues of their declared dtypes."""

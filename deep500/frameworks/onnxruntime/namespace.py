@@ -41,9 +41,11 @@ class Recorder(Namespace):
 
     abs, exp, log, sqrt = map(_unary, (op.abs, op.exp, op.log, op.sqrt))
     sin, cos, tanh, sign = map(_unary, (op.sin, op.cos, op.tanh, op.sign))
+    asin, acos, atan = map(_unary, (op.asin, op.acos, op.atan))
     floor, erf, isnan, logical_not = map(_unary, (op.floor, op.erf, op.isnan, op.not_))
     sigmoid, relu, reciprocal = map(_unary, (op.sigmoid, op.relu, op.reciprocal))
     logical_and, logical_or, pow = map(_binary, (op.and_, op.or_, op.pow))
+    fmod = _binary(lambda x, y: op.mod(x, y, fmod=1))
     maximum = _binary(lambda x, y: op.max([x, y]))
     minimum = _binary(lambda x, y: op.min([x, y]))
     matmul = _binary(op.matmul)
@@ -74,6 +76,8 @@ class Recorder(Namespace):
         return Recorded(op.transpose(x.var, perm=axes))
 
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
+        if 0 in shape:  # where ONNX Runtime's Expand would keep an axis of length 1
+            return const(np.zeros(tuple(shape), x.dtype))
         return Recorded(op.expand(x.var, int64s(list(shape))))
 
     def concat(self, xs: Sequence[Recorded], axis: int = 0) -> Recorded:
@@ -143,11 +147,12 @@ class Recorder(Namespace):
         branches = {"then_branch": lambda: [yes(*args).var], "else_branch": lambda: [no(*args).var]}
         return Recorded(op.if_(condition.var, **branches)[0])
 
-    def shift_right(self, x: Recorded, by: int) -> Recorded:
-        return x / (1 << by)  # BitShift is for unsigned types; Div of non-negative integers rounds down
+    def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
+        """BitShift is for unsigned types; of signed ones those that are not negative can be moved, by a number."""
+        return x * (1 << by) if isinstance(by, int) else Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
 
-    def rotate_left(self, x: Recorded, by: int) -> Recorded:
-        return self.mask32(x * (1 << by)) | self.shift_right(x, 32 - by)
+    def shift_right(self, x: Recorded, by: Recorded | int) -> Recorded:
+        return x / (1 << by) if isinstance(by, int) else Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
 
 
 def _vars(x: Any, y: Any) -> tuple[spox.Var, spox.Var]:

@@ -8,7 +8,7 @@ import onnx
 import spox
 from onnx import helper, numpy_helper
 
-from ...contracts.operator import Operator
+from ...contracts.operator import Operator, Tensor
 from ...errors import Unsupported
 from .recorded import OPSET, Recorded
 
@@ -25,10 +25,12 @@ def node(operator: Operator, inputs: Sequence[Any], outputs: int | None = None) 
     """
     if not has_node(operator):
         raise Unsupported(f"ONNX opset {OPSET} has no operator {type(operator).__name__}: use the formula instead")
-    count = min(outputs or len(operator.outputs), _allowed(operator))
+    count = _count(operator, inputs) if operator.variadic else min(outputs or len(operator.outputs), _allowed(operator))
     arguments = {f"i{k}": x for k, x in enumerate(inputs) if isinstance(x, Recorded)}
     statics = {f"i{k}": x for k, x in enumerate(inputs) if x is not None and not isinstance(x, Recorded)}
     names = [f"i{k}" if x is not None else "" for k, x in enumerate(inputs)]
+    while names and not names[-1]:  # ONNX Runtime takes an empty name at the end for an input
+        names.pop()
     model = spox.inline(_model(operator, names, arguments, statics, count))
     made = model(**{name: x.var for name, x in arguments.items()})
     return tuple(Recorded(made[f"o{k}"]) for k in range(count))
@@ -59,6 +61,8 @@ def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
 def _typed(value: Any, kind: Any) -> Any:
     if kind == onnx.defs.OpSchema.AttrType.FLOAT:
         return float(value)
+    if kind == onnx.defs.OpSchema.AttrType.TENSOR:
+        return numpy_helper.from_array(np.reshape(value, (1,)))
     return [float(v) for v in value] if kind == onnx.defs.OpSchema.AttrType.FLOATS else value
 
 
@@ -70,6 +74,11 @@ def _static(value: Any) -> np.ndarray:
     """Python's numbers as ONNX takes them: int64, float32 and bool."""
     array = np.asarray(value, np.int64 if np.size(value) == 0 else None)
     return array.astype(np.float32) if array.dtype.kind == "f" else array
+
+
+def _count(operator: Operator, inputs: Sequence[Any]) -> int:
+    kinds = [Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs]
+    return len(operator.infer(*kinds))
 
 
 def _allowed(operator: Operator) -> int:

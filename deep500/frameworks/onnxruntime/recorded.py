@@ -69,7 +69,7 @@ class Recorded:
         return Recorded(op.neg(self.var))
 
     def __invert__(self) -> "Recorded":
-        return Recorded(op.not_(self.var))
+        return Recorded((op.not_ if self.dtype == bool else op.bitwise_not)(self.var))
 
     def __mod__(self, other: Any) -> "Recorded":
         """With the sign of the divisor, as Python has it; ONNX's Mod does so for integers only."""

@@ -106,7 +106,7 @@ def _kernel(training: bool) -> tape.Kernel:
         if not is_native(where, dtype, training):
             return operator.run(XP, *inputs)
         asked = [i + 1 for i, name in enumerate(operator.outputs) if training and name in operator.wanted]
-        return node(operator, inputs, max([len(where.outputs), *asked]))
+        return node(operator, inputs, None if operator.variadic else max([len(where.outputs), *asked]))
     return kernel
 
 

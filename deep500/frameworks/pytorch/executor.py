@@ -119,7 +119,7 @@ class PyTorchExecutor(Executor):
 def native(value: Any, kind: torch.dtype) -> torch.Tensor:
     """A tensor of this dtype; a NumPy array is shared, not copied, if it may be written to."""
     if not isinstance(value, torch.Tensor):
-        array = np.ascontiguousarray(value) if isinstance(value, np.ndarray) else np.asarray(value)
+        array = np.asarray(value, order="C")
         value = torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
     return value if value.dtype == kind else value.to(kind)
 

@@ -84,7 +84,7 @@ class Formula(torch.autograd.Function):
         ctx.operator, ctx.xp, ctx.count = operator, xp, len(inputs)
         ctx.static = [None if isinstance(value, torch.Tensor) else value for value in kept]
         ctx.save_for_backward(*(value if isinstance(value, torch.Tensor) else None for value in kept))
-        return results[:len(operator.outputs)]
+        return operator.published(results)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:

@@ -24,6 +24,8 @@ class TorchNamespace(Namespace):
 
     abs, exp, log, sqrt = bind(torch.abs, torch.exp, torch.log, torch.sqrt)
     sin, cos, tanh, sign = bind(torch.sin, torch.cos, torch.tanh, torch.sign)
+    asin, acos, atan, sinh, cosh = bind(torch.asin, torch.acos, torch.atan, torch.sinh, torch.cosh)
+    expm1, log1p, fmod = bind(torch.expm1, torch.log1p, torch.fmod)
     floor, erf, isnan = bind(torch.floor, torch.erf, torch.isnan)
     logical_not, logical_and, logical_or = bind(torch.logical_not, torch.logical_and, torch.logical_or)
     pow, where, reshape, permute_dims = bind(torch.pow, torch.where, torch.reshape, torch.permute)

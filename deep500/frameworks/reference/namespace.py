@@ -13,6 +13,8 @@ class NumpyNamespace(Namespace):
 
     abs, exp, log, sqrt = bind(np.abs, np.exp, np.log, np.sqrt)
     sin, cos, tanh, sign, floor, isnan = bind(np.sin, np.cos, np.tanh, np.sign, np.floor, np.isnan)
+    asin, acos, atan, sinh, cosh = bind(np.asin, np.acos, np.atan, np.sinh, np.cosh)
+    expm1, log1p, fmod = bind(np.expm1, np.log1p, np.fmod)
     logical_not, logical_and, logical_or = bind(np.logical_not, np.logical_and, np.logical_or)
     maximum, minimum, pow, where = bind(np.maximum, np.minimum, np.power, np.where)
     asarray, full, broadcast_to = bind(np.asarray, np.full, np.broadcast_to)
@@ -68,7 +70,8 @@ class NumpyNamespace(Namespace):
         return out
 
     def sort_descending(self, x: Any, axis: int) -> tuple[Any, Any]:
-        indices = np.argsort(-x, axis=axis, stable=True)
+        backwards = np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)  # unsigned types have no -x
+        indices = x.shape[axis] - 1 - backwards
         return np.take_along_axis(x, indices, axis), indices
 
     def windows(self, x: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Any:

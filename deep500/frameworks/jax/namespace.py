@@ -1,0 +1,98 @@
+"""The namespace over JAX."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax import Array, lax
+from jax import numpy as jnp
+
+from ...namespace import Axis, Function, Namespace, Pads, bind, ints
+
+
+class JaxNamespace(Namespace):
+    """Arrays are jax.Array, or what stands for one while a function is compiled."""
+
+    abs, exp, log, sqrt = bind(jnp.abs, jnp.exp, jnp.log, jnp.sqrt)
+    sin, cos, tanh, sign = bind(jnp.sin, jnp.cos, jnp.tanh, jnp.sign)
+    asin, acos, atan, sinh, cosh = bind(jnp.asin, jnp.acos, jnp.atan, jnp.sinh, jnp.cosh)
+    expm1, log1p, fmod = bind(jnp.expm1, jnp.log1p, jnp.fmod)
+    floor, erf, isnan, sigmoid = bind(jnp.floor, lax.erf, jnp.isnan, jax.nn.sigmoid)
+    logical_not, logical_and, logical_or = bind(jnp.logical_not, jnp.logical_and, jnp.logical_or)
+    maximum, minimum, pow, where = bind(jnp.maximum, jnp.minimum, jnp.power, jnp.where)
+    asarray, full, broadcast_to, permute_dims = bind(jnp.asarray, jnp.full, jnp.broadcast_to, jnp.permute_dims)
+    flip, matmul, einsum, argmax = bind(jnp.flip, jnp.matmul, jnp.einsum, jnp.argmax)
+    take_along_axis, zeros_like, ones_like = bind(jnp.take_along_axis, jnp.zeros_like, jnp.ones_like)
+
+    def astype(self, x: Array, dtype: Any) -> Array:
+        return x.astype(dtype)
+
+    def arange(self, n: int, dtype: Any) -> Array:
+        return jnp.arange(n, dtype=dtype)
+
+    def reshape(self, x: Array, shape: Sequence[int]) -> Array:
+        return jnp.reshape(x, tuple(shape))
+
+    def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
+        return jnp.concatenate(xs, axis)
+
+    def stack(self, xs: Sequence[Array], axis: int = 0) -> Array:
+        return jnp.stack(xs, axis)
+
+    def enlarge(self, x: Array, pads: Pads, value: float) -> Array:
+        return lax.pad(x, jnp.asarray(value, x.dtype), [(lo, hi, 0) for lo, hi in pads])
+
+    def stuff(self, x: Array, strides: Sequence[int]) -> Array:
+        inner = [0] * (x.ndim - len(strides)) + [s - 1 for s in strides]
+        return lax.pad(x, jnp.asarray(0, x.dtype), [(0, 0, n) for n in inner])
+
+    def sum(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+        return jnp.sum(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
+
+    def prod(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+        return jnp.prod(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
+
+    def max(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+        return jnp.max(x, axis=_axes(axis), keepdims=keepdims)
+
+    def min(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+        return jnp.min(x, axis=_axes(axis), keepdims=keepdims)
+
+    def cumulative_sum(self, x: Array, axis: int) -> Array:
+        return jnp.cumsum(x, axis=axis, dtype=x.dtype)
+
+    def take(self, x: Array, indices: Array, axis: int = 0) -> Array:
+        return jnp.take(x, indices, axis)
+
+    def scatter_add(self, x: Array, indices: Array, values: Array, axis: int) -> Array:
+        places: list[Any] = list(jnp.indices(indices.shape, sparse=True))
+        places[axis] = indices
+        return x.at[tuple(places)].add(values)
+
+    def sort_descending(self, x: Array, axis: int) -> tuple[Array, Array]:
+        indices = jnp.argsort(x, axis=axis, descending=True, stable=True)
+        return jnp.take_along_axis(x, indices, axis), indices
+
+    def conv(self, x: Array, w: Array, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
+             groups: int = 1) -> Array:
+        return lax.conv_general_dilated(x, w, strides, pads, rhs_dilation=dilations, feature_group_count=groups)
+
+    def conv_transpose(self, y: Array, w: Array, shape: Sequence[int], strides: Sequence[int], pads: Pads,
+                       dilations: Sequence[int], groups: int = 1) -> Array:
+        """A conv of y, spread out by the strides, with the flipped kernels."""
+        features, channels, *kernel = w.shape
+        w = jnp.flip(w.reshape(groups, features // groups, channels, *kernel), range(3, w.ndim + 1))
+        w = jnp.swapaxes(w, 1, 2).reshape(groups * channels, features // groups, *kernel)
+        around = [(d * (k - 1) - lo, size + lo - 1 - (m - 1) * s) for d, k, (lo, _), size, m, s
+                  in zip(dilations, kernel, pads, shape, y.shape[2:], strides, strict=True)]
+        return lax.conv_general_dilated(y, w, [1] * len(kernel), around, strides, dilations, feature_group_count=groups)
+
+    def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
+        return lax.scan(f, carry, xs, length)
+
+    def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
+        return lax.cond(condition, yes, no, *args)
+
+
+def _axes(axis: Axis) -> tuple[int, ...] | None:
+    return None if axis is None else ints(axis)

@@ -1,0 +1,67 @@
+"""TensorFlow on the CPU."""
+
+import os
+from functools import cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...contracts.framework import Abilities, Framework
+from ...contracts.network import Network
+from ...errors import Unsupported
+from ...namespace import Namespace
+
+if TYPE_CHECKING:
+    from .executor import TensorFlowExecutor
+
+
+class TensorFlow(Framework):
+    """tf.Tensor is the native value."""
+
+    name = "tensorflow"
+    module_name = "tensorflow"
+    extra = "tensorflow"
+    abilities = Abilities(custom_operators=True, deferred=True, eager=True, compiled=True, transformable=True,
+                          autodiff=True, datasets=True, optimizers=True, distributed=True)
+
+    @cached_property
+    def module(self) -> ModuleType:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # or its import writes notes on the processor to stderr
+        return super().module
+
+    @cached_property
+    def xp(self) -> Namespace:
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .namespace import TensorFlowNamespace
+
+        return TensorFlowNamespace()
+
+    def tensor(self, array: Any, dtype: str | None = None) -> Any:
+        """A copy: TensorFlow may share NumPy's memory, and relies on it never to change."""
+        if self.module.is_tensor(array):
+            return array if dtype is None else self.module.cast(array, dtype)
+        return self.module.convert_to_tensor(np.array(array, dtype))
+
+    def array(self, tensor: Any) -> np.ndarray:
+        return np.asarray(tensor.numpy() if self.module.is_tensor(tensor) else tensor)
+
+    def set_threads(self, count: int) -> None:
+        """Once, before anything is computed: TensorFlow starts its threads with the first tensor."""
+        threading = self.module.config.threading
+        try:
+            threading.set_intra_op_parallelism_threads(count)
+            threading.set_inter_op_parallelism_threads(count)
+        except RuntimeError:
+            raise Unsupported(f"TensorFlow starts its threads with the first tensor, and has done so: ask for {count} "
+                              "before anything is computed") from None
+
+    def executor(self, network: Network) -> "TensorFlowExecutor":
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .executor import TensorFlowExecutor
+
+        return TensorFlowExecutor(self, network)
+
+
+FRAMEWORK = TensorFlow()
+from_model = FRAMEWORK.from_model

@@ -1,0 +1,16 @@
+from ..contracts.operator import Operator, case
+
+
+class Abs(Operator):
+    """The magnitude of x."""
+
+    def forward(self, xp, x):
+        return xp.abs(x)
+
+    def backward(self, xp, dy, x):
+        return dy * xp.sign(x)
+
+    def pytorch(self, torch, x):
+        return torch.abs(x)
+
+    cases = (case(x=(3, 4)), case(x=()), case(x=[-3, 0, 5]))

@@ -1,0 +1,29 @@
+from ..contracts.operator import Operator, Tensor, case
+from ._dtypes import dtype_of
+
+
+class Cast(Operator):
+    """x in another dtype: whole numbers by leaving out the fraction, booleans by whether x is not 0."""
+
+    since = 6
+    to: int
+
+    def forward(self, xp, x):
+        return xp.astype(x, dtype_of(self.to))
+
+    def backward(self, xp, dy, x):
+        return xp.astype(dy, x.dtype)
+
+    def pytorch(self, torch, x):
+        return x.to(getattr(torch, dtype_of(self.to)))
+
+    def infer(self, x):
+        return (Tensor(x.shape, dtype_of(self.to)),)
+
+    cases = (
+        case({"to": 11}, x=(3, 4)),
+        case({"to": 7}, x=[-2.7, -0.2, 0.0, 1.9]),
+        case({"to": 9}, x=[-2.7, 0.0, 0.3]),
+        case({"to": 1}, x=[True, False]),
+        case({"to": 2}, x=Tensor((5,), "int32")),
+    )

@@ -1,0 +1,24 @@
+from ..contracts.operator import Operator, Tensor, case
+
+
+class CastLike(Operator):
+    """x in the dtype of another value."""
+
+    since = 15
+
+    def forward(self, xp, x, like):
+        return xp.astype(x, like.dtype)
+
+    def backward(self, xp, dy, x):
+        return xp.astype(dy, x.dtype)
+
+    def pytorch(self, torch, x, like):
+        return x.to(like.dtype)
+
+    def infer(self, x, like):
+        return (Tensor(x.shape, like.dtype),)
+
+    def bytes_moved(self, x, like):
+        return x.nbytes + self.infer(x, like)[0].nbytes  # nothing of the other value is read
+
+    cases = (case(x=(3, 4), like=(2,)), case(x=[-2.7, 0.0, 1.9], like=[1]), case(x=[True, False], like=[1.0]))

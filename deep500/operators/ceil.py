@@ -1,0 +1,14 @@
+from ..contracts.operator import case
+from ._elementwise import Flat
+
+
+class Ceil(Flat):
+    """The smallest whole number that is not below x."""
+
+    def forward(self, xp, x):
+        return -xp.floor(-x)
+
+    def pytorch(self, torch, x):
+        return torch.ceil(x)
+
+    cases = (case(x=(3, 4)),)

@@ -1,0 +1,31 @@
+from ..contracts.operator import Operator, Tensor, case
+
+
+class Concat(Operator):
+    """The inputs one after the other along an axis."""
+
+    since = 4
+    axis: int
+
+    def forward(self, xp, *xs):
+        return xp.concat(xs, axis=self.axis)
+
+    def backward(self, xp, dy, xs):
+        return xp.split(dy, [x.shape[self.axis] for x in xs], self.axis)
+
+    def pytorch(self, torch, *xs):
+        return torch.cat(xs, self.axis)
+
+    def infer(self, *xs):
+        shape = list(xs[0].shape)
+        shape[self.axis] = sum(x.shape[self.axis] for x in xs)
+        return (Tensor(tuple(shape), xs[0].dtype),)
+
+    def flops(self, *xs):
+        return 0
+
+    cases = (
+        case({"axis": 1}, xs=[(2, 3), (2, 1), (2, 2)]),
+        case({"axis": -2}, xs=[(2, 1, 2), (2, 0, 2)]),
+        case({"axis": 0}, xs=[(3,)]),
+    )

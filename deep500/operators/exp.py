@@ -1,0 +1,16 @@
+from ..contracts.operator import Operator, case
+
+
+class Exp(Operator):
+    """e to the power of x."""
+
+    def forward(self, xp, x):
+        return xp.exp(x)
+
+    def backward(self, xp, dy, y):
+        return dy * y
+
+    def pytorch(self, torch, x):
+        return torch.exp(x)
+
+    cases = (case(x=(3, 4)),)

@@ -1,0 +1,16 @@
+from ..contracts.operator import case
+from ._elementwise import Predicate
+
+
+class Less(Predicate):
+    """Where a is less than b."""
+
+    since = 7
+
+    def forward(self, xp, a, b):
+        return a < b
+
+    def pytorch(self, torch, a, b):
+        return torch.lt(a, b)
+
+    cases = (case(a=[[1.0, 2.0], [3.0, 4.0]], b=[2.0, 2.0]), case(a=[-1, 5], b=[[5], [-1]]))

@@ -1,0 +1,16 @@
+from ..contracts.operator import Operator, case
+
+
+class Neg(Operator):
+    """-x."""
+
+    def forward(self, xp, x):
+        return -x
+
+    def backward(self, xp, dy):
+        return -dy
+
+    def pytorch(self, torch, x):
+        return torch.neg(x)
+
+    cases = (case(x=(3, 4)), case(x=[-3, 0, 5]))

@@ -1,0 +1,22 @@
+from ..contracts.operator import case
+from ._reduction import Extreme, is_empty, limits, reduced
+
+
+class ReduceMin(Extreme):
+    """The smallest element along some axes."""
+
+    def reduce(self, xp, x, axes):
+        if is_empty(x.shape, axes):
+            return xp.full(reduced(x.shape, axes), limits(x)[1], x.dtype)
+        return xp.min(x, axis=axes, keepdims=True)
+
+    def kernel(self, torch, x, axes, keepdim):
+        if is_empty(x.shape, axes):
+            return torch.full(reduced(x.shape, axes, keepdim), limits(x)[1], dtype=x.dtype)
+        return torch.amin(x, axes, keepdim)
+
+    cases = (
+        case(data=(2, 3, 4), axes=[1]),
+        case({"keepdims": 0}, data=(3, 4), axes=[-1, 0]),
+        case({"keepdims": 0, "noop_with_empty_axes": 1}, data=(2, 3)),
+    )

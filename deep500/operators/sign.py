@@ -1,0 +1,16 @@
+from ..contracts.operator import case
+from ._elementwise import Flat
+
+
+class Sign(Flat):
+    """-1, 0 or 1."""
+
+    since = 9
+
+    def forward(self, xp, x):
+        return xp.sign(x)
+
+    def pytorch(self, torch, x):
+        return torch.sign(x)
+
+    cases = (case(x=(3, 4)), case(x=[-3, 0, 5]))

@@ -1,0 +1,20 @@
+from ..contracts.operator import case
+from ._elementwise import Elementwise
+
+
+class Sinh(Elementwise):
+    """The hyperbolic sine of x."""
+
+    since = 9
+    cost = 5
+
+    def forward(self, xp, x):
+        return xp.sinh(x)
+
+    def backward(self, xp, dy, x):
+        return dy * xp.cosh(x)
+
+    def pytorch(self, torch, x):
+        return torch.sinh(x)
+
+    cases = (case(x=(3, 4)), case(x=[-1e-4, 1e-5]))

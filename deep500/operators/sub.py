@@ -1,0 +1,22 @@
+from ..contracts.operator import Operator, Tensor, case
+
+
+class Sub(Operator):
+    """a - b, broadcast together."""
+
+    since = 7
+
+    def forward(self, xp, a, b):
+        return a - b
+
+    def backward(self, xp, dy):
+        return dy, -dy
+
+    def pytorch(self, torch, a, b):
+        return torch.sub(a, b)
+
+    cases = (
+        case(a=(2, 3, 4), b=(3, 1)),
+        case(a=(), b=(2, 2)),
+        case(a=Tensor((3, 4), "int32"), b=Tensor((4,), "int32")),
+    )

@@ -1,0 +1,38 @@
+from ..contracts.operator import Operator, Tensor, case
+from ..namespace import ints, slice_axis
+
+
+class TopK(Operator):
+    """The k largest (or smallest) elements along an axis, in order, and their places; of equal ones the first."""
+
+    axis: int = -1
+    largest: int = 1
+    sorted: int = 1
+    outputs = ("values", "indices")
+
+    def forward(self, xp, x, k: tuple[int, ...]):  # type: ignore[no-untyped-def]
+        axis, count = self.axis % x.ndim, ints(k)[0]
+        if self.largest:
+            values, indices = xp.sort_descending(x, axis)
+        else:  # backwards twice, so that equal ones keep their order; -x is not there for unsigned types
+            values, indices = (xp.flip(part, axis) for part in xp.sort_descending(xp.flip(x, axis), axis))
+            indices = x.shape[axis] - 1 - indices
+        return slice_axis(values, axis, 0, count), slice_axis(indices, axis, 0, count)
+
+    def backward(self, xp, dvalues, x, indices):
+        return xp.scatter_add(xp.zeros(x.shape, dvalues.dtype), indices, dvalues, self.axis % x.ndim)
+
+    def infer(self, x, k):
+        axis = self.axis % len(x.shape)
+        shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1:])
+        return Tensor(shape, x.dtype), Tensor(shape, "int64")
+
+    def flops(self, x, k):
+        return x.size
+
+    cases = (
+        case(x=(3, 5), k=[2]),
+        case({"axis": 0, "largest": 0}, x=(4, 2), k=[3]),
+        case({"axis": 0, "largest": 0}, x=[[1, 2], [0, 2], [0, 3]], k=[2]),
+        case({"axis": 1}, x=[[1, 4, 4, 4]], k=[3]),
+    )

@@ -1,0 +1,78 @@
+"""What is particular to TensorFlow: graphs, live variables, threads, a quiet import."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deep500.errors import Unsupported
+from deep500.frameworks import framework
+from deep500.networks import Mlp
+from deep500.optimizers import Adam
+
+TENSORFLOW = framework("tensorflow")
+pytestmark = pytest.mark.skipif(not TENSORFLOW.available(), reason="tensorflow is not installed")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    TENSORFLOW.set_threads(1)
+
+
+def batch(size: int = 4) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {"x": rng.standard_normal((size, 6)).astype("float32"), "label": rng.integers(0, 3, size)}
+
+
+def executor() -> Any:
+    return TENSORFLOW.executor(Mlp((5,)).build((6,), 3))
+
+
+def test_one_graph_for_every_size_of_the_batch() -> None:
+    step = executor().training_step(Adam())
+    for size in (4, 3, 4, 4, 3):
+        step(batch(size))
+    ((program, _),) = step._programs.values()
+    assert len(program._graphs) == 2
+
+
+def test_parameters_are_live_variables() -> None:
+    network = executor()
+    before, start = dict(network.params), network.arrays()
+    network.training_step(Adam())(batch())
+    assert all(network.params[name] is variable for name, variable in before.items())
+    assert not np.array_equal(network.params["fc1.weight"].numpy(), start["fc1.weight"])
+    network.load(start)
+    assert np.array_equal(before["fc1.weight"].numpy(), start["fc1.weight"])
+
+
+def test_control_flow_in_a_graph() -> None:
+    """A scan and a condition give the same whether computed at once or traced."""
+    tf, xp = TENSORFLOW.module, TENSORFLOW.xp
+    x = TENSORFLOW.tensor(np.arange(8, dtype="float32").reshape(4, 2))
+
+    def f(x: Any) -> Any:
+        carry, (rows,) = xp.scan(lambda c, row: ((c[0] + row[0],), (c[0] * row[0],)), (x[0],), (x,), 4)
+        return carry[0], rows, xp.cond(xp.sum(x) > 0, lambda v: v + 1, lambda v: v * 2, x)
+
+    for now, later in zip(f(x), tf.function(f, autograph=False)(x), strict=True):
+        assert np.array_equal(now, later)
+
+
+def test_threads_are_set_once() -> None:
+    TENSORFLOW.set_threads(1)
+    TENSORFLOW.tensor([1.0])
+    with pytest.raises(Unsupported, match="ask for 2 before anything is computed"):
+        TENSORFLOW.set_threads(2)
+    assert TENSORFLOW.module.config.threading.get_intra_op_parallelism_threads() == 1
+
+
+@pytest.mark.slow
+def test_its_import_is_quiet(tmp_path: Path) -> None:
+    code = ("from deep500.frameworks import framework; fw = framework('tensorflow'); "
+            "print(fw.array(fw.tensor([1.0]) + 1))")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[2.]\n", "")
