@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--precision", type=float, default=0.02, help="stop at this relative half-width (0.02)")
     add("--margin", type=float, default=0.02, help="differences up to this do not matter (0.02)")
     add("--level", type=float, default=0.95, help="level of confidence (0.95)")
-    add("--processes", type=int, default=None, metavar="N", help="exactly so many processes (as the budget allows)")
+    add("--processes", type=int, default=None, metavar="N", help="exactly N processes, even beyond the budget")
     add("--cache", choices=("warm", "cold"), default="warm", help="drive the caches out before every call, or not")
     add("--sync", default=None, metavar="MODULE:NAME", help="call this to wait for a device before reading the clock")
     add("--control", action="store_true", help="measure the first candidate twice, as a control")

@@ -5,7 +5,7 @@ from typing import Any
 
 from .contents import between, entry_name, one_value, quantile_name, ratio_of
 from .data import ReportData
-from .tables import count, is_number, number
+from .tables import is_number
 from .text import Code, Text, clean, listed, verdict_of
 
 
@@ -16,16 +16,6 @@ def cautions(data: ReportData) -> list[Text]:
     found += _by_message("entry", [(entry_name(data, e["name"]), _of_entry(e)) for e in data.entries])
     found += _by_message("comparison", [(between(data, c), _of_comparison(c)) for c in data.comparisons])
     return found
-
-
-def tests(data: ReportData) -> list[Text]:
-    """What was tested over all entries at once."""
-    k = data.derived.get("kruskal")
-    if not isinstance(k, Mapping):
-        return []
-    p = "p < 0.0001" if is_number(k.get("p")) and k["p"] < 1e-4 else f"p = {number(k.get('p'))}"
-    return [f"Kruskal-Wallis over all entries: H = {number(k.get('h'))}, df = {k.get('df')}, {p}, {count(k.get('n'))} "
-            "(a small p says that some entry differs, not which one nor by how much)."]
 
 
 def _of_entry(e: Mapping[str, Any]) -> list[str]:

@@ -66,7 +66,7 @@ class ReportData:
 
 Shape: TypeAlias = Mapping[str, type]
 _PLAN: Shape = {"entries": list, "factors": Mapping}
-_DERIVED: Shape = {"notes": list, "control": Mapping, "kruskal": Mapping, "stopped": str}
+_DERIVED: Shape = {"notes": list, "control": Mapping, "stopped": str}
 _ENTRY: Shape = {"name": str, "levels": Mapping, "warmup": Mapping, "notes": list}
 _COMPARISON: Shape = {"base": str, "other": str, "notes": list}
 

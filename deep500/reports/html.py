@@ -1,7 +1,7 @@
 """The report of a measurement as one self-contained HTML page."""
 
 from .answers import Answer, answer, status
-from .cautions import cautions, tests
+from .cautions import cautions
 from .contents import comparisons, effects, entries, measured_things, quantiles, ratios
 from .data import ReportData
 from .markup import (
@@ -12,7 +12,6 @@ from .markup import (
     figure,
     inline,
     page,
-    paragraphs,
     pill,
     section,
     surroundings,
@@ -45,7 +44,7 @@ def _banner(data: ReportData, found: Answer) -> str:
 
 def _results(data: ReportData) -> str:
     compared = "".join(f"<p>{inline(intro)}</p>{table(content)}" for intro, content in comparisons(data))
-    compared += paragraphs(tests(data)) + details("Effect sizes", table(effects(data)))
+    compared += details("Effect sizes", table(effects(data)))
     return "".join([section("Times", table(entries(data))), section("Comparisons", compared),
                     section("Notes and warnings", bullets(cautions(data))),
                     section("Further quantiles", table(quantiles(data)))])

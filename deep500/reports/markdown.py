@@ -3,7 +3,7 @@
 import re
 
 from .answers import answer, status
-from .cautions import cautions, tests
+from .cautions import cautions
 from .contents import Table, comparisons, effects, entries, measured_things, quantiles, ratios
 from .data import ReportData
 from .surroundings import completeness, highlights, plan, provenance, sensors
@@ -41,7 +41,7 @@ def _head(data: ReportData) -> list[str]:
 
 def _compared(data: ReportData) -> list[str]:
     blocks = [block for intro, content in comparisons(data) for block in (inline(intro), as_table(content))]
-    return [*blocks, bullets(tests(data))]
+    return blocks
 
 
 def _environment(data: ReportData) -> str:

@@ -97,9 +97,19 @@ def what_was_run(data: OutcomeData) -> Table:
     seeds = plan["seeds"]
     shown = f"{len(seeds)} ({', '.join(map(plain, seeds[:3]))}{', …' if len(seeds) > 3 else ''})"
     rows += [["epochs run", plain(plan["epochs"]), "this run"], ["tier", clean(plan["tier"]), "this run"],
-             ["seeds", shown, "this run"], ["threads", plain(plan.get("threads", NOTHING)), "this run"],
+             ["seeds", shown, "this run"], ["kernels", _kernels(plan), "this run"],
+             ["threads", plain(plan.get("threads", NOTHING)), "this run"],
              ["recipe hash", Code(clean(plan["hash"])), "this run"]]
     return Table(["setting", "value", "part"], rows)
+
+
+def _kernels(plan: Mapping[str, Any]) -> str:
+    """How many nodes ran natively and how many as our formula, and how the update did."""
+    words = plan.get("kernels")
+    if not isinstance(words, Mapping):
+        return NOTHING
+    counts = [f"{list(words.values()).count(word)} {word}" for word in ("native", "composed")]
+    return f"{', '.join(counts)}; update {plain(plan.get('update', NOTHING))}"
 
 
 def resuming(data: OutcomeData) -> list[Text]:

@@ -58,7 +58,7 @@ def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
     taken = {name: samples(seed, median, n=n) for seed, (name, median) in enumerate(medians.items())}
     entries = [derived_entry(name, series) for name, series in taken.items()]
     derived = {"procedure": 1, "stopped": "precise", "status": "every interval is within ±0.02 at level 0.95",
-               "more": None, "entries": entries, "kruskal": None, "control": None, "notes": [],
+               "more": None, "entries": entries, "control": None, "notes": [],
                "comparisons": [derived_comparison(entries[0], other) for other in entries[1:]]}
     plan = {"entries": [{"name": name, "kind": "statement", "text": name, "setup": "import numpy as np", "levels": {}}
                         for name in medians],
@@ -87,7 +87,6 @@ def awkward() -> ReportData:
     add["batch"], never["warmup"] = 7, {"kind": "none", "cut": 0}
     bimodal["modes"] = [{"at": 3.0e-6, "share": 0.6}, {"at": 4.5e-6, "share": 0.4}]
     data.derived["notes"].append("one process, between-process variance unknown")
-    data.derived["kruskal"] = {"h": 123.4, "df": 2, "p": 1e-9, "n": 720}
     data.derived["control"] = {"base": "add", "ratio": 1.0012, "low": 0.9971, "high": 1.0051, "verdict": "same",
                                "n": 120}
     return data

@@ -28,7 +28,7 @@ parts = {"modes": junk | st.lists(objects("at share"), max_size=2), "notes": jun
 rows = st.builds(lambda numbers, rest: numbers | rest, objects("median low high n level batch processes method ratio "
                  "margin verdict shift probability"), st.fixed_dictionaries({}, optional=parts))
 whole = st.fixed_dictionaries({}, optional={
-    "status": junk, "stopped": junk, "notes": parts["notes"], "kruskal": junk | objects("h df p n"),
+    "status": junk, "stopped": junk, "notes": parts["notes"],
     "control": junk | objects("base ratio low high verdict n")})
 plans = objects("entries factors level precision margin budget_s processes cache control seed timeout_s clock other")
 
