@@ -101,10 +101,6 @@ def bullets(lines: Sequence[Text]) -> str:
     return "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
-def paragraphs(lines: Sequence[Text]) -> str:
-    return "".join(f'<p class="muted">{inline(line)}</p>' for line in lines)
-
-
 def table(content: Table) -> str:
     if not content.rows:
         return ""
