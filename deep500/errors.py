@@ -2,6 +2,7 @@
 
     Deep500Error          every error meant for users: one line, exit code 2
     ├── Unsupported       a framework (or this machine) cannot do what was asked
+    ├── Wrong             what was timed gives wrong results, so its times are not shown: exit code 1
     └── Refused           it could be computed, and it would mislead
         └── TooFewSamples it could be computed honestly, from more data
 """
@@ -13,6 +14,10 @@ class Deep500Error(Exception):
 
 class Unsupported(Deep500Error):
     """What was asked is not offered by this framework or machine."""
+
+
+class Wrong(Deep500Error):
+    """What was timed does not compute what it should."""
 
 
 class Refused(Deep500Error):

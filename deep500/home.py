@@ -1,4 +1,4 @@
-"""Where Deep500 keeps what outlives one result: the ledger, measured peaks."""
+"""Where Deep500 keeps what outlives one result: the ledger, measured peaks; and what can be made again."""
 
 import os
 from pathlib import Path
@@ -17,3 +17,16 @@ def home() -> Path:
         return Path.home() / ".local" / "share" / "deep500"
     except RuntimeError:
         raise Deep500Error("this user has no home folder to keep the ledger in: set DEEP500_HOME") from None
+
+
+def cache() -> Path:
+    """$DEEP500_CACHE, else $XDG_CACHE_HOME/deep500, else ~/.cache/deep500: what has been built, safe to delete."""
+    if chosen := os.environ.get("DEEP500_CACHE"):
+        return Path(chosen).absolute()
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if shared.is_absolute():
+        return shared / "deep500"
+    try:
+        return Path.home() / ".cache" / "deep500"
+    except RuntimeError:
+        raise Deep500Error("this user has no home folder to build in: set DEEP500_CACHE") from None

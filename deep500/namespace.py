@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .errors import Unsupported
+
 Array = Any  # a native array
 Axis = int | Sequence[int] | None
 Function = Callable[..., Any]
@@ -42,6 +44,7 @@ class Namespace:
     fmod: Function  # (x, y) the remainder of x / y, with the sign of x
     where: Function  # (condition, x, y) one of x and y may be a Python number
     astype: Function  # (x, dtype)
+    bitcast: Function  # (x, dtype) the same bits, as a dtype of the same width
     # -- the core, creation and shape
     asarray: Function  # (value, dtype) from Python numbers, nested or not
     full: Function  # (shape, value, dtype)
@@ -157,6 +160,11 @@ class Namespace:
             pads = [(max(0, lo), max(0, hi)) for lo, hi in pads]
         return self.enlarge(x, pads, value) if any(map(any, pads)) else x
 
+    def nonzero(self, x: Array) -> Array:
+        """(n, rank) int64: the places of what is not 0 or False, in order. Compiled programs have fixed shapes."""
+        raise Unsupported("how many elements come out depends on their values, which a program compiled for fixed "
+                          "shapes cannot do: run it on reference, pytorch or tensorflow")
+
     def unbroadcast(self, g: Array, shape: Sequence[int]) -> Array:
         """The adjoint of broadcasting an array of this shape to g's: sum over the axes that were stretched."""
         if tuple(g.shape) == tuple(shape):
@@ -241,10 +249,20 @@ class Namespace:
         return carry, tuple(self.stack(list(y)) for y in zip(*rows, strict=True))
 
     def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
-        """yes(*args) where the scalar holds, no(*args) otherwise; both give one array of the same shape."""
+        """yes(*args) where the scalar holds, no(*args) otherwise; both give one array, or a tuple, of like shapes."""
         return yes(*args) if bool(condition) else no(*args)
 
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+        """state = body(*state) as long as condition(*state), a scalar, holds; the arrays keep their shapes."""
+        while bool(condition(*state)):
+            state = body(*state)
+        return state
+
     # -- counter-based random numbers
+    def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
+        """The results of a function of NumPy arrays, which have these shapes and dtypes; nothing is differentiated."""
+        return function(*xs)
+
     def uniform(self, key: Array, shape: Sequence[int]) -> Array:
         """float32 in [0, 1): a pure function of the key (two 32-bit words) and the shape, bit-identical everywhere."""
         n = math.prod(shape)

@@ -19,6 +19,7 @@ LAYERS = [
     "measure",
     "definition namespace",
     "contracts",
+    "custom",
     "operators networks optimizers losses initialisers datasets samplers frameworks metrics "
     "schemes codecs collectives transports simulator",
     "training distributed",

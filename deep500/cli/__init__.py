@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import Deep500Error
-from . import bench, compare, doctor, list_, report, run, show, verify
+from ..errors import Deep500Error, Wrong
+from . import bench, bench_elementary, bench_operator, check, compare, doctor, list_, report, run, show, verify
 
-VERBS = {"doctor": doctor, "bench": bench, "run": run, "compare": compare, "show": show, "verify": verify,
+VERBS = {"doctor": doctor, "check": check, "bench": bench, "bench operator": bench_operator,
+         "bench elementary": bench_elementary, "run": run, "compare": compare, "show": show, "verify": verify,
          "report": report, "list": list_}
 
 
@@ -32,16 +33,25 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _joined(words: Sequence[str]) -> list[str]:
+    """A verb of two words, such as `bench operator`, as the parser knows it."""
+    both = " ".join(words[:2])
+    return [both, *words[2:]] if both in VERBS else list(words)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a bundle may hold what a terminal cannot show
     try:
-        args = parser().parse_args(argv)
+        args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         code = args.call(args)
         sys.stdout.flush()
         return code
+    except Wrong as error:
+        print(f"d5: wrong: {error}", file=sys.stderr)
+        return 1
     except Deep500Error as error:
         print(f"d5: {error}", file=sys.stderr)
         return 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Deep500Error
-from .network import Network
+from .network import KEY, Network, take_keys
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -35,8 +35,11 @@ class Executor(ABC):
     """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts."""
 
     def __init__(self, framework: "Framework", network: Network):
+        for dtype in {t.dtype for t in network.inputs.values()} | {str(p.dtype) for p in network.params.values()}:
+            framework.dtype(dtype)
         self.framework = framework
         self.structure = network.copy()
+        self.random = take_keys(self.structure)  # operators by the inputs that are their keys
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
@@ -51,16 +54,28 @@ class Executor(ABC):
         """The outputs of the network (evaluation mode: running statistics are used, nothing is updated)."""
 
     @abstractmethod
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
-        """The outputs, with `gradients` of y by every trainable parameter left behind."""
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+        """The outputs, with `gradients` of y by every trainable parameter left behind.
+
+        Random operators draw by the count of steps before this one.
+        """
 
     @abstractmethod
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> TrainingStep:
         """A function that does a whole step on a batch."""
 
-    @abstractmethod
     def kernels(self) -> dict[str, str]:
         """How every node runs here: "native" or "composed"."""
+        return {node.name: self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1]
+                for node in self.structure.nodes}
+
+    def keyed(self, inputs: Mapping[str, Any], step: Any = 0) -> Mapping[str, Any]:
+        """The inputs, with the keys that random operators draw by in this step."""
+        if not self.random:
+            return inputs
+        count = int(self.framework.array(step))
+        return {**inputs, **{name: np.array(operator.key(name.removeprefix(KEY), count), np.int64)
+                             for name, operator in self.random.items()}}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All parameters as NumPy arrays."""
@@ -99,3 +114,13 @@ class NetworkView:
             return executor.gradients[of]
         raise Deep500Error(f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
                            "after inference_and_backprop")
+
+
+def matching(own: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Copies of the given arrays, of the same names, shapes and dtypes as our own."""
+    if own.keys() != given.keys():
+        raise Deep500Error(f"these arrays are wanted: {', '.join(own)}; these came: {', '.join(given) or 'none'}")
+    for name, value in own.items():
+        if np.shape(given[name]) != np.shape(value):
+            raise Deep500Error(f"{name!r} has the shape {np.shape(value)}, not {np.shape(given[name])}")
+    return {name: np.array(given[name], np.asarray(value).dtype) for name, value in own.items()}

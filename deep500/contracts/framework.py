@@ -3,7 +3,8 @@
 import importlib
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import Unsupported
+from ..errors import Deep500Error, Unsupported
 from ..namespace import Namespace
+from . import calls
+from .calls import Call
+from .dtypes import PLAIN, listed
 from .network import Network
-from .operator import Operator
+from .operator import Operator, Tensor
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -46,6 +50,7 @@ class Framework(ABC):
     module_name: ClassVar[str]  # what is imported, and looked for without importing
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
+    dtypes: ClassVar[frozenset[str]] = PLAIN  # those that it can hold and convert; kernels may take fewer
 
     @classmethod
     def available(cls) -> bool:
@@ -64,6 +69,12 @@ class Framework(ABC):
     def xp(self) -> Namespace:
         """The array namespace that formulas run on."""
 
+    def dtype(self, name: str) -> str:
+        """The name itself, if there is such a dtype here."""
+        if name not in self.dtypes:
+            raise Unsupported(f"{self.name} has no {name}; it has {listed(self.dtypes)}")
+        return name
+
     @abstractmethod
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
         """A native value from a NumPy array (or anything NumPy takes)."""
@@ -78,28 +89,88 @@ class Framework(ABC):
     def set_threads(self, count: int) -> None:
         raise Unsupported(f"{self.name} has no setting for the number of threads")
 
-    def kernel(self, operator: Operator) -> tuple[Callable[..., tuple], str]:
-        """How an operator runs here: its own kernel ("native") or our formula ("composed")."""
-        if (native := operator.native(self.name)) is not None:
-            return lambda *inputs: _tuple(native(self.module, *inputs)), "native"
-        return lambda *inputs: operator.run(self.xp, *inputs), "composed"
+    def kernel(self, operator: Operator, outputs: int = 1,
+               inputs: Sequence[Any] = ()) -> tuple[Callable[..., tuple], str]:
+        """How an operator runs: its own kernel ("native") or our formula ("composed").
 
-    def evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool = False) -> list[np.ndarray]:
+        It depends on how many outputs are in use, and on the inputs: arrays or names, None where one is left out.
+        """
+        native = operator.native(self.name)
+        given = {name for name, x in zip(operator.inputs, inputs, strict=False) if x is not None}
+        if native is not None and outputs <= (operator.native_outputs or outputs) \
+                and given.isdisjoint(operator.native_without):
+            return lambda *inputs: _tuple(native(self.module, *inputs)), "native"
+        return self.formula(operator), "composed"
+
+    def formula(self, operator: Operator) -> Callable[..., tuple]:
+        """Our formula over this framework's values."""
+        return lambda *inputs: operator.run(self.xp, *inputs)
+
+    def evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool = False,
+                 key: Sequence[int] | None = None) -> list[np.ndarray]:
         """The outputs of one operator for NumPy inputs (static ones as they are, None where left out).
 
-        `composed` asks for our formula even where there is a native kernel.
+        `composed` asks for our formula even where there is a native kernel; a random operator draws by `key`, two
+        32-bit words, or by its attribute `seed`.
         """
-        run = (lambda *values: operator.run(self.xp, *values)) if composed else self.kernel(operator)[0]
-        return [self.array(y) for y in operator.published(run(*self._natives(inputs)))]
+        given = keyed(operator, inputs, key)
+        with self._in_one_line(operator, inputs):
+            operator.check(*inputs)
+            return self._evaluate(operator, given, composed)
 
     def gradient(self, operator: Operator, inputs: Sequence[Any],
-                 grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+                 grads: Sequence[np.ndarray | None], key: Sequence[int] | None = None) -> list[np.ndarray | None]:
         """One gradient per input by our formulas, from the gradients of the outputs (None: nobody used that one)."""
-        answer = gradient_formula(self.xp, operator, self._natives(inputs), self._natives(grads))
+        given = keyed(operator, inputs, key)
+        arrays = [None if g is None else np.asarray(g) for g in grads]
+        with self._in_one_line(operator, inputs, grads):
+            operator.check(*inputs)
+            return self._gradient(operator, given, arrays)[:len(inputs)]
+
+    def _evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool) -> list[np.ndarray]:
+        run = self.formula(operator) if composed else self.kernel(operator, inputs=inputs)[0]
+        return [self.array(y) for y in operator.published(run(*self._natives(operator, inputs)))]
+
+    def _gradient(self, operator: Operator, inputs: Sequence[Any],
+                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+        given = [None if g is None else self.tensor(g) for g in grads]
+        answer = gradient_formula(self.xp, operator, self._natives(operator, inputs), given)
         return [None if g is None else self.array(g) for g in answer]
 
-    def _natives(self, values: Sequence[Any]) -> list[Any]:
-        return [self.tensor(v) if isinstance(v, np.ndarray | np.generic) else v for v in values]
+    def _natives(self, operator: Operator, inputs: Sequence[Any]) -> list[Any]:
+        return [self.tensor(x) if is_array(operator, i, x) else x for i, x in enumerate(inputs)]
+
+    @contextmanager
+    def _in_one_line(self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any] = ()) -> Iterator[None]:
+        """What goes wrong with one operator, as one line: inputs of a wrong shape or dtype, a missing kernel."""
+        try:
+            yield
+        except (Deep500Error, MemoryError):
+            raise
+        except Exception as error:
+            missing = type(error).__name__ in ("NotImplementedError", "UnimplementedError", "NotImplemented")
+            asked = ", ".join(map(_described, [*inputs, *grads]))
+            text = f"{self.name} cannot compute {type(operator).__name__}({asked}): {_reason(operator, inputs, error)}"
+            raise (Unsupported if missing else Deep500Error)(text) from error
+
+    def compile(self, function: Callable) -> Callable:
+        """The function through the framework's own compiler."""
+        raise Unsupported(f"{self.name} has no compiler of its own")
+
+    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+        """The framework's own derivative of a function of native arrays, ready to be repeated for other gradients."""
+        raise Unsupported(f"{self.name} does not differentiate by itself")
+
+    def forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+        """One run of the operator by its own kernel ("native"), by our formula ("composed"), or by that "compiled"."""
+        return calls.forward(self, operator, inputs, kernel)
+
+    def backward_call(self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str) -> Call:
+        """The gradients by every input, given those of the outputs; what forward leaves behind is made before.
+
+        "native" is the framework's own derivative of its own kernel, the others are our formula.
+        """
+        return calls.backward(self, operator, inputs, grads, kernel)
 
     @abstractmethod
     def executor(self, network: Network) -> "Executor":
@@ -110,6 +181,26 @@ class Framework(ABC):
         if isinstance(model, Network):
             return self.executor(model)
         raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
+
+
+def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) -> Sequence[Any]:
+    """The inputs, with the key behind them if there is one."""
+    if key is None:
+        return inputs
+    if not operator.random:
+        raise Deep500Error(f"{type(operator).__name__} draws no random numbers, and so takes no key")
+    return operator.keyed(inputs, np.asarray(key, np.int64))
+
+
+def is_array(operator: Operator, place: int, value: Any) -> bool:
+    """Whether the input at this place becomes a native value; NumPy's scalars may be static."""
+    scalar = isinstance(value, np.generic) and not {*[*operator.inputs][place:place + 1]} & operator.static
+    return scalar or isinstance(value, np.ndarray)
+
+
+def told_apart(operator: Operator, statics: Sequence[Any]) -> str:
+    """What a cache needs besides the values, since Python takes 1, 1.0, True and np.int32(1) for the same."""
+    return repr([(type(value).__name__, value) for value in (*operator.settings.values(), *statics)])
 
 
 def gradient_formula(xp: Namespace, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -123,3 +214,19 @@ def gradient_formula(xp: Namespace, operator: Operator, inputs: Sequence[Any], g
 
 def _tuple(result: Any) -> tuple:
     return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+
+def _described(value: Any) -> str:
+    return f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray | np.generic) else repr(value)
+
+
+def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
+    """What our own rule for shapes says against the inputs; what the framework says if that is nothing."""
+    kinds = [Tensor(x.shape, str(x.dtype)) if is_array(operator, i, x) else x for i, x in enumerate(inputs)]
+    try:
+        operator.infer(*kinds)
+    except ValueError as found:
+        error = found
+    except Exception:  # the framework's own text says more
+        pass
+    return " ".join(str(error).split())[:200] or type(error).__name__

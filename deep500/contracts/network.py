@@ -10,7 +10,9 @@ import numpy as np
 
 from .. import registry
 from ..errors import Deep500Error
-from .operator import Operator, Tensor
+from .operator import Adapted, Operator, Tensor
+
+KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,44 @@ class Node:
     outputs: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Subgraph:
+    """Nodes that an operator runs by itself: the branch of an If, the body of a Loop. They see its inputs only."""
+
+    inputs: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...]
+
+    def infer(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        known = dict(zip(self.inputs, tensors, strict=True))
+        for node in self.nodes:
+            made = node.operator.infer(*(known[i] if isinstance(i, str) else i for i in node.inputs))
+            known |= zip(node.outputs, made, strict=False)
+        return tuple(known[name] for name in self.outputs)
+
+
 def in_evaluation(node: Node) -> Node:
     """The node as it is when nothing is learnt."""
+    if inner := {name: replace(graph, nodes=tuple(map(in_evaluation, graph.nodes)))
+                 for name, graph in node.operator.settings.items() if isinstance(graph, Subgraph)}:
+        return replace(node, operator=replace(node.operator, **inner))
+    if "training_mode" in node.operator.static:
+        place = [*node.operator.inputs].index("training_mode")
+        return replace(node, inputs=tuple(None if i == place else name for i, name in enumerate(node.inputs)))
     if not node.operator.settings.get("training_mode"):
         return node
     return replace(node, operator=replace(node.operator, training_mode=0))  # type: ignore[call-arg]
+
+
+def take_keys(network: "Network") -> dict[str, Operator]:
+    """Make the key of every random node an input of the network; returns the operators by the names of these inputs."""
+    found = {}
+    for i, node in enumerate(network.nodes):
+        if node.operator.random:
+            name = network.add_input(f"{KEY}{node.name}", (2,), "int64")
+            network.nodes[i] = replace(node, inputs=tuple(node.operator.keyed(node.inputs, name)))
+            found[name] = node.operator
+    return found
 
 
 class Network:
@@ -63,9 +98,11 @@ class Network:
         self._known(name)
         self.outputs.append(name)
 
-    def add_node(self, operator: Operator | str, inputs: Sequence[str | tuple | None],
+    def add_node(self, operator: Operator | Adapted | str, inputs: Sequence[str | tuple | None],
                  outputs: Sequence[str] | None = None, name: str | None = None, **attributes: Any) -> str:
         """Append a node (an operator, or its name with attributes); returns the name of its first output."""
+        if isinstance(operator, Adapted):
+            operator = operator.operator
         if not isinstance(operator, Operator):
             operator = cast(Operator, registry.find("operators", operator)(**attributes))
         for value in inputs:
@@ -196,11 +233,13 @@ class Network:
     def backward_network(self, y: str = "loss", batch: int = 1, training: bool = True) -> Any:
         """An onnx.ModelProto that computes the outputs and the gradients of y, for batches of this size.
 
-        Its inputs are the network's and the parameters; gradients have the names that `gradient` gives.
+        Its inputs are the network's, the parameters and the keys of random nodes; gradients have the names that
+        `gradient` gives.
         """
         self._known(y)
-        shapes = {name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape for name, t in self.inputs.items()}
-        return registry.module("frameworks", "onnxruntime.recording").backward_model(self, y, shapes, training)
+        take_keys(twin := self.copy())
+        shapes = {name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape for name, t in twin.inputs.items()}
+        return registry.module("frameworks", "onnxruntime.recording").backward_model(twin, y, shapes, training)
 
     def copy(self) -> "Network":
         """The same structure with its own arrays."""

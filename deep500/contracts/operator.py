@@ -2,12 +2,15 @@
 
 import inspect
 import math
+import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..definition import Definition
 from ..namespace import kind
+from .dtypes import bits
 
 Ints = tuple[int, ...] | None
 
@@ -25,8 +28,7 @@ class Tensor:
 
     @property
     def nbytes(self) -> int:
-        bits = int("".join(filter(str.isdigit, self.dtype)) or 8)
-        return self.size * bits // 8
+        return -(-self.size * bits(self.dtype) // 8)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Operator(Definition):
     forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
         A parameter with a type annotation is *static*: it arrives as a Python value, read from an input (new opsets)
         or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
+        A keyword-only `key` makes the operator random: two 32-bit words that `xp.uniform` draws by. Whoever runs it may
+        hand a key over behind the last input; without one it is that of the attribute `seed`.
     outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
         `("*ys",)` stands for any number of results, without saved ones: `backward` knows them as the tuples ys and dys.
     backward(self, xp, …)   Asks by name for what it needs: an input `x`, a result `y`, the gradient `dy` of an output.
@@ -55,7 +59,10 @@ class Operator(Definition):
         gradient; trailing ones may be left out). The caller sums each to its input's shape, drops that of an input
         which is no float, and passes zeros for a float output that nobody used.
     <framework>(self, module, *inputs)   Optional: that framework's own kernel for the same inputs. It returns the
-        `outputs` (fewer where the rest is not asked for), and never `saved`.
+        `outputs` (fewer where the rest is not asked for), and never `saved`. Where it cannot make them all,
+        `native_outputs` says how many it makes, `native_without` names inputs that it does not take: a node that
+        asks for more, or has one of these, runs through the formula.
+    check(self, *inputs)   Optional: refuses NumPy inputs whose values mean nothing to the operator.
     infer, flops, bytes_moved   What a call makes and costs, from the inputs' Tensors (static inputs as values).
     since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
     """
@@ -64,14 +71,21 @@ class Operator(Definition):
     since: ClassVar[int] = 1
     outputs: ClassVar[tuple[str, ...]] = ("y",)
     saved: ClassVar[tuple[str, ...]] = ()
+    native_outputs: ClassVar[int | None] = None  # all of them
+    native_without: ClassVar[tuple[str, ...]] = ()
+    data_dependent: ClassVar[bool] = False  # whether values decide on shapes: `infer` gives the largest ones then
+    rounds: ClassVar[bool] = True  # whether it may compute in a wider float and round at the end
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
     static: ClassVar[frozenset[str]]  # derived from forward's annotations
+    random: ClassVar[bool]  # derived from forward's `key`
     wanted: ClassVar[tuple[str, ...]]  # derived from backward
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.inputs = dict(list(inspect.signature(cls.forward).parameters.items())[2:])
+        parameters = dict(list(inspect.signature(cls.forward).parameters.items())[2:])
+        cls.inputs = {n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY}
+        cls.random = "key" in parameters and "key" not in cls.inputs
         cls.static = frozenset(n for n, p in cls.inputs.items() if p.annotation is not p.empty)
         cls.wanted = () if cls.backward is Operator.backward else tuple(inspect.signature(cls.backward).parameters)[2:]
         if clash := set(cls.inputs) & {*cls.outputs, *cls.saved}:
@@ -91,6 +105,9 @@ class Operator(Definition):
         """The method named after the framework, if this operator has one."""
         return getattr(self, framework, None) if framework in dir(type(self)) else None
 
+    def check(self, *inputs: Any) -> None:
+        pass
+
     def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
         """Elementwise by default: all inputs broadcast together, the dtype of the first."""
         tensors = [x for x in inputs if isinstance(x, Tensor)]
@@ -99,6 +116,10 @@ class Operator(Definition):
     def flops(self, *inputs: Any) -> int:
         """One per element of the first output by default."""
         return self.infer(*inputs)[0].size
+
+    def backward_flops(self, *inputs: Any) -> int | None:
+        """What the derivative alone costs, where that is known."""
+        return None
 
     def bytes_moved(self, *inputs: Any) -> int:
         """Every input read once, every output written once."""
@@ -120,8 +141,21 @@ class Operator(Definition):
 
     def run(self, xp: Any, *inputs: Any) -> tuple:
         """Every result of the formula, saved ones included."""
-        result = self.forward(xp, *inputs)
+        if self.random:
+            count = len(self.inputs)
+            key = inputs[count] if len(inputs) > count else xp.asarray(self.key(), "int64")
+            result = self.forward(xp, *inputs[:count], key=key)  # type: ignore[call-arg]
+        else:
+            result = self.forward(xp, *inputs)
         return tuple(result) if isinstance(result, tuple | list) else (result,)
+
+    def key(self, node: str = "", step: int = 0) -> list[int]:
+        """What a random operator draws by as this node of a network, in this step."""
+        return [zlib.crc32(repr((node, self.settings.get("seed"))).encode()), step]
+
+    def keyed(self, inputs: Sequence, key: Any) -> list:
+        """The inputs with the key behind them."""
+        return [*inputs, *[None] * (len(self.inputs) - len(inputs)), key]
 
     def gradients(self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence) -> list:
         """One gradient per input, each of its input's shape; None where there is none."""
@@ -133,6 +167,15 @@ class Operator(Definition):
         found = [None if names[i] in self.static else next(rest, None) for i in range(len(inputs))]
         return [None if g is None or x is None or kind(x) != "float" else xp.unbroadcast(g, x.shape)
                 for g, x in zip(found, inputs, strict=True)]
+
+
+class Adapted(ABC):
+    """What is an operator in another form, such as a user's own class."""
+
+    @property
+    @abstractmethod
+    def operator(self) -> Operator:
+        """It as an Operator."""
 
 
 def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict[str, Any]:

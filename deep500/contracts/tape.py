@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import Deep500Error, Unsupported
-from .network import Node
+from .network import Node, Subgraph
 
 Kernel = Callable[[Node, Sequence[Any]], tuple]  # every result that is used or that backward wants, in order
 
@@ -47,7 +47,12 @@ def forward(xp: Any, nodes: Iterable[Node], values: Mapping[str, Any], keep: Col
 
 def backward(xp: Any, tape: Sequence[Entry], y: str, seed: Any, by: Mapping[str, Any]) -> dict[str, Any]:
     """The gradient of y by every value in `by` (zeros where y does not depend on it); `seed` is that of y by itself."""
-    varying, grads = _depending(tape, by), {y: seed}
+    return sweep(xp, tape, {y: seed}, by)
+
+
+def sweep(xp: Any, tape: Sequence[Entry], seeds: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
+    """The gradients by every value in `by`, from those of some values that were made."""
+    varying, grads = _depending(tape, by), dict(seeds)
     for entry in reversed(tape):
         if not any(name in grads for name in entry.node.outputs) or varying.isdisjoint(entry.node.outputs):
             continue
@@ -58,6 +63,28 @@ def backward(xp: Any, tape: Sequence[Entry], y: str, seed: Any, by: Mapping[str,
             if name not in by:
                 grads.pop(name, None)
     return {name: grads[name] if name in grads else xp.zeros_like(value) for name, value in by.items()}
+
+
+def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
+    """The outputs of a subgraph."""
+    values = dict(zip(graph.inputs, inputs, strict=True))
+    found, _ = forward(xp, graph.nodes, values, {*graph.outputs}, record=False)
+    return tuple(found[name] for name in graph.outputs)
+
+
+def pull(xp: Any, graph: Subgraph, inputs: Sequence[Any], grads: Sequence[Any], by: Collection[int]) -> tuple:
+    """The gradients of a subgraph by the inputs at these places; it runs again for that.
+
+    An output without a gradient (None) counts as not used.
+    """
+    values = dict(zip(graph.inputs, inputs, strict=True))
+    _, record = forward(xp, graph.nodes, values, {*graph.outputs})
+    seeds: dict[str, Any] = {}
+    for name, grad in zip(graph.outputs, grads, strict=True):
+        if grad is not None:
+            seeds[name] = seeds[name] + grad if name in seeds else grad
+    found = sweep(xp, record, seeds, {graph.inputs[i]: inputs[i] for i in by})
+    return tuple(found[graph.inputs[i]] for i in by)
 
 
 def seed(xp: Any, value: Any, y: str) -> Any:

@@ -3,10 +3,16 @@
 import difflib
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
+from typing import Any
+
+import numpy as np
 
 from ..contracts.framework import Framework
+from ..contracts.operator import Operator
+from ..custom.operators import CustomOp, as_operator
 from ..errors import Deep500Error
 
 
@@ -35,3 +41,18 @@ def _modules() -> dict[str, str]:
     """The module of every framework by the framework's name; ours come first."""
     outside = {point.name: point.value for point in metadata.entry_points(group=f"deep500.{__name__.split('.')[-1]}")}
     return outside | {found.name: f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)}
+
+
+
+def evaluate(operator: Operator | CustomOp, inputs: Sequence[Any], framework: str = "reference") -> list[np.ndarray]:
+    """The outputs of one operator for NumPy inputs, as a framework computes them."""
+    return _adapter(framework).evaluate(as_operator(operator), inputs)
+
+
+def gradient(operator: Operator | CustomOp, inputs: Sequence[Any], grads: Sequence[Any],
+             framework: str = "reference") -> list[np.ndarray | None]:
+    """One gradient per input from those of the outputs; None where there is none."""
+    return _adapter(framework).gradient(as_operator(operator), inputs, grads)
+
+
+_adapter = framework  # the functions above have a parameter of that name

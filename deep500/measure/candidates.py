@@ -29,29 +29,33 @@ _LOOP = """
 def _d5_loop(_d5_now, _d5_before, _d5_after, _d5_target, _d5_repeat):
     SETUP
     _d5_elapsed = None
-    while True:
-        _d5_calls = _d5_repeat(None, (yield _d5_elapsed))
+    while _d5_count := (yield _d5_elapsed):
+        _d5_calls = _d5_repeat(None, _d5_count)
         _d5_before()
         _d5_start = _d5_now()
         for _d5_ in _d5_calls:
             STATEMENT
         _d5_after()
         _d5_elapsed = _d5_now() - _d5_start
+    TEARDOWN
+    yield 0
 """
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Python source, timed as it stands; `setup` runs once before it in every process."""
+    """Python source, timed as it stands; `setup` runs once before it in every process, `teardown` once after it."""
 
     text: str
     setup: str = ""
+    teardown: str = ""
     kind = "statement"
 
     def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
         factors = "\n".join(f"{name} = {value!r}" for name, value in levels.items())
         setup = _parse(factors, "factors") + _parse(self.setup, "setup")
-        return _loop(setup, _parse(self.text, "statement"), None, before, after)
+        teardown = _parse(self.teardown, "teardown")
+        return _loop(setup, _parse(self.text, "statement"), None, before, after, teardown)
 
 
 @dataclass(frozen=True)
@@ -165,8 +169,9 @@ def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
 
 
 def _loop(setup: list[ast.stmt], statement: list[ast.stmt], target: Callable | None,
-          before: Callable | None, after: Callable | None) -> Timer:
-    tree = _Splice({"SETUP": setup, "STATEMENT": statement,
+          before: Callable | None, after: Callable | None, teardown: list[ast.stmt] | None = None) -> Timer:
+    """A call with 0 runs the teardown and ends it."""
+    tree = _Splice({"SETUP": setup, "STATEMENT": statement, "TEARDOWN": teardown or [],
                     **({} if before else {"_d5_before": []}),
                     **({} if after else {"_d5_after": []})}).visit(ast.parse(_LOOP))
     namespace: dict = {"__name__": "__d5__"}
@@ -177,6 +182,8 @@ def _loop(setup: list[ast.stmt], statement: list[ast.stmt], target: Callable | N
     loop = namespace["_d5_loop"](now, before, after, target, itertools.repeat)
     try:
         next(loop)  # runs the setup
+    except Deep500Error:
+        raise
     except Exception as error:
         raise Deep500Error(f"the setup raised {type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
     return loop.send

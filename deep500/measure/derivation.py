@@ -11,6 +11,7 @@ from ..errors import Refused, TooFewSamples
 from .comparison import Comparison, more_needed, quantile_differences
 from .intervals import ONE_PROCESS
 from .modality import modes
+from .rates import rates
 
 if TYPE_CHECKING:
     from .results import Result
@@ -45,6 +46,8 @@ def _entry(result: "Result", name: str) -> dict:
     except Refused as refusal:
         entry |= {"median": float(np.median(np.concatenate(series))), "low": None, "high": None, "method": "none"}
         entry["notes"] = [str(refusal)]
+    if isinstance(work := result.plan["entries"][index].get("work"), dict):
+        entry["rates"] = rates(entry, work, dict(result.plan.get("about") or {}).get("peaks"))
     entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
     if unsteady := sum(s.kind == "none" for s in states):
         where = f" in {unsteady} of {len(states)} processes" if len(states) > 1 else ""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Wrong
 from .clock import Clock
 from .plan import Plan
 
@@ -47,6 +47,16 @@ class FreshSession:
     def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
         return self._ask({"calls": calls, "orders": orders}, self.timeout_s)["ns"]
 
+    def finish(self) -> None:
+        self._ask({}, self.timeout_s)
+
+    def pause(self) -> None:
+        """Stop all of its threads, also those that spin while they wait for work."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
     def close(self) -> None:
         self._close_files()
         with suppress(subprocess.TimeoutExpired):
@@ -64,9 +74,12 @@ class FreshSession:
 
     def _kill(self) -> None:
         """The process and whatever the timed code has started and left behind."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self.process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
 
     def _ask(self, request: dict, timeout_s: float) -> dict:
         try:
@@ -85,7 +98,7 @@ class FreshSession:
         line, _, self._pending = self._pending.partition(b"\n")
         reply = json.loads(line)
         if "error" in reply:
-            raise Deep500Error(reply["error"])
+            raise (Wrong if reply.get("wrong") else Deep500Error)(reply["error"])
         return reply
 
     def _ended(self) -> Deep500Error:

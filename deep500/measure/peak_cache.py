@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import Deep500Error
 from .host import cgroups, compute, software
 from .host.files import Host, Unavailable
 from .peak_kernels import Peak, allowed_cpus
@@ -69,12 +70,23 @@ def read_peaks(path: Path, machine: dict[str, str]) -> Peaks | None:
     try:
         with open(path, "rb") as file:
             data = json.loads(file.read(LIMIT))
-        if data["machine"] != machine:
-            return None
-        flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
-        return Peaks(flops, _peak(data["bandwidth"]), machine, str(data["measured"]), str(data["note"]))
+        return _peaks(data) if data["machine"] == machine else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # absent, damaged or of another format: measuring again is the remedy for all of them
+
+
+def peaks_from_json(data: Any) -> Peaks:
+    """The peaks that somebody recorded, who may be anyone."""
+    try:
+        return _peaks(data)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise Deep500Error("plan.json: the peaks of the machine do not have their form") from None
+
+
+def _peaks(data: Any) -> Peaks:
+    flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
+    machine = {str(name): str(value) for name, value in data["machine"].items()}
+    return Peaks(flops, _peak(data["bandwidth"]), machine, str(data["measured"]), str(data["note"]))
 
 
 def _peak(fields: Any) -> Peak:

@@ -22,10 +22,13 @@ class Entry:
     name: str
     candidate: Candidate
     levels: Mapping[str, Level]
+    group: str = ""  # entries of different groups do not share a process
+    work: Mapping[str, Any] = field(default_factory=dict)  # of one call, where it is known: flops, bytes, dtype …
 
     def to_json(self) -> dict:
+        more = {"teardown": getattr(self.candidate, "teardown", ""), "group": self.group, "work": dict(self.work)}
         return {"name": self.name, "kind": self.candidate.kind, "text": self.candidate.text,
-                "setup": self.candidate.setup, "levels": dict(self.levels)}
+                "setup": self.candidate.setup, "levels": dict(self.levels)} | {k: v for k, v in more.items() if v}
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,11 @@ class Plan:
     timeout_s: float = 15.0  # make_plan: max(10, 3 * budget_s)
     sync: Callable | str | None = None
     seed: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict)  # what else belongs to the record: scope, peaks, threads …
+
+    @property
+    def groups(self) -> list[str]:
+        return list(dict.fromkeys(e.group for e in self.entries))
 
     @property
     def fresh(self) -> bool:
@@ -60,9 +68,12 @@ class Plan:
     def orders(self, process: int) -> Iterator[list[int]]:
         """Endless rounds for one process: a random permutation and its mirror (ABBA), so that drift cancels."""
         rng = random.Random(f"{self.seed}/{process}")
-        indices = list(range(len(self.entries)))
+        groups = [[i for i, e in enumerate(self.entries) if e.group == group] for group in self.groups]
         while True:
-            rng.shuffle(indices)
+            for group in groups:
+                rng.shuffle(group)
+            rng.shuffle(groups)
+            indices = [i for group in groups for i in group]
             yield indices + indices[::-1] if len(indices) > 1 else [0]
 
     def to_json(self) -> dict:
@@ -70,7 +81,8 @@ class Plan:
                 "factors": {name: list(levels) for name, levels in self.factors.items()},
                 "level": self.level, "precision": self.precision, "margin": self.margin, "budget_s": self.budget_s,
                 "processes": self.processes, "cache": self.cache, "control": self.control,
-                "timeout_s": self.timeout_s, "synchronised": self.sync is not None, "seed": self.seed}
+                "timeout_s": self.timeout_s, "synchronised": self.sync is not None, "seed": self.seed,
+                **({"about": dict(self.about)} if self.about else {})}
 
 
 class Settings(TypedDict, total=False):
@@ -116,6 +128,7 @@ def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) ->
                       "are not comparable: give all of them in the same form")
     if asked["seed"] is None:
         asked["seed"] = int.from_bytes(os.urandom(4), "big")
+    asked["about"] = {}
     asked["factors"] = {name: tuple(levels) for name, levels in (settings.get("factors") or {}).items()}
     asked["entries"] = tuple(_entries(named, asked["factors"]))
     return Plan(**{f.name: asked[f.name] for f in fields(Plan)})

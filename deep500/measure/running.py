@@ -13,9 +13,11 @@ from typing import Unpack
 import numpy as np
 
 from .. import bundle
+from ..errors import Wrong
 from .candidates import resolve
 from .clock import Clock, calibrate
 from .fresh import FreshSession
+from .gathered import GatheredSession
 from .machine import environment
 from .plan import Plan, Settings, make_plan
 from .repetition import best_rounds
@@ -35,6 +37,7 @@ PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dea
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 
 Progress = Callable[[float, str], None]
+AnySession = Session | FreshSession | GatheredSession
 
 
 def run(candidates: Mapping[str, object], *, folder: str | Path | None = None, progress: Progress | None = None,
@@ -59,9 +62,9 @@ def execute(plan: Plan, folder: str | Path | None = None, progress: Progress | N
         if writer:
             readings = {name: asdict(reading) for name, reading in sensing.readings().items()}
             result.manifest = writer.finish({"derived.json": result.derived, "sensors.json": readings})
-    except BaseException:
-        if writer and not result.blocks:
-            writer.discard()  # nothing was measured: leave nothing behind
+    except BaseException as error:
+        if writer and (not result.blocks or isinstance(error, Wrong)):
+            writer.discard()  # nothing was measured, or nothing that means anything: leave nothing behind
         elif writer:
             writer.close()
         raise
@@ -114,8 +117,9 @@ class _Run:
             if process == 0:
                 self._share()
             self._rounds(session, process)
+            session.finish()
 
-    def _rounds(self, session: Session | FreshSession, process: int) -> None:
+    def _rounds(self, session: AnySession, process: int) -> None:
         owed = 0 if self.alone else max(0, FEWEST_PROCESSES - 1 - process) * self.start_s  # for those still to come
         until = min(self.deadline - owed, time.monotonic() + self.share_s)
         if process >= FEWEST_PROCESSES and self.plan.processes is None:
@@ -179,12 +183,13 @@ class _Run:
         self.progress(min(1.0, spent), f"{block['process'] + 1} processes, {rounds} rounds")
 
     @contextmanager
-    def _session(self, process: int) -> Iterator[Session | FreshSession]:
+    def _session(self, process: int) -> Iterator[AnySession]:
         if not self.plan.fresh:
             sync = resolve(self.plan.sync) if isinstance(self.plan.sync, str) else self.plan.sync
             yield Session(self.plan.entries, self.clock, sync, self.plan.cache == "cold")
             return
-        session = FreshSession(self.plan, self.clock, random.Random(f"{self.plan.seed}/{process}").randrange(4096))
+        padding = random.Random(f"{self.plan.seed}/{process}").randrange(4096)
+        session = (GatheredSession if len(self.plan.groups) > 1 else FreshSession)(self.plan, self.clock, padding)
         try:
             yield session
         except BaseException:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ..errors import Deep500Error
-from .candidates import Command, Timer
+from .candidates import Command, Statement, Timer
 from .clock import Clock, cold_caches, last_level_bytes
 from .plan import Entry
 
@@ -50,6 +50,12 @@ class Session:
         finally:
             if was_on:
                 gc.enable()
+
+    def finish(self) -> None:
+        """Run the teardowns, where there are any."""
+        for entry, timer in zip(self.entries, self.timers, strict=True):
+            if isinstance(entry.candidate, Statement) and entry.candidate.teardown:
+                _guarded(entry, timer, 0)
 
     def _calls(self, entry: Entry, timer: Timer) -> int:
         if self.cold or isinstance(entry.candidate, Command):

@@ -7,13 +7,17 @@ import signal
 import sys
 from typing import TextIO
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, Wrong
 from .candidates import Function, Statement, resolve
 from .clock import Clock
 from .plan import Entry
 from .session import Session
 
-_KINDS: dict[str, type[Statement] | type[Function]] = {"statement": Statement, "function": Function}
+
+def _candidate(entry: dict) -> Statement | Function:
+    if entry["kind"] == "function":
+        return Function(entry["text"], entry["setup"])
+    return Statement(entry["text"], entry["setup"], entry.get("teardown", ""))
 
 
 def serve(requests: TextIO, replies: TextIO) -> None:
@@ -24,15 +28,17 @@ def serve(requests: TextIO, replies: TextIO) -> None:
         request = json.loads(line)
         try:
             if session is None:
-                entries = [Entry(e["name"], _KINDS[e["kind"]](e["text"], e["setup"]), e["levels"])
-                           for e in request["entries"]]
+                entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
                 sync = resolve(request["sync"]) if request["sync"] else None
                 session = Session(entries, Clock(**request["clock"]), sync, request["cold"])
                 reply = {"calls": session.calibrate()}
+            elif "orders" not in request:
+                session.finish()
+                reply = {}
             else:
                 reply = {"ns": session.block(request["calls"], request["orders"])}
         except Deep500Error as error:
-            reply = {"error": str(error)}
+            reply = {"error": str(error), "wrong": isinstance(error, Wrong)}
         except SystemExit as error:
             reply = {"error": f"the timed code called sys.exit({error.code!r})"}
         replies.write(json.dumps(reply) + "\n")

@@ -23,11 +23,15 @@ class Folding:
         self.tensors = {name: t for name, t in inputs.items() if 0 not in t.shape[:1]}  # an open batch is not known
         self.tensors |= {name: Tensor(v.shape, v.dtype.name) for name, v in self.values.items()}
         self.makers: dict[str, Node] = {}
+        self.order: dict[str, int] = {}  # of the nodes, by name
         self.folded: set[str] = set()
 
     def add(self, node: Node) -> None:
         """A node of the network; nodes come in order."""
         self.makers |= dict.fromkeys(node.outputs, node)
+        self.order[node.name] = len(self.order)
+        if node.operator.data_dependent:
+            return
         arguments = [self.tensors.get(i) if isinstance(i, str) else i for i in node.inputs]
         if all(a is not None or i is None for a, i in zip(arguments, node.inputs, strict=True)):
             try:
@@ -47,8 +51,7 @@ class Folding:
             needed[wanted] = node = self.makers[wanted]
             if type(node.operator).__name__ not in OF_SHAPES:
                 todo += [i for i in node.inputs if isinstance(i, str)]
-        names = {node.name for node in needed.values()}
-        for node in {node.name: node for node in self.makers.values() if node.name in names}.values():
+        for node in sorted({node.name: node for node in needed.values()}.values(), key=lambda n: self.order[n.name]):
             self._run(node)
         return self.values[name]
 

@@ -2,24 +2,30 @@
 
 import dataclasses
 import inspect
-import json
+import itertools
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 import onnx
 
 from .. import registry
-from ..contracts.network import Network, Node
-from ..contracts.operator import Operator
+from ..contracts.network import Network, Node, Subgraph
+from ..contracts.operator import Operator, Tensor
 from ..errors import Deep500Error, Unsupported
+from ._onnx_control_flow import CONTROL_FLOW, Expansion
+from ._onnx_flex_attention import flex_attention
 from ._onnx_folding import Folding
+from ._onnx_functions import inlined
+from ._onnx_roles import RUNNING, Roles, read_roles
+from ._onnx_scopes import Reference, Scope
+from ._onnx_sequences import SEQUENCES
 from ._onnx_upgrading import FIRST, upgraded
 from ._onnx_values import array, check_type, constant, label, static_value, tensor, value
 
-RUNNING = {"BatchNormalization": {3: 1, 4: 2}}  # inputs that are running statistics, and the outputs that replace them
+MOST = 10_000  # nodes that subgraphs may be written out to
 
 
 def network_of(model: onnx.ModelProto, what: str = "the ONNX model",
@@ -29,38 +35,161 @@ def network_of(model: onnx.ModelProto, what: str = "the ONNX model",
     `given` holds inputs by name: their values serve where an operator needs a constant.
     """
     try:
-        return _Reader(model, given or {}).network
+        return Reader(inlined(model), given or {}).network
     except Unsupported as error:
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
         raise Deep500Error(f"{what}: {error}") from None
 
 
-class _Reader:
-    """Reads one model; `constants` holds initializers and the values of Constant nodes."""
+class Reader:
+    """Reads one model; `constants` holds initializers and the values of Constant nodes.
+
+    Names in the network are those of the main graph; what stands in a subgraph gets new ones, by its `Scope`.
+    """
 
     def __init__(self, model: onnx.ModelProto, given: Mapping[str, np.ndarray]):
         graph = model.graph
         self.opsets = _opsets(model)
-        self.classes = [self._class(node) for node in graph.node]
+        for node in graph.node:
+            if _expansion(node) is None:
+                self._class(node)  # which says more than onnx's checker of what is not there
         _check(model)
         self.network = Network(graph.name or "network")
+        self.roles = Roles(graph)
         self.weights = {weight.name: array(weight) for weight in graph.initializer}
-        self.constants = self.weights | {n.output[0]: constant(n) for n in graph.node if n.op_type == "Constant"}
+        self.constants = dict(self.weights)
         self.network.inputs = {i.name: tensor(i) for i in graph.input if i.name not in self.weights}
         self.known = {*self.network.inputs, *self.constants}
+        self.reserved = {name for node in graph.node for name in node.output}  # not for what subgraphs make
+        self.names: set[str] = set()  # of nodes
+        self.left = MOST
         self.folding = Folding(self.network.inputs, self.constants, given)
-        for proto, operator in zip(graph.node, self.classes, strict=True):
-            if operator is not None and not operator.domain and operator.since > self.opsets[""]:
-                self._add_upgraded(proto)
-            elif operator is not None:
-                self._add(proto, operator)
+        scope = Scope()
+        self.read(graph.node, scope)
         self.network.ordered()
         for output in graph.output:
             check_type(output)
-        self._add_outputs([output.name for output in graph.output])
+            self._add_output(output.name, scope[output.name])
         self.network.nodes = self.folding.without_folded(self.network)
-        _read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
+        read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
+
+    def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
+        """Add nodes of a graph; those about sequences and control flow come to an end here."""
+        for proto in protos:
+            if (expansion := _expansion(proto)) and (found := expansion(self, proto, scope)) is not None:
+                scope.bind(proto.output, found)
+                continue
+            made = onnx.NodeProto()
+            made.CopyFrom(proto)
+            made.input[:] = [scope.value(proto, name) for name in proto.input]
+            if scope.outer:
+                made.output[:] = [self.free(scope.prefix + name) if name else "" for name in proto.output]
+                made.name = scope.prefix + (proto.name or proto.op_type)
+                scope.bind(proto.output, made.output)
+            self._add_proto(made)
+
+    def spend(self, count: int, node: onnx.NodeProto) -> None:
+        """Refuse to write out more than a network can reasonably hold."""
+        self.left -= count
+        if self.left < 0:
+            raise Unsupported(f"node {label(node)} would write out more than {MOST} nodes: loops are unrolled while "
+                              "reading, so let them run less often, or hand over what they compute as one operator")
+
+    def free(self, stem: str) -> str:
+        """A name that no value has or will have."""
+        name = next(n for n in _numbered(stem) if n not in self.known and n not in self.reserved)
+        self.reserved.add(name)
+        return name
+
+    def value(self, reference: Reference) -> np.ndarray | None:
+        """What a value is, if that is known while reading."""
+        return self.folding.value(reference) if isinstance(reference, str) else None
+
+    def constant(self, stem: str, value: np.ndarray) -> str:
+        """A value that is known."""
+        name = self.free(stem)
+        self._set(name, value)
+        return name
+
+    def weight(self, stem: str, value: np.ndarray) -> str:
+        """An initializer of a subgraph."""
+        name = self.constant(stem, value)
+        self.weights[name] = value
+        return name
+
+    def emit(self, operator: str, inputs: Iterable[Any], stem: str, count: int = 1, **attributes: Any) -> list[str]:
+        """A node of our own with so many results."""
+        made = cast(Operator, registry.find("operators", operator)(**attributes))
+        outputs = [self.free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
+        inputs = [self._parameter(i) if isinstance(i, str) else i for i in inputs]
+        self._append(Node(self._name(stem), made, tuple(inputs), tuple(outputs)))
+        return outputs
+
+    def hold(self, operator: Operator, proto: onnx.NodeProto, inputs: Iterable[str | None], scope: Scope) -> list[str]:
+        """An operator with subgraphs in the place of a node."""
+        names = [name if name and not scope.outer else self.free(scope.prefix + (name or "unused"))
+                 for name in proto.output]
+        given = tuple(i and self._parameter(i) for i in inputs)
+        self._append(Node(self._name(scope.prefix + (proto.name or proto.op_type)), operator, given, tuple(names)))
+        return names
+
+    def unknown(self, stem: str) -> str:
+        """A value that only a run brings, such as what a loop carries."""
+        name = self.free(stem)
+        self.known.add(name)
+        return name
+
+    def apart(self, node: onnx.NodeProto, write: Callable[[], Sequence[Reference]]) -> Subgraph:
+        """What `write` makes as a graph of its own; its inputs are all values that it sees."""
+        network = self.network
+        nodes, updates, network.nodes = network.nodes, dict(network.state_updates), []
+        try:
+            outputs = [self._parameter(o) if isinstance(o, str) else "" for o in write()]
+            made = network.nodes
+        finally:
+            network.nodes, network.state_updates = nodes, updates
+        if not all(outputs) or any(n.operator.random for n in made):
+            raise Unsupported(f"node {label(node)} makes sequences or draws random numbers in a graph that only a run "
+                              "chooses")
+        used, kept = dict.fromkeys(outputs), []
+        for inner in reversed(made):
+            if not used.keys().isdisjoint(inner.outputs):
+                used |= dict.fromkeys(i for i in inner.inputs if isinstance(i, str))
+                kept.append(inner)
+        own = {o for inner in kept for o in inner.outputs}
+        return Subgraph(tuple(name for name in used if name not in own), tuple(kept[::-1]), tuple(outputs))
+
+    def _set(self, name: str, value: np.ndarray) -> None:
+        self.constants[name] = self.folding.values[name] = value
+        self.folding.tensors[name] = Tensor(value.shape, value.dtype.name)
+        self.known.add(name)
+
+    def _append(self, node: Node) -> None:
+        self.known.update(node.outputs)
+        self.network.nodes.append(node)
+        self.folding.add(node)
+
+    def _name(self, stem: str) -> str:
+        name = next(n for n in _numbered(stem) if n not in self.known and n not in self.names)
+        self.names.add(name)
+        return name
+
+    def _parameter(self, name: str) -> str:
+        if name in self.constants and name not in self.network.params:
+            self.network.params[name] = self.constants[name]
+        return name
+
+    def _add_proto(self, proto: onnx.NodeProto) -> None:
+        operator = self._class(proto)
+        if operator is None:
+            if self.known.intersection(proto.output):
+                raise Deep500Error(f"node {label(proto)} makes {proto.output[0]!r}, which is already there")
+            self._set(proto.output[0], constant(proto))
+        elif not operator.domain and operator.since > self.opsets[""]:
+            self._add_upgraded(proto)
+        else:
+            self._add(proto, operator)
 
     def _class(self, node: onnx.NodeProto) -> type[Operator] | None:
         """The operator's class at this model's opset; None for a Constant."""
@@ -84,7 +213,7 @@ class _Reader:
         return max(old_enough, key=lambda c: c.since)
 
     def _add(self, proto: onnx.NodeProto, operator: type[Operator]) -> None:
-        network, name = self.network, self.network._free(proto.name or proto.op_type)
+        network, name = self.network, self._name(proto.name or proto.op_type)
         attributes = {a.name: value(a, proto) for a in proto.attribute}
         inputs = self._inputs(proto, operator, attributes)
         self._check_constants(proto, inputs)
@@ -100,12 +229,10 @@ class _Reader:
             raise Unsupported(f"node {label(proto)} has {len(outputs)} outputs, and {proto.op_type} makes "
                               f"{len(made.outputs)}")
         names = made.result_names(len(outputs))
-        outputs = [o or network._free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)]
+        outputs = [o or self.free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)]
         if taken := self.known.intersection(outputs):
             raise Deep500Error(f"node {label(proto)} makes {taken.pop()!r}, which is already there")
-        self.known.update(outputs)
-        network.nodes.append(Node(name, made, tuple(inputs), tuple(outputs)))
-        self.folding.add(network.nodes[-1])
+        self._append(Node(name, made, tuple(inputs), tuple(outputs)))
         for position, output in RUNNING.get(proto.op_type, {}).items():
             if output < len(outputs) and isinstance(source := inputs[position], str) and source in network.params:
                 network.state_updates[source] = outputs[output]
@@ -114,8 +241,7 @@ class _Reader:
         """The node in the terms of a newer opset, which may take several."""
         for made in upgraded(proto, self.opsets[""], self.folding.tensors):
             if made.op_type == "Constant":
-                self.constants[made.output[0]] = self.folding.values[made.output[0]] = constant(made)
-                self.known.add(made.output[0])
+                self._set(made.output[0], constant(made))
             else:
                 self._add(made, cast(type[Operator], registry.find("operators", made.op_type)))
 
@@ -153,7 +279,7 @@ class _Reader:
     def _check_constants(self, proto: onnx.NodeProto, inputs: list) -> None:
         """Refuse a result whose type only the constants tell: Python's numbers are int64 and float32."""
         schema = _schema(proto, self.opsets)
-        if schema is None or not inputs or not proto.input or any(isinstance(i, str) for i in inputs):
+        if schema is None or not inputs or not proto.input or any(isinstance(i, str | np.generic) for i in inputs):
             return
         found = self.folding.value(proto.input[0])
         if schema.inputs[0].type_str == schema.outputs[0].type_str and found is not None \
@@ -166,12 +292,10 @@ class _Reader:
             return None
         if name not in self.known:
             raise Deep500Error(f"node {label(proto)} needs {name!r}, which nothing before it makes (or a cycle does)")
-        if name in self.constants and name not in self.network.params:
-            running = position in RUNNING.get(proto.op_type, ())
-            weight = name in self.weights and np.issubdtype(self.weights[name].dtype, np.floating)
-            self.network.params[name] = self.constants[name]
-            if weight and not running:
-                self.network.trainable.append(name)
+        if name in self.weights and name not in self.network.trainable \
+                and self.roles.trains(proto, position, name, self.weights[name], _schema(proto, self.opsets)):
+            self.network.trainable.append(name)
+        self._parameter(name)
         return name
 
     def _settings(self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]) -> dict[str, Any]:
@@ -182,11 +306,26 @@ class _Reader:
                                   f"for {proto.op_type}; those that are: {', '.join(sorted(fields)) or 'none'}")
         return {name: given for name, given in attributes.items() if name in fields}
 
-    def _add_outputs(self, names: Iterable[str]) -> None:
-        for name in names:
-            if name in self.constants and name not in self.network.params:
-                self.network.add_param(name, self.constants[name], trainable=False)
-            self.network.add_output(name)
+    def _add_output(self, name: str, reference: Reference) -> None:
+        if not isinstance(reference, str):
+            raise Unsupported(f"the output {name!r} is a sequence or an optional; only tensors can leave a network")
+        if reference in self.constants:
+            if name not in self.network.params:
+                self.network.add_param(name, self.constants[reference], trainable=False)
+        elif reference != name:
+            self._append(Node(self._name(name), registry.find("operators", "Identity")(), (reference,), (name,)))
+        self.network.add_output(name)
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    yield stem
+    yield from (f"{stem}_{k}" for k in itertools.count(1))
+
+
+def _expansion(node: onnx.NodeProto) -> Expansion | None:
+    if (node.domain, node.op_type) == ("ai.onnx.preview", "FlexAttention"):
+        return flex_attention
+    return (CONTROL_FLOW | SEQUENCES).get(node.op_type) if node.domain in ("", "ai.onnx") else None
 
 
 def _opsets(model: onnx.ModelProto) -> dict[str, int]:
@@ -199,8 +338,8 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
 
 def _check(model: onnx.ModelProto) -> None:
     """What onnx's own checker says about types, missing inputs, cycles and names that are used twice."""
-    if model.graph.sparse_initializer or model.functions:
-        raise Unsupported("sparse initializers and functions of the model's own are not read")
+    if model.graph.sparse_initializer:
+        raise Unsupported("sparse initializers are not read")
     try:
         onnx.checker.check_model(model)
     except (onnx.checker.ValidationError, ValueError) as error:  # a ValueError: beyond protobuf's 2 GB
@@ -220,20 +359,3 @@ def _defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
     schema = _schema(node, opsets)
     given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name} if schema else {}
     return {name: value(default, node) for name, default in given.items()}
-
-
-def _read_roles(network: Network, metadata: dict[str, str]) -> None:
-    """What is trained, as the file says if Deep500 wrote it."""
-    if "deep500.trainable" not in metadata:
-        return
-    try:
-        trainable = json.loads(metadata["deep500.trainable"])
-        updates = json.loads(metadata.get("deep500.state_updates", "{}"))
-        values = {o for n in network.nodes for o in n.outputs}
-        right = set(trainable) <= set(network.params) and set(updates) <= set(network.params) \
-            and set(updates.values()) <= values and isinstance(trainable, list)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        right = False
-    if not right:
-        raise Deep500Error("its metadata name parameters that it does not have; remove deep500.* from metadata_props")
-    network.trainable, network.state_updates = trainable, updates

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..contracts.dtypes import ALL, NAMES, bits, listed
 from ..contracts.operator import Tensor
 from ..errors import Deep500Error, Unsupported
-
-DTYPES = {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-          "bool"}
 
 
 def array(tensor: onnx.TensorProto) -> np.ndarray:
@@ -23,8 +21,10 @@ def array(tensor: onnx.TensorProto) -> np.ndarray:
     if any(n < 0 for n in tensor.dims):
         raise Deep500Error(f"the tensor {tensor.name!r} has the negative shape {tuple(tensor.dims)}")
     typed = max(len(tensor.float_data), len(tensor.double_data), len(tensor.int32_data), len(tensor.int64_data))
-    there = len(tensor.raw_data) / np.dtype(dtype).itemsize if tensor.HasField("raw_data") else typed
-    if there != wanted:
+    width = bits(dtype)
+    packed = 8 // width if width < 8 else 1  # elements that share a byte, or a number of int32_data
+    there = len(tensor.raw_data) * 8 / width if tensor.HasField("raw_data") else typed * packed
+    if not wanted <= there < wanted + packed:
         raise Deep500Error(f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {there:g} elements")
     return np.array(onnx.numpy_helper.to_array(tensor))
 
@@ -32,13 +32,11 @@ def array(tensor: onnx.TensorProto) -> np.ndarray:
 def _dtype(number: int, name: str) -> str:
     if number == onnx.TensorProto.STRING:
         raise Unsupported(f"{name!r} is of strings; only numbers can be read")
-    try:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(number).name
-    except (KeyError, ValueError, TypeError):
-        dtype = f"type {number}"
-    if dtype not in DTYPES:
-        raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {', '.join(sorted(DTYPES))}")
-    return dtype
+    if number not in NAMES:
+        known = {value: key.lower() for key, value in onnx.TensorProto.DataType.items()}
+        dtype = known.get(number, f"type {number}")
+        raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}")
+    return NAMES[number]
 
 
 def tensor(value: onnx.ValueInfoProto) -> Tensor:
@@ -64,12 +62,17 @@ def check_type(value: onnx.ValueInfoProto) -> None:
 
 
 def static_value(array: np.ndarray, annotation: Any) -> Any:
-    """An input that an operator takes as a Python value: numbers by its annotation, in tuples if that is one."""
+    """An input that an operator takes as a Python value: numbers by its annotation, in tuples if that is one.
+
+    One that takes NumPy's scalars too gets those where Python's numbers would lose the dtype.
+    """
     kinds = (annotation, *typing.get_args(annotation))
     if any(typing.get_origin(kind) is tuple for kind in kinds):
         return tuple(array.reshape(-1).tolist())
     if array.size != 1:
         raise ValueError(f"one number is wanted, and {array.size} came")
+    if np.generic in kinds and array.dtype.name not in ("int64", "float32"):
+        return array.reshape(-1)[0]
     return int(array.item()) if int in kinds else array.item()
 
 
@@ -90,7 +93,7 @@ def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
     A tensor of one element is a NumPy scalar, which knows its dtype.
     """
     plain = {onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT, onnx.AttributeProto.FLOATS,
-             onnx.AttributeProto.STRING}
+             onnx.AttributeProto.STRING, onnx.AttributeProto.STRINGS}
     if attribute.type == onnx.AttributeProto.TENSOR and math.prod(attribute.t.dims) == 1:
         return array(attribute.t).reshape(-1)[0]
     if attribute.type not in plain:
@@ -98,6 +101,8 @@ def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
     given = onnx.helper.get_attribute_value(attribute)
     if isinstance(given, bytes):
         return given.decode("utf-8", "replace")
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return tuple(text.decode("utf-8", "replace") for text in given)
     return _shortest(given) if isinstance(given, int | float) else tuple(map(_shortest, given))
 
 

@@ -25,7 +25,7 @@ def model_of(network: Network) -> onnx.ModelProto:
         constants |= static
     inputs = [helper.make_tensor_value_info(name, _type(tensor.dtype), _dims(tensor.shape))
               for name, tensor in network.inputs.items()]
-    weights = [numpy_helper.from_array(np.ascontiguousarray(value), name)
+    weights = [numpy_helper.from_array(np.asarray(value, order="C"), name)
                for name, value in (network.params | constants).items()]
     domains = sorted({node.operator.domain for node in network.nodes} - {""})
     graph = helper.make_graph(nodes, network.name, inputs,
@@ -60,7 +60,7 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
             attributes[parameter] = value
         else:
             inputs.append(network._free(f"{node.name}.{parameter}"))
-            constants[inputs[-1]] = np.asarray(value, np.int64 if _integers(value) else np.float32)
+            constants[inputs[-1]] = _constant(value)
     _check_attributes(node, attributes, schema)
     made = helper.make_node(name, inputs, list(node.outputs), name=node.name, domain=operator.domain, **attributes)
     return made, constants
@@ -76,6 +76,12 @@ def _check_attributes(node: Node, attributes: dict[str, Any], schema: Any) -> No
     if schema is not None and (unknown := attributes.keys() - set(schema.attributes)):
         raise Unsupported(f"{sorted(unknown)[0]!r} of node {node.name!r} is no attribute of ONNX's "
                           f"{type(node.operator).__name__} in opset {OPSET}")
+
+
+def _constant(value: Any) -> np.ndarray:
+    if isinstance(value, bool):
+        return np.asarray(value)
+    return np.asarray(value, np.int64 if _integers(value) else np.float32)
 
 
 def _integers(value: Any) -> bool:

@@ -24,8 +24,7 @@ class Reduction(Operator):
         return xp.reshape(self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where), data.shape)
 
     def pytorch(self, torch, data, axes=None):
-        x, where = self._some(torch, data, axes)
-        return self.kernel(torch, x, where, bool(self.keepdims) and x is data)
+        return self.kernel(torch, *self._asked(torch, data, axes))
 
     def reduce(self, xp, x, axes):
         raise NotImplementedError
@@ -46,6 +45,11 @@ class Reduction(Operator):
         """Data and the axes to reduce, of which there is at least one: frameworks take none for all."""
         where = self._axes(data.shape, axes)
         return (data, where) if where else (module.reshape(data, (1, *data.shape)), (0,))
+
+    def _asked(self, module, data, axes):
+        """What a framework's own function takes: data, axes, and whether these stay."""
+        x, where = self._some(module, data, axes)
+        return x, where, bool(self.keepdims) and x is data
 
     def _axes(self, shape, axes):
         if not axes:

@@ -13,4 +13,10 @@ class Abs(Operator):
     def pytorch(self, torch, x):
         return torch.abs(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.abs(x)
+
+    def tensorflow(self, tf, x):
+        return tf.abs(x)
+
     cases = (case(x=(3, 4)), case(x=()), case(x=[-3, 0, 5]))

@@ -15,4 +15,10 @@ class Acos(Operator):
     def pytorch(self, torch, x):
         return torch.acos(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.acos(x)
+
+    def tensorflow(self, tf, x):
+        return tf.acos(x)
+
     cases = (case(x=[[-0.95, -0.3, 0.001], [0.2, 0.6, 0.9]]),)

@@ -18,4 +18,10 @@ class Acosh(Elementwise):
     def pytorch(self, torch, x):
         return torch.acosh(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.acosh(x)
+
+    def tensorflow(self, tf, x):
+        return tf.acosh(x)
+
     cases = (case(x=[1.01, 1.5, 3.0, 40.0]),)

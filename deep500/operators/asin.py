@@ -15,4 +15,10 @@ class Asin(Operator):
     def pytorch(self, torch, x):
         return torch.asin(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.asin(x)
+
+    def tensorflow(self, tf, x):
+        return tf.asin(x)
+
     cases = (case(x=[[-0.95, -0.3, 0.001], [0.2, 0.6, 0.9]]),)

@@ -19,4 +19,10 @@ class Asinh(Elementwise):
     def pytorch(self, torch, x):
         return torch.asinh(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.asinh(x)
+
+    def tensorflow(self, tf, x):
+        return tf.asinh(x)
+
     cases = (case(x=[[-30.0, -1.2, -0.001], [0.3, 1.4, 2.0]]), case(x=[-1e-4, 1e-5, 0.0, 1e18]))

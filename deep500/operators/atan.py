@@ -15,4 +15,10 @@ class Atan(Operator):
     def pytorch(self, torch, x):
         return torch.atan(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.atan(x)
+
+    def tensorflow(self, tf, x):
+        return tf.atan(x)
+
     cases = (case(x=[[-30.0, -1.2, -0.001], [0.3, 1.4, 2.0]]),)

@@ -17,4 +17,10 @@ class Atanh(Elementwise):
     def pytorch(self, torch, x):
         return torch.atanh(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.atanh(x)
+
+    def tensorflow(self, tf, x):
+        return tf.atanh(x)
+
     cases = (case(x=[[-0.95, -0.3, 0.001], [0.2, 0.6, 0.9]]), case(x=[-1e-4, 1e-5]))

@@ -1,17 +1,23 @@
+from ..contracts.dtypes import bits, name_of
 from ..contracts.operator import Operator, Tensor, case
+from ..namespace import kind
 
 
 class BitShift(Operator):
-    """The bits of x moved by y places, to the LEFT or to the RIGHT; what leaves the word is lost."""
+    """The bits of x moved by y places, to the LEFT or to the RIGHT; what leaves the word is lost.
+
+    To the right the sign bit is kept. A move by a negative number, or by the width of x or more, leaves nothing else.
+    """
 
     since = 11
     direction: str
 
     def forward(self, xp, x, by):
-        return xp.shift_left(x, by) if self.direction == "LEFT" else xp.shift_right(x, by)
-
-    def pytorch(self, torch, x, by):
-        return (torch.bitwise_left_shift if self.direction == "LEFT" else torch.bitwise_right_shift)(x, by)
+        shift = xp.shift_left if self.direction == "LEFT" else xp.shift_right
+        beyond = by >= bits(name_of(x.dtype))
+        beyond = beyond | (by < 0) if kind(by) == "int" else beyond
+        left = xp.astype(x < 0, x.dtype) * -1 if self.direction == "RIGHT" and kind(x) == "int" else xp.zeros_like(x)
+        return xp.where(beyond, left, shift(x, xp.where(beyond, xp.zeros_like(by), by)))
 
     cases = (
         case({"direction": "LEFT"}, x=Tensor((3, 4), "uint8"), by=Tensor((4,), "uint8")),

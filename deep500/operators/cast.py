@@ -1,5 +1,6 @@
+from ..contracts.dtypes import PLAIN
 from ..contracts.operator import Operator, Tensor, case
-from ._dtypes import dtype_of
+from ._dtypes import converted, dtype_of
 
 
 class Cast(Operator):
@@ -7,15 +8,27 @@ class Cast(Operator):
 
     since = 6
     to: int
+    saturate: int = 1
+    round_mode: str = "up"
 
     def forward(self, xp, x):
-        return xp.astype(x, dtype_of(self.to))
+        return converted(xp, x, dtype_of(self.to), self.saturate, self.round_mode)
 
     def backward(self, xp, dy, x):
         return xp.astype(dy, x.dtype)
 
     def pytorch(self, torch, x):
         return x.to(getattr(torch, dtype_of(self.to)))
+
+    def jax(self, jax, x):
+        return x.astype(dtype_of(self.to))
+
+    def tensorflow(self, tf, x):
+        packed = x.dtype.name in ("int4", "uint4")  # which become nothing else than int32
+        return tf.cast(tf.cast(x, "int32") if packed else x, dtype_of(self.to))
+
+    def native(self, framework):
+        return super().native(framework) if dtype_of(self.to) in PLAIN else None  # small types saturate
 
     def infer(self, x):
         return (Tensor(x.shape, dtype_of(self.to)),)

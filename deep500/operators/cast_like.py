@@ -1,19 +1,20 @@
+from ..contracts.dtypes import name_of
 from ..contracts.operator import Operator, Tensor, case
+from ._dtypes import converted
 
 
 class CastLike(Operator):
     """x in the dtype of another value."""
 
     since = 15
+    saturate: int = 1
+    round_mode: str = "up"
 
     def forward(self, xp, x, like):
-        return xp.astype(x, like.dtype)
+        return converted(xp, x, name_of(like.dtype), self.saturate, self.round_mode)
 
     def backward(self, xp, dy, x):
         return xp.astype(dy, x.dtype)
-
-    def pytorch(self, torch, x, like):
-        return x.to(like.dtype)
 
     def infer(self, x, like):
         return (Tensor(x.shape, like.dtype),)

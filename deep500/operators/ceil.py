@@ -11,4 +11,7 @@ class Ceil(Flat):
     def pytorch(self, torch, x):
         return torch.ceil(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.ceil(x)
+
     cases = (case(x=(3, 4)),)

@@ -18,4 +18,7 @@ class Celu(Elementwise):
     def pytorch(self, torch, x):
         return torch.celu(x, self.alpha)  # its derivative takes 1 / alpha in float32, whatever x is
 
+    def jax(self, jax, x):
+        return jax.nn.celu(x, self.alpha)
+
     cases = (case(x=(3, 4)), case({"alpha": 0.5}, x=[-100.0, -1e-4, 100.0]))

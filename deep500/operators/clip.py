@@ -24,6 +24,9 @@ class Clip(Operator):
     def pytorch(self, torch, x, low=None, high=None):
         return x if low is None and high is None else torch.clamp(x, low, high)
 
+    def jax(self, jax, x, low=None, high=None):
+        return jax.numpy.clip(x, low, high)
+
     def infer(self, x, low=None, high=None):
         return (x,)
 

@@ -16,6 +16,12 @@ class Concat(Operator):
     def pytorch(self, torch, *xs):
         return torch.cat(xs, self.axis)
 
+    def jax(self, jax, *xs):
+        return jax.numpy.concatenate(xs, self.axis)
+
+    def tensorflow(self, tf, *xs):
+        return tf.concat(xs, self.axis)
+
     def infer(self, *xs):
         shape = list(xs[0].shape)
         shape[self.axis] = sum(x.shape[self.axis] for x in xs)

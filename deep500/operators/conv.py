@@ -44,6 +44,9 @@ class Conv(Operator):
     def flops(self, x, w, b=None):
         return self.infer(x, w)[0].size * (2 * math.prod(w.shape[1:]) + (b is not None))
 
+    def backward_flops(self, x, w, b=None):
+        return 2 * self.flops(x, w)  # one product for each factor's gradient
+
     def _windows(self, x, w):
         return windows(self, x.shape[2:], w.shape[2:])
 

@@ -15,4 +15,10 @@ class Cos(Operator):
     def pytorch(self, torch, x):
         return torch.cos(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.cos(x)
+
+    def tensorflow(self, tf, x):
+        return tf.cos(x)
+
     cases = (case(x=(3, 4)),)

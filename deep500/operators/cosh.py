@@ -17,4 +17,10 @@ class Cosh(Elementwise):
     def pytorch(self, torch, x):
         return torch.cosh(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.cosh(x)
+
+    def tensorflow(self, tf, x):
+        return tf.cosh(x)
+
     cases = (case(x=(3, 4)),)

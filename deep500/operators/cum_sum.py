@@ -20,6 +20,19 @@ class CumSum(Operator):
     def backward(self, xp, dy, axis):
         return replace(self, reverse=int(not self.reverse)).forward(xp, dy, axis)
 
+    def native(self, framework):
+        lacks = {"pytorch": self.exclusive or self.reverse, "jax": self.exclusive}.get(framework)
+        return None if lacks else super().native(framework)
+
+    def pytorch(self, torch, x, axis):
+        return torch.cumsum(x, axis, dtype=x.dtype)
+
+    def jax(self, jax, x, axis):
+        return jax.lax.cumsum(x, axis % x.ndim, bool(self.reverse))
+
+    def tensorflow(self, tf, x, axis):
+        return tf.cumsum(x, axis, bool(self.exclusive), bool(self.reverse))
+
     def infer(self, x, axis):
         return (x,)
 

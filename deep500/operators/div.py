@@ -16,6 +16,12 @@ class Div(Operator):
     def pytorch(self, torch, a, b):
         return torch.div(a, b, rounding_mode=None if kind(a) == "float" else "trunc")
 
+    def jax(self, jax, a, b):
+        return jax.lax.div(*jax.numpy.broadcast_arrays(a, b))
+
+    def tensorflow(self, tf, a, b):
+        return tf.divide(a, b) if kind(a) == "float" else tf.truncatediv(a, b)
+
     cases = (
         case(a=(2, 3, 4), b=(3, 1)),
         case(a=(), b=(2, 2)),

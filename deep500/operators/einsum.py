@@ -22,6 +22,10 @@ class Einsum(Operator):
         terms, result = _terms(self.equation, [x.ndim for x in xs])
         return torch.einsum(f"{','.join(terms)}->{result}", *xs)
 
+    def jax(self, jax, *xs):
+        terms, result = _terms(self.equation, [x.ndim for x in xs])
+        return jax.numpy.einsum(f"{','.join(terms)}->{result}", *xs)
+
     def infer(self, *xs):
         terms, result = _terms(self.equation, [len(x.shape) for x in xs])
         sizes = _sizes(xs, terms)

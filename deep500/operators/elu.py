@@ -17,4 +17,7 @@ class Elu(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.elu(x, self.alpha)
 
+    def jax(self, jax, x):
+        return jax.nn.elu(x, self.alpha)
+
     cases = (case(x=(3, 4)), case({"alpha": 0.3}, x=[-100.0, -1e-4, 100.0]))

@@ -17,4 +17,10 @@ class Erf(Operator):
     def pytorch(self, torch, x):
         return torch.erf(x)
 
+    def jax(self, jax, x):
+        return jax.lax.erf(x)
+
+    def tensorflow(self, tf, x):
+        return tf.math.erf(x)
+
     cases = (case(x=(3, 4)),)

@@ -13,4 +13,10 @@ class Exp(Operator):
     def pytorch(self, torch, x):
         return torch.exp(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.exp(x)
+
+    def tensorflow(self, tf, x):
+        return tf.exp(x)
+
     cases = (case(x=(3, 4)),)

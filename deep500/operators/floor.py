@@ -11,4 +11,7 @@ class Floor(Flat):
     def pytorch(self, torch, x):
         return torch.floor(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.floor(x)
+
     cases = (case(x=(3, 4)),)

@@ -27,6 +27,9 @@ class Gelu(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.gelu(x, approximate=self.approximate)
 
+    def jax(self, jax, x):
+        return jax.nn.gelu(x, approximate=self.approximate == "tanh")
+
     def _bend(self, xp, x):
         """From -1 to 1 as x grows."""
         if self.approximate == "none":

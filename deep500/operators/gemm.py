@@ -37,6 +37,9 @@ class Gemm(Operator):
         y = self.infer(a, b)[0].size
         return y * (2 * a.shape[0 if self.transA else 1] + (c is not None))
 
+    def backward_flops(self, a, b, c=None):
+        return 2 * self.flops(a, b)  # one product for each factor's gradient
+
     cases = (
         case(a=(4, 5), b=(5, 3), c=(3,)),
         case({"alpha": 0.5, "beta": 2.0, "transB": 1}, a=(4, 5), b=(3, 5), c=(4, 3)),

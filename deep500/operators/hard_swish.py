@@ -18,4 +18,7 @@ class HardSwish(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.hardswish(x)
 
+    def jax(self, jax, x):
+        return jax.nn.hard_swish(x)
+
     cases = (case(x=[[-5.0, -2.9, -1.0], [0.2, 2.9, 4.0]]),)

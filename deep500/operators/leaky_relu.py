@@ -17,4 +17,7 @@ class LeakyRelu(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.leaky_relu(x, self.alpha)
 
+    def jax(self, jax, x):
+        return jax.nn.leaky_relu(x, self.alpha)
+
     cases = (case(x=(3, 4)), case({"alpha": 0.3}, x=()))

@@ -13,4 +13,10 @@ class Log(Operator):
     def pytorch(self, torch, x):
         return torch.log(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.log(x)
+
+    def tensorflow(self, tf, x):
+        return tf.math.log(x)
+
     cases = (case(x=[0.1, 0.5, 2.0, 30.0]),)

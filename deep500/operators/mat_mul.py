@@ -27,6 +27,9 @@ class MatMul(Operator):
     def flops(self, a, b):
         return 2 * self.infer(a, b)[0].size * a.shape[-1]
 
+    def backward_flops(self, a, b):
+        return 2 * self.flops(a, b)  # one product for each factor's gradient
+
     cases = (
         case(a=(3, 4), b=(4, 2)),
         case(a=(2, 1, 3, 4), b=(5, 4, 2)),

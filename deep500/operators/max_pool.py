@@ -1,7 +1,9 @@
 import itertools
 import math
 
+from ..contracts.dtypes import limits, name_of
 from ..contracts.operator import Ints, Operator, Tensor, case
+from ..namespace import kind
 from ._sliding import counts, windows
 
 
@@ -20,7 +22,7 @@ class MaxPool(Operator):
     def forward(self, xp, x):
         n = len(self.kernel_shape)
         where = self._windows(x)
-        v = xp.windows(xp.pad(x, ((0, 0), (0, 0), *where.pads), -math.inf),
+        v = xp.windows(xp.pad(x, ((0, 0), (0, 0), *where.pads), _lowest(x)),
                        self.kernel_shape, where.strides, where.dilations)
         v = xp.reshape(v, (*v.shape[:-n], math.prod(self.kernel_shape)))
         slot = xp.argmax(v, axis=-1, keepdims=True)
@@ -42,7 +44,7 @@ class MaxPool(Operator):
         even = all(lo == hi and 2 * lo <= k for (lo, hi), k in zip(pads, kernel, strict=True))
         if not even:  # which is all that PyTorch pads by itself
             pads, ceil = self._windows(x).pads, False
-            x = functional.pad(x, [p for pair in reversed(pads) for p in pair], value=-math.inf)
+            x = functional.pad(x, [p for pair in reversed(pads) for p in pair], value=_lowest(x))
         pool = getattr(functional, f"max_pool{len(kernel)}d")
         y, place = pool(x, kernel, strides, [lo if even else 0 for lo, _ in pads], dilations, ceil, return_indices=True)
         if not even or self.storage_order:
@@ -89,3 +91,8 @@ class MaxPool(Operator):
         case({"kernel_shape": (2, 2, 2), "auto_pad": "VALID"}, x=(1, 2, 3, 4, 3)),
         case({"kernel_shape": (4, 4)}, x=(1, 1, 4, 4)),
     )
+
+
+def _lowest(x):
+    """What never wins against an element of x."""
+    return -math.inf if kind(x) == "float" else limits(name_of(x.dtype))[0]

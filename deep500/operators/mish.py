@@ -19,6 +19,9 @@ class Mish(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.mish(x)
 
+    def jax(self, jax, x):
+        return jax.nn.mish(x)
+
     cases = (case(x=(3, 4)), case(x=[-10.0, -1.0, 10.0]))
 
 

@@ -13,4 +13,10 @@ class Neg(Operator):
     def pytorch(self, torch, x):
         return torch.neg(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.negative(x)
+
+    def tensorflow(self, tf, x):
+        return tf.negative(x)
+
     cases = (case(x=(3, 4)), case(x=[-3, 0, 5]))

@@ -30,6 +30,17 @@ class Pad(Operator):
             dy = take_adjoint(xp, dy, xp.asarray(places, "int64"), shape, axis)
         return dy
 
+    def native(self, framework):
+        return super().native(framework) if self.mode == "constant" else None
+
+    def pytorch(self, torch, data, pads, constant_value=None, axes=None):
+        amounts = reversed(_amounts(data.shape, pads, axes))
+        return torch.nn.functional.pad(data, [p for pair in amounts for p in pair], value=constant_value or 0)
+
+    def jax(self, jax, data, pads, constant_value=None, axes=None):
+        value = jax.numpy.asarray(constant_value or 0, data.dtype)
+        return jax.lax.pad(data, value, [(lo, hi, 0) for lo, hi in _amounts(data.shape, pads, axes)])
+
     def infer(self, data, pads, constant_value=None, axes=None):
         amounts = _amounts(data.shape, pads, axes)
         return (Tensor(tuple(n + lo + hi for n, (lo, hi) in zip(data.shape, amounts, strict=True)), data.dtype),)

@@ -21,6 +21,9 @@ class Pow(Operator):
     def pytorch(self, torch, a, b):
         return torch.pow(a, b).to(a.dtype)
 
+    def jax(self, jax, a, b):
+        return jax.numpy.power(a, b).astype(a.dtype)
+
     cases = (
         case(a=[[0.3, 1.0], [2.5, 7.0]], b=[2.0, -0.5]),
         case(a=[-1.5, 0.0, 0.0, 2.0], b=[2, 3, 0, -1]),

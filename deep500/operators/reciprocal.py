@@ -13,4 +13,10 @@ class Reciprocal(Operator):
     def pytorch(self, torch, x):
         return torch.reciprocal(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.reciprocal(x)
+
+    def tensorflow(self, tf, x):
+        return tf.math.reciprocal(x)
+
     cases = (case(x=(3, 4)),)

@@ -18,6 +18,14 @@ class ReduceLogSumExp(Reduction):
     def kernel(self, torch, x, axes, keepdim):
         return torch.logsumexp(x, axes, keepdim)
 
+    def jax(self, jax, data, axes=None):
+        x, where, keep = self._asked(jax.numpy, data, axes)
+        return jax.nn.logsumexp(x, where, keepdims=keep)
+
+    def tensorflow(self, tf, data, axes=None):
+        x, where, keep = self._asked(tf, data, axes)
+        return tf.reduce_logsumexp(x, where, keep)
+
     def flops(self, data, axes=None):
         return 4 * data.size  # max, subtract, exp, sum
 

@@ -15,6 +15,14 @@ class ReduceMax(Extreme):
             return torch.full(reduced(x.shape, axes, keepdim), limits(x)[0], dtype=x.dtype)
         return torch.amax(x, axes, keepdim)
 
+    def jax(self, jax, data, axes=None):
+        x, where, keep = self._asked(jax.numpy, data, axes)
+        return jax.numpy.max(x, where, keepdims=keep, initial=limits(x)[0])
+
+    def tensorflow(self, tf, data, axes=None):
+        x, where, keep = self._asked(tf, data, axes)
+        return (tf.reduce_any if x.dtype == tf.bool else tf.reduce_max)(x, where, keep)
+
     cases = (
         case(data=(2, 3, 4), axes=[1]),
         case({"keepdims": 0}, data=(3, 4), axes=[-1, 0]),

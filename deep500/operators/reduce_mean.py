@@ -15,6 +15,10 @@ class ReduceMean(Reduction):
     def kernel(self, torch, x, axes, keepdim):
         return torch.mean(x, axes, keepdim)
 
+    def jax(self, jax, data, axes=None):
+        x, where, keep = self._asked(jax.numpy, data, axes)
+        return jax.numpy.mean(x, where, x.dtype, keepdims=keep)
+
     cases = (
         case(data=(2, 3, 4), axes=[-1]),
         case({"keepdims": 0}, data=(2, 3, 4), axes=[0, 2]),

@@ -15,6 +15,14 @@ class ReduceMin(Extreme):
             return torch.full(reduced(x.shape, axes, keepdim), limits(x)[1], dtype=x.dtype)
         return torch.amin(x, axes, keepdim)
 
+    def jax(self, jax, data, axes=None):
+        x, where, keep = self._asked(jax.numpy, data, axes)
+        return jax.numpy.min(x, where, keepdims=keep, initial=limits(x)[1])
+
+    def tensorflow(self, tf, data, axes=None):
+        x, where, keep = self._asked(tf, data, axes)
+        return (tf.reduce_all if x.dtype == tf.bool else tf.reduce_min)(x, where, keep)
+
     cases = (
         case(data=(2, 3, 4), axes=[1]),
         case({"keepdims": 0}, data=(3, 4), axes=[-1, 0]),

@@ -19,6 +19,14 @@ class ReduceProd(Reduction):
             x = torch.prod(x, axis, keepdim, dtype=x.dtype)
         return x
 
+    def jax(self, jax, data, axes=None):
+        x, where, keep = self._asked(jax.numpy, data, axes)
+        return jax.numpy.prod(x, where, x.dtype, keepdims=keep)
+
+    def tensorflow(self, tf, data, axes=None):
+        x, where, keep = self._asked(tf, data, axes)
+        return tf.reduce_prod(x, where, keep)
+
     cases = (
         case(data=(2, 3, 2), axes=[2, 0]),
         case({"keepdims": 0}, data=[[1.5, 0.0, -2.0], [0.0, 0.0, 3.0], [0.5, 4.0, -1.0]], axes=[1]),

@@ -14,6 +14,14 @@ class ReduceSum(Reduction):
     def kernel(self, torch, x, axes, keepdim):
         return torch.sum(x, axes, keepdim, dtype=x.dtype)
 
+    def jax(self, jax, data, axes=None):
+        x, where, keep = self._asked(jax.numpy, data, axes)
+        return jax.numpy.sum(x, where, x.dtype, keepdims=keep)
+
+    def tensorflow(self, tf, data, axes=None):
+        x, where, keep = self._asked(tf, data, axes)
+        return tf.reduce_sum(x, where, keep)
+
     cases = (
         case(data=(2, 3, 4), axes=[1]),
         case({"keepdims": 0}, data=(2, 3, 4), axes=[-1, 0]),

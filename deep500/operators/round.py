@@ -15,4 +15,7 @@ class Round(Flat):
     def pytorch(self, torch, x):
         return torch.round(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.round(x)
+
     cases = (case(x=(3, 4)), case(x=[-2.6, -2.4, 0.7, 1.2, 8388609.0]))

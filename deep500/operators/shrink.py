@@ -17,4 +17,11 @@ class Shrink(Elementwise):
     def backward(self, xp, dy, x):
         return xp.where(xp.abs(x) > self.lambd, dy, xp.zeros_like(dy))
 
-    cases = (case(x=(3, 4)), case({"bias": 0.3, "lambd": 0.8}, x=(3, 4)))
+    def native(self, framework):
+        return super().native(framework) if self.bias in (0, self.lambd) else None
+
+    def pytorch(self, torch, x):
+        functional = torch.nn.functional
+        return (functional.softshrink if self.bias else functional.hardshrink)(x, self.lambd)
+
+    cases = (case(x=(3, 4)), case({"bias": 0.3, "lambd": 0.8}, x=(3, 4)), case({"bias": 0.5}, x=(5,)))

@@ -13,4 +13,10 @@ class Sign(Flat):
     def pytorch(self, torch, x):
         return torch.sign(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.sign(x)
+
+    def tensorflow(self, tf, x):
+        return tf.sign(x)
+
     cases = (case(x=(3, 4)), case(x=[-3, 0, 5]))

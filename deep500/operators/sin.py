@@ -15,4 +15,10 @@ class Sin(Operator):
     def pytorch(self, torch, x):
         return torch.sin(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.sin(x)
+
+    def tensorflow(self, tf, x):
+        return tf.sin(x)
+
     cases = (case(x=(3, 4)),)

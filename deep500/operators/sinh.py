@@ -17,4 +17,10 @@ class Sinh(Elementwise):
     def pytorch(self, torch, x):
         return torch.sinh(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.sinh(x)
+
+    def tensorflow(self, tf, x):
+        return tf.sinh(x)
+
     cases = (case(x=(3, 4)), case(x=[-1e-4, 1e-5]))

@@ -1,4 +1,5 @@
 from ..contracts.operator import Operator, Tensor, case
+from ._labels import by_loss, check_labels, hot, picked, reduced, weight_of
 
 
 class SoftmaxCrossEntropyLoss(Operator):
@@ -11,41 +12,29 @@ class SoftmaxCrossEntropyLoss(Operator):
 
     def forward(self, xp, scores, labels, weights=None):
         log_prob = scores - xp.logsumexp(scores, axis=1, keepdims=True)
-        weight = self._weight(xp, log_prob, labels, weights)
-        loss = -weight * xp.sum(xp.where(_hot(xp, labels, log_prob), log_prob, xp.zeros_like(log_prob)), axis=1)
-        if self.reduction == "none":
-            return loss, log_prob
-        return xp.sum(loss) / xp.sum(weight) if self.reduction == "mean" else xp.sum(loss), log_prob
+        weight = weight_of(xp, labels, log_prob, weights, self.ignore_index)
+        return reduced(xp, -weight * picked(xp, labels, log_prob), weight, self.reduction), log_prob
 
     def backward(self, xp, dloss, dlog_prob, labels, weights, log_prob):
-        weight = self._weight(xp, log_prob, labels, weights)
-        if self.reduction == "mean":
-            weight = weight / xp.sum(weight)
-        p = xp.exp(log_prob)
-        by_loss = (p - xp.astype(_hot(xp, labels, p), p.dtype)) * xp.expand_dims(dloss * weight, 1)
-        return by_loss + dlog_prob - p * xp.sum(dlog_prob, axis=1, keepdims=True)
+        weight = weight_of(xp, labels, log_prob, weights, self.ignore_index)
+        p, share = xp.exp(log_prob), xp.expand_dims(by_loss(xp, dloss, weight, self.reduction), 1)
+        by_scores = (p - xp.astype(hot(xp, labels, p), p.dtype)) * share
+        return by_scores + dlog_prob - p * xp.sum(dlog_prob, axis=1, keepdims=True)
 
     def pytorch(self, torch, scores, labels, weights=None):
         log_prob = torch.log_softmax(scores, 1)
         ignored = -100 if self.ignore_index is None else self.ignore_index  # -100: PyTorch's own way to say none
-        return torch.nn.functional.nll_loss(log_prob, labels, weights, ignore_index=ignored,
+        return torch.nn.functional.nll_loss(log_prob, labels.long(), weights, ignore_index=ignored,
                                             reduction=self.reduction), log_prob
+
+    def check(self, scores, labels, weights=None):
+        check_labels(labels, scores.shape[1], self.ignore_index)
 
     def infer(self, scores, labels, weights=None):
         return Tensor(labels.shape if self.reduction == "none" else (), scores.dtype), scores
 
     def flops(self, scores, labels, weights=None):
         return 5 * scores.size + 2 * labels.size  # those of LogSoftmax, then weigh and add
-
-    def _weight(self, xp, scores, labels, weights):
-        """The weight of every label: that of its class, 0 if it is ignored."""
-        weight = xp.ones_like(scores[:, 0])
-        if weights is not None:
-            by_class = xp.reshape(weights, (1, -1, *[1] * (scores.ndim - 2)))
-            weight = xp.sum(xp.where(_hot(xp, labels, scores), by_class, xp.zeros_like(scores)), axis=1)
-        if self.ignore_index is None:
-            return weight
-        return xp.where(labels == self.ignore_index, xp.zeros_like(weight), weight)
 
     cases = (
         case(scores=(6, 4), labels=[0, 1, 2, 3, 0, 1]),
@@ -56,9 +45,3 @@ class SoftmaxCrossEntropyLoss(Operator):
         case(scores=[[1000.0, 0.0], [-1000.0, 0.0]], labels=[1, 1]),
         case(scores=(1, 1), labels=[0]),
     )
-
-
-def _hot(xp, labels, scores):
-    """Where in the scores the labels point."""
-    classes = xp.reshape(xp.arange(scores.shape[1], labels.dtype), (1, -1, *[1] * (scores.ndim - 2)))
-    return xp.expand_dims(labels, 1) == classes

@@ -16,4 +16,10 @@ class Softplus(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.softplus(x, threshold=40)  # from there on float64 rounds to x
 
+    def jax(self, jax, x):
+        return jax.nn.softplus(x)
+
+    def tensorflow(self, tf, x):
+        return tf.nn.softplus(x)
+
     cases = (case(x=(3, 4)), case(x=[-30.0, -10.0, 30.0, 100.0]))

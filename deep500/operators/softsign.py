@@ -16,4 +16,10 @@ class Softsign(Elementwise):
     def pytorch(self, torch, x):
         return torch.nn.functional.softsign(x)
 
+    def jax(self, jax, x):
+        return jax.nn.soft_sign(x)
+
+    def tensorflow(self, tf, x):
+        return tf.nn.softsign(x)
+
     cases = (case(x=(3, 4)),)

@@ -13,4 +13,10 @@ class Sqrt(Operator):
     def pytorch(self, torch, x):
         return torch.sqrt(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.sqrt(x)
+
+    def tensorflow(self, tf, x):
+        return tf.sqrt(x)
+
     cases = (case(x=[[0.01, 0.5], [2.0, 30.0]]),)

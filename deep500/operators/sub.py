@@ -15,6 +15,12 @@ class Sub(Operator):
     def pytorch(self, torch, a, b):
         return torch.sub(a, b)
 
+    def jax(self, jax, a, b):
+        return jax.numpy.subtract(a, b)
+
+    def tensorflow(self, tf, a, b):
+        return tf.subtract(a, b)
+
     cases = (
         case(a=(2, 3, 4), b=(3, 1)),
         case(a=(), b=(2, 2)),

@@ -17,4 +17,10 @@ class Tan(Elementwise):
     def pytorch(self, torch, x):
         return torch.tan(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.tan(x)
+
+    def tensorflow(self, tf, x):
+        return tf.tan(x)
+
     cases = (case(x=[[-4.0, -1.2, -0.001], [0.3, 1.4, 2.0]]),)

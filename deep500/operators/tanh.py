@@ -13,4 +13,10 @@ class Tanh(Operator):
     def pytorch(self, torch, x):
         return torch.tanh(x)
 
+    def jax(self, jax, x):
+        return jax.numpy.tanh(x)
+
+    def tensorflow(self, tf, x):
+        return tf.tanh(x)
+
     cases = (case(x=(3, 4)), case(x=()))

@@ -22,6 +22,18 @@ class TopK(Operator):
     def backward(self, xp, dvalues, x, indices):
         return xp.scatter_add(xp.zeros(x.shape, dvalues.dtype), indices, dvalues, self.axis % x.ndim)
 
+    def native(self, framework):
+        """Of equal elements PyTorch may take others than the first."""
+        return super().native(framework) if self.largest and self.axis == -1 else None
+
+    def jax(self, jax, x, k):
+        values, indices = jax.lax.top_k(x, ints(k)[0])
+        return values, indices.astype("int64")
+
+    def tensorflow(self, tf, x, k):
+        values, indices = tf.math.top_k(x, ints(k)[0])
+        return values, tf.cast(indices, tf.int64)
+
     def infer(self, x, k):
         axis = self.axis % len(x.shape)
         shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1:])

@@ -16,6 +16,12 @@ class Transpose(Operator):
     def pytorch(self, torch, data):
         return torch.permute(data, self._order(data.shape))
 
+    def jax(self, jax, data):
+        return jax.numpy.permute_dims(data, self._order(data.shape))
+
+    def tensorflow(self, tf, data):
+        return tf.transpose(data, self._order(data.shape))
+
     def infer(self, data):
         return (Tensor(tuple(data.shape[axis] for axis in self._order(data.shape)), data.dtype),)
 

@@ -16,6 +16,12 @@ class Where(Operator):
     def pytorch(self, torch, condition, a, b):
         return torch.where(condition, a, b)
 
+    def jax(self, jax, condition, a, b):
+        return jax.numpy.where(condition, a, b)
+
+    def tensorflow(self, tf, condition, a, b):
+        return tf.where(condition, a, b)
+
     def infer(self, condition, a, b):
         return (Tensor(broadcast_shapes([condition.shape, a.shape, b.shape]), a.dtype),)
 

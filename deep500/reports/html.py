@@ -18,6 +18,7 @@ from .markup import (
     table,
 )
 from .pictures import pictures
+from .rates import rates, remarks
 from .series import Picture
 from .surroundings import plan, provenance, sensors
 
@@ -45,7 +46,9 @@ def _banner(data: ReportData, found: Answer) -> str:
 def _results(data: ReportData) -> str:
     compared = "".join(f"<p>{inline(intro)}</p>{table(content)}" for intro, content in comparisons(data))
     compared += details("Effect sizes", table(effects(data)))
-    return "".join([section("Times", table(entries(data))), section("Comparisons", compared),
+    operators = section("Operators", table(operator_rates) + bullets(remarks(data))) if (
+        operator_rates := rates(data)).rows else ""
+    return "".join([operators, section("Times", table(entries(data))), section("Comparisons", compared),
                     section("Notes and warnings", bullets(cautions(data))),
                     section("Further quantiles", table(quantiles(data)))])
 

@@ -6,6 +6,7 @@ from .answers import answer, status
 from .cautions import cautions
 from .contents import Table, comparisons, effects, entries, measured_things, quantiles, ratios
 from .data import ReportData
+from .rates import rates, remarks
 from .surroundings import completeness, highlights, plan, provenance, sensors
 from .tables import NOTHING, table
 from .text import Code, Text, Verdict, clean
@@ -16,6 +17,8 @@ def markdown(data: ReportData) -> str:
     return join(
         f"# {inline(clean(data.title))}",
         *_head(data),
+        as_table(rates(data)),
+        bullets(remarks(data)),
         as_table(entries(data)),
         *_compared(data),
         section("Notes", bullets(cautions(data))),
@@ -30,8 +33,11 @@ def markdown(data: ReportData) -> str:
 
 def terminal(data: ReportData) -> str:
     """The short form: answer, tables and warnings."""
-    return join(inline(clean(data.title)), *_head(data), as_table(entries(data)), *_compared(data),
-                 as_table(quantiles(data)), bullets(cautions(data)), bullets(provenance(data)[:2]))
+    operators = rates(data)
+    times = [as_table(operators), bullets(remarks(data))] if operators.rows else [as_table(entries(data))]
+    return join(inline(clean(data.title)), *_head(data), *times, *_compared(data),
+                as_table(quantiles(data)) if not operators.rows else "", bullets(cautions(data)),
+                bullets(provenance(data)[:2]))
 
 
 def _head(data: ReportData) -> list[str]:

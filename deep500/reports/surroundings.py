@@ -21,6 +21,7 @@ def plan(data: ReportData) -> Table:
     """What was varied and how, in words; settings that are not known here are shown as they are."""
     asked = dict(data.plan)
     asked.pop("entries", None)
+    asked.pop("about", None)  # has its own place
     rows: list[list[Text]] = [["factors varied", _factors(asked.pop("factors", None))]]
     if len(data.entries) > 1:
         seed = plain(asked.pop("seed", NOTHING))

@@ -142,7 +142,7 @@ class Trainer:
             if name not in made:
                 raise Deep500Error(f"the network has no output {name!r}; its outputs are: {', '.join(made)}")
         for name in self.executor.structure.inputs:
-            if name not in arrays:
+            if name not in arrays and name not in self.executor.random:
                 raise Deep500Error(f"the network needs {name!r}, and the data have: {', '.join(arrays)}")
 
     def _check_labels(self, outputs: Mapping[str, Any]) -> None:

@@ -59,13 +59,15 @@ def test_everything_stays_float32() -> None:
 
 
 def test_an_operator_is_compiled_once_per_shape() -> None:
+    from deep500.contracts.framework import told_apart
     from deep500.frameworks.jax import _program
     from deep500.operators import Reshape, Softmax
 
     x = np.ones((2, 3), "float32")
     for values in (x, x + 1, x[:1]):
         assert np.allclose(JAX.evaluate(Softmax(), [values])[0], 1 / 3)
-    assert _program(Softmax(), "native", (), 0)._cache_size() == 2  # type: ignore[attr-defined]
+    program = _program(Softmax(), "native", (), 0, told_apart(Softmax(), []))
+    assert program._cache_size() == 2  # type: ignore[attr-defined]
     assert JAX.evaluate(Reshape(), [x, [3, 2]])[0].shape == JAX.evaluate(Reshape(), [x, (3, -1)])[0].shape == (3, 2)
 
 

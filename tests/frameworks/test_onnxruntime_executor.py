@@ -201,3 +201,20 @@ def test_wrong_inputs_and_arrays_give_one_line() -> None:
         step.load_state({"step": np.zeros(())})
     with pytest.raises(Deep500Error, match="single number"):
         executor.inference_and_backprop({"x": np.zeros((2, 2), "f4"), "label": np.zeros(2, int)}, "logits")
+
+
+def test_outputs_that_no_node_makes() -> None:
+    """A parameter and an input may be outputs as they are, in inference, with gradients and in a step."""
+    network = Network("handed on")
+    network.add_input("x", (0, 2))
+    network.add_param("w", np.array([1.0, 2.0], "float32"))
+    network.add_node("Mul", ["x", "w"], ["p"])
+    network.add_node("ReduceSum", ["p"], ["loss"], keepdims=0)
+    for name in ("loss", "w", "x"):
+        network.add_output(name)
+    executor, x = ENGINE.executor(network), np.ones((3, 2), "float32")
+    step = executor.training_step(SGD(0.5))
+    for run in (executor.inference, executor.inference_and_backprop, step):
+        found = {name: ENGINE.array(value) for name, value in run({"x": x}).items()}
+        assert found["loss"] == 9 and found["w"].tolist() == [1, 2] and (found["x"] == x).all()
+    assert executor.arrays()["w"].tolist() == [-0.5, 0.5]

@@ -156,7 +156,7 @@ BAD = {
     "open dims": (model_of(relu(), shape=("n", "m")), "dimension 1"),
     "wrong attribute type": (model_of(helper.make_node("Softmax", ["x"], ["y"], axis="one")), "axis"),
     "computed shape": (model_of(helper.make_node("Reshape", ["x", "x"], ["y"])), "constant"),
-    "subgraph": (model_of(helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)), "'If'"),
+    "subgraph": (model_of(helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)), "If"),
     "external data": (model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": TensorProto(
         name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)}), "another file"),
 }

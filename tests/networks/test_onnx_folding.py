@@ -81,7 +81,8 @@ def test_two_numbers_where_one_is_wanted_are_refused() -> None:
         read(model_of(helper.make_node("CumSum", ["x", "k"], ["y"]), weights={"k": np.array([0, 1])}))
 
 
-def test_a_type_that_only_constants_tell_is_refused() -> None:
+def test_a_type_that_only_constants_tell_is_kept() -> None:
     weights = {name: np.array(value, "int32") for name, value in (("a", 0), ("b", 5), ("c", 1))}
-    with pytest.raises(Unsupported, match="Range of int32"):
-        read(model_of(helper.make_node("Range", ["a", "b", "c"], ["y"]), weights=weights))
+    network = read(model_of(helper.make_node("Range", ["a", "b", "c"], ["y"]), weights=weights))
+    found = framework("reference").executor(network).inference({})["y"]
+    assert found.dtype == np.int32 and found.tolist() == [0, 1, 2, 3, 4]

@@ -4,6 +4,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from deep500.contracts.operator import Operator
+
 from .checking import XP, Example
 
 OPSET = 21
@@ -16,13 +18,15 @@ def model_of(example: Example) -> onnx.ModelProto:
     while names and not names[-1]:  # ONNX Runtime takes an empty name at the end for an input
         names.pop()
     fields = {name: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
-              for name, value in operator.settings.items() if value is not None}
+              for name, value in operator.settings.items() if value is not None and name in _attributes(operator)}
     node = helper.make_node(type(operator).__name__, names, [n for n, _ in made], domain=operator.domain, **fields)
     constants = [numpy_helper.from_array(_static(x), f"i{k}")
                  for k, x in enumerate(example.inputs) if x is not None and not isinstance(x, np.ndarray)]
+    opsets = [helper.make_opsetid(domain, max(OPSET, operator.since) if not domain else 1)
+              for domain in {"", operator.domain}]
     graph = helper.make_graph([node], "node", [_info(n, x) for n, x in feeds(example).items()],
                               [_info(n, y) for n, y in made if n], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", max(OPSET, operator.since))], ir_version=10)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
 def feeds(example: Example) -> dict[str, np.ndarray]:
@@ -36,8 +40,16 @@ def node_outputs(example: Example) -> list[tuple[str, np.ndarray]]:
     return [(f"o{k}", np.asarray(y)) for k, y in enumerate(results) if asked[k]]
 
 
+def _attributes(operator: Operator) -> set[str]:
+    """Those that ONNX knows at this opset; what it does not know has its default in every case."""
+    name, version = type(operator).__name__, 1 if operator.domain else max(OPSET, operator.since)
+    return {*onnx.defs.get_schema(name, version, operator.domain).attributes}
+
+
 def _static(value: object) -> np.ndarray:
     array = np.asarray(value)
+    if isinstance(value, np.generic):
+        return array
     return array.astype("float32" if array.dtype.kind == "f" and array.size else "int64")
 
 

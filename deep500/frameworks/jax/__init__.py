@@ -2,15 +2,18 @@
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...contracts.framework import Abilities, Framework, gradient_formula
+from ...contracts.calls import Call
+from ...contracts.dtypes import ALL
+from ...contracts.framework import Abilities, Framework, gradient_formula, is_array, told_apart
 from ...contracts.network import Network
 from ...contracts.operator import Operator
+from ...custom.operators import CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
 
@@ -34,6 +37,7 @@ class Jax(Framework):
     extra = "jax"
     abilities = Abilities(custom_operators=True, eager=True, compiled=True, transformable=True, autodiff=True,
                           distributed=True)
+    dtypes = ALL
 
     def __init__(self) -> None:
         self.threads: int | None = None  # JAX's choice
@@ -78,14 +82,23 @@ class Jax(Framework):
             os.environ.update({} if before is None else {THREADS: before})
         self.threads = count
 
-    def evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool = False) -> list[np.ndarray]:
+    def _evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool) -> list[np.ndarray]:
         found = _run(operator, "composed" if composed else "native", inputs)
         return [self.array(y) for y in operator.published(found)]
 
-    def gradient(self, operator: Operator, inputs: Sequence[Any],
-                 grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+    def _gradient(self, operator: Operator, inputs: Sequence[Any],
+                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
         found = _run(operator, "gradient", [*inputs, *grads], len(inputs))
         return [None if g is None else self.array(g) for g in found]
+
+    def compile(self, function: Callable) -> Callable:
+        return self.module.jit(function)
+
+    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .derivative import derivative
+
+        return derivative(function, arrays, grads)
 
     def executor(self, network: Network) -> "JaxExecutor":
         self.module  # noqa: B018 - says how to install it where it is missing
@@ -98,23 +111,31 @@ FRAMEWORK = Jax()
 from_model = FRAMEWORK.from_model
 
 
+def custom_op(op: CustomOp) -> Callable[..., Any]:
+    """A differentiable function of arrays, for jit, grad and vmap."""
+    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
+    from .custom import custom_op
+
+    return custom_op(op)
+
+
 def _run(operator: Operator, what: Literal["native", "composed", "gradient"], values: Sequence[Any],
          inputs: int = 0) -> Sequence[Any]:
     """One operator, compiled as a whole: one by one, JAX would compile every step of it."""
-    arrays = {i: FRAMEWORK.tensor(v) for i, v in enumerate(values) if isinstance(v, np.ndarray | np.generic)}
+    arrays = {i: FRAMEWORK.tensor(v) for i, v in enumerate(values) if is_array(operator, i, v)}
     static = tuple((i, tuple(v) if isinstance(v, list) else v) for i, v in enumerate(values) if i not in arrays)
-    return _program(operator, what, static, inputs)(arrays)
+    return _program(operator, what, static, inputs, told_apart(operator, [v for _, v in static]))(arrays)
 
 
 @lru_cache(maxsize=256)
 def _program(operator: Operator, what: Literal["native", "composed", "gradient"], static: tuple,
-             inputs: int) -> Callable[[dict[int, Any]], Sequence[Any]]:
+             inputs: int, told: str) -> Callable[[dict[int, Any]], Sequence[Any]]:
     """A function of the arrays by their places; the first `inputs` values are inputs when gradients follow them."""
     def run(arrays: dict[int, Any]) -> Sequence[Any]:
         values = [value for _, value in sorted((arrays | dict(static)).items(), key=lambda pair: pair[0])]
         if what == "gradient":
             return gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
-        kernel = FRAMEWORK.kernel(operator)[0] if what == "native" else partial(operator.run, FRAMEWORK.xp)
-        return kernel(*values)
+        native = what == "native"
+        return (FRAMEWORK.kernel(operator, inputs=values)[0] if native else FRAMEWORK.formula(operator))(*values)
 
     return FRAMEWORK.module.jit(run)

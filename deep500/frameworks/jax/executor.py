@@ -8,12 +8,11 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...contracts import tape
-from ...contracts.executor import Executor, Values
+from ...contracts.executor import Executor, Values, matching
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
-from ..reference.executor import _matching
 from .step import JaxStep
 
 Program = Callable[..., Any]
@@ -43,6 +42,7 @@ class JaxExecutor(Executor):
         self._params = values
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
+        inputs = self.keyed(inputs)
         key = ("inference", *inputs)
         if key not in self._programs:
             outputs = self.structure.computable(inputs)
@@ -51,13 +51,13 @@ class JaxExecutor(Executor):
         program, used = self._programs[key]
         return self.ordered(program(self.params, self.natives(inputs, used)))
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
         key = (y, self.training)
         if key not in self._programs:
             backprop, used = self.backprop(y, self.training)
             self._programs[key] = jax.jit(backprop), used
         program, used = self._programs[key]
-        outputs, gradients, updates = program(self.params, self.natives(inputs, used))
+        outputs, gradients, updates = program(self.params, self.natives(self.keyed(inputs, step), used))
         self.gradients = {name: gradients[name] for name in self.structure.trainable}
         self.params = self.params | updates
         return self.ordered(outputs)
@@ -66,14 +66,11 @@ class JaxExecutor(Executor):
         self.structure.warn_before_training()
         return JaxStep(self, optimizer, y)
 
-    def kernels(self) -> dict[str, str]:
-        return {node.name: self.framework.kernel(node.operator)[1] for node in self.structure.nodes}
-
     def arrays(self) -> dict[str, np.ndarray]:
         return {name: np.array(value) for name, value in self.params.items()}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.params = _copies(_matching(self.arrays(), arrays))
+        self.params = _copies(matching(self.arrays(), arrays))
 
     def forward(self, outputs: Collection[str], training: bool) -> tuple[Program, list[str]]:
         """A pure function (params, inputs) -> outputs, and the inputs that it takes."""
@@ -114,7 +111,7 @@ class JaxExecutor(Executor):
         return values
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        kernel, word = self.framework.kernel(node.operator)
+        kernel, word = self.framework.kernel(node.operator, len(node.outputs), node.inputs)
         if word == "native" or not node.operator.differentiable:
             return kernel(*inputs)
         return _formula(self.framework.xp, node.operator, inputs)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
@@ -26,6 +27,9 @@ class JaxNamespace(Namespace):
 
     def astype(self, x: Array, dtype: Any) -> Array:
         return x.astype(dtype)
+
+    def bitcast(self, x: Array, dtype: Any) -> Array:
+        return x.view(dtype)
 
     def arange(self, n: int, dtype: Any) -> Array:
         return jnp.arange(n, dtype=dtype)
@@ -92,6 +96,15 @@ class JaxNamespace(Namespace):
 
     def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
         return lax.cond(condition, yes, no, *args)
+
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+        return lax.while_loop(lambda s: condition(*s), lambda s: tuple(body(*s)), state)
+
+    def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
+        """Called back by what is compiled; one after the other under vmap, as the function knows no batches of them."""
+        made = tuple(jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds)
+        return jax.pure_callback(lambda *arrays: tuple(function(*map(np.asarray, arrays))), made, *xs,
+                                 vmap_method="sequential")
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:

@@ -8,9 +8,8 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from ...contracts.executor import TrainingStep, Values
+from ...contracts.executor import TrainingStep, Values, matching
 from ...contracts.optimizer import Optimizer, State
-from ..reference.executor import _matching
 
 if TYPE_CHECKING:
     from .executor import JaxExecutor
@@ -33,7 +32,7 @@ class JaxStep(TrainingStep):
         if executor.training not in self._programs:
             self._programs[executor.training] = self._program(executor.training)
         program, used = self._programs[executor.training]
-        given, structure = executor.natives(inputs, used), executor.structure
+        given, structure = executor.natives(executor.keyed(inputs, self.count), used), executor.structure
         changing = {*structure.trainable, *(structure.state_updates if executor.training else ())}
         params = executor.params
         outputs, new, self.states, self.count = program(
@@ -48,7 +47,7 @@ class JaxStep(TrainingStep):
         return {"step": np.array(self.count), **arrays}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        given = {name: jnp.array(value) for name, value in _matching(self.state(), state).items()}
+        given = {name: jnp.array(value) for name, value in matching(self.state(), state).items()}
         self.count = given["step"]
         self.states = {name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()}
 

@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ...contracts.framework import Abilities, Framework, gradient_formula
+from ...contracts.calls import Call
+from ...contracts.dtypes import ALL
+from ...contracts.framework import Abilities, Framework, gradient_formula, is_array, told_apart
 from ...contracts.network import Network
 from ...contracts.operator import Operator, Tensor
+from ...contracts.rounding import rounded_once
+from ...custom.operators import Custom, CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
 
 if TYPE_CHECKING:
     import onnx
 
+    from .custom import SplitExecutor
     from .executor import OnnxRuntimeExecutor
+
+What = Literal["native", "composed", "gradient"]
 
 
 class OnnxRuntime(Framework):
@@ -26,6 +33,7 @@ class OnnxRuntime(Framework):
     module_name = "onnxruntime"
     extra = "onnx"
     abilities = Abilities(custom_operators=True, deferred=True, transformable=True)
+    dtypes = ALL - {"float4_e2m1fn", "float8_e8m0fnu", "int2", "uint2"}
 
     def __init__(self) -> None:
         self.threads = 0  # ONNX Runtime's choice
@@ -42,13 +50,19 @@ class OnnxRuntime(Framework):
         return Recorder()
 
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
+        from .values import from_numpy
+
         if isinstance(array, self.module.OrtValue):
             array = self.array(array)
-        return self.module.OrtValue.ortvalue_from_numpy(np.asarray(array, dtype, order="C"))
+        values = np.asarray(array, dtype, order="C")
+        self.dtype(values.dtype.name)
+        return from_numpy(values)
 
     def array(self, tensor: Any) -> np.ndarray:
         """A copy: what OrtValue.numpy gives is a view that does not keep its memory alive."""
-        return tensor.numpy().copy() if isinstance(tensor, self.module.OrtValue) else np.asarray(tensor)
+        from .values import to_numpy
+
+        return to_numpy(tensor) if isinstance(tensor, self.module.OrtValue) else np.asarray(tensor)
 
     def set_threads(self, count: int) -> None:
         """For sessions made from now on."""
@@ -58,27 +72,88 @@ class OnnxRuntime(Framework):
         """A model loaded and optimised, ready to run."""
         return _session(model.SerializeToString(), self.threads)
 
-    def kernel(self, operator: Operator) -> tuple[Callable[..., tuple], str]:
-        """Over recorded values: the ONNX node itself ("native"), or our formula written as ONNX ("composed")."""
+    def kernel(self, operator: Operator, outputs: int = 1,
+               inputs: Sequence[Any] = ()) -> tuple[Callable[..., tuple], str]:
+        """Over recorded values: the ONNX node itself ("native"), or our formula written as ONNX ("composed").
+
+        A node without a kernel for the dtypes that come is the formula, too; the word knows where arrays are given.
+        """
         self.module  # noqa: B018 - says how to install it where it is missing
-        from .nodes import has_node, node
+        from .nodes import has_kernel, has_node, node_or
 
-        if has_node(operator):
-            return lambda *inputs: node(operator, inputs), "native"
-        return lambda *inputs: operator.run(self.xp, *inputs), "composed"
+        formula = self.formula(operator)
+        dtypes = [x.dtype.name if isinstance(x, np.ndarray) else None for x in inputs]
+        native = has_kernel(operator, dtypes) if any(dtypes) else has_node(operator)
+        return (lambda *values: node_or(formula, operator, values), "native") if native else (formula, "composed")
 
-    def evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool = False) -> list[np.ndarray]:
-        session = _operator_session(operator, _kinds(inputs), "composed" if composed else "native", self.threads)
-        return session.run(None, _feed(inputs))
+    def formula(self, operator: Operator) -> Callable[..., tuple]:
+        """Over recorded values; bfloat16, which has hardly a kernel, goes by float32."""
+        run = super().formula(operator)
 
-    def gradient(self, operator: Operator, inputs: Sequence[Any],
-                 grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+        def recorded(*inputs: Any) -> tuple:
+            if any(isinstance(x, Recorded) and x.dtype == "bfloat16" for x in inputs):
+                return rounded_once(self.xp, operator, run, inputs, ("bfloat16",))
+            return run(*inputs)
+
+        from .recorded import Recorded
+
+        return recorded
+
+    def _evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool) -> list[np.ndarray]:
+        if isinstance(operator, Custom):
+            return self._host._evaluate(operator, inputs, composed)
+        session = self._session(operator, inputs, "composed" if composed else "native")
+        return list(self._run(session, operator, inputs).values())
+
+    def _gradient(self, operator: Operator, inputs: Sequence[Any],
+                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+        if isinstance(operator, Custom):
+            return self._host._gradient(operator, inputs, grads)
         values = (*inputs, *grads)
-        session = _operator_session(operator, _kinds(values), "gradient", self.threads, len(inputs))
-        found = dict(zip([y.name for y in session.get_outputs()], session.run(None, _feed(values)), strict=True))
+        session = self._session(operator, values, "gradient", len(inputs))
+        found = self._run(session, operator, values)
         return [found.get(f"o{k}") for k in range(len(inputs))]
 
-    def executor(self, network: Network) -> "OnnxRuntimeExecutor":
+    def _session(self, operator: Operator, values: Sequence[Any], what: What, inputs: int = 0) -> Any:
+        kinds = _kinds(operator, values)
+        told = told_apart(operator, [kind for kind in kinds if not isinstance(kind, Tensor)])
+        return _operator_session(operator, kinds, what, self.threads, inputs, told)
+
+    def _run(self, session: Any, operator: Operator, values: Sequence[Any]) -> dict[str, np.ndarray]:
+        feed = {f"i{k}": self.tensor(v) for k, v in enumerate(values) if is_array(operator, k, v)}
+        names = [y.name for y in session.get_outputs()]
+        return {name: self.array(y) for name, y in zip(names, session.run_with_ort_values(names, feed), strict=True)}
+
+    @property
+    def _host(self) -> Framework:
+        """Where custom operators run: on NumPy's side, between sessions."""
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .custom import HOST
+
+        return HOST
+
+    def forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+        if isinstance(operator, Custom):
+            return self._host.forward_call(operator, inputs, kernel)
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .calls import forward
+
+        return forward(operator, inputs, kernel)
+
+    def backward_call(self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str) -> Call:
+        if isinstance(operator, Custom):
+            return self._host.backward_call(operator, inputs, grads, kernel)
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .calls import backward
+
+        return backward(operator, inputs, grads, kernel)
+
+    def executor(self, network: Network) -> "OnnxRuntimeExecutor | SplitExecutor":
+        if any(isinstance(node.operator, Custom) for node in network.nodes):
+            self.module  # noqa: B018 - says how to install it where it is missing
+            from .custom import SplitExecutor
+
+            return SplitExecutor(self, network)
         from .executor import OnnxRuntimeExecutor
 
         return OnnxRuntimeExecutor(self, network)
@@ -86,6 +161,14 @@ class OnnxRuntime(Framework):
 
 FRAMEWORK = OnnxRuntime()
 from_model = FRAMEWORK.from_model
+
+
+def custom_op(op: CustomOp) -> Callable[..., Any]:
+    """A function of OrtValues, or of NumPy arrays; networks are split around it."""
+    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
+    from .custom import custom_op
+
+    return custom_op(op)
 
 
 def _session(model: bytes, threads: int) -> Any:
@@ -99,8 +182,7 @@ def _session(model: bytes, threads: int) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _operator_session(operator: Operator, kinds: tuple, what: Literal["native", "composed", "gradient"],
-                      threads: int, inputs: int = 0) -> Any:
+def _operator_session(operator: Operator, kinds: tuple, what: What, threads: int, inputs: int, told: str) -> Any:
     """One operator, recorded for inputs of these kinds; the first `inputs` of them when gradients of outputs follow."""
     from .namespace import argument, build
 
@@ -108,22 +190,18 @@ def _operator_session(operator: Operator, kinds: tuple, what: Literal["native", 
     if what == "gradient":
         made = gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
     else:
-        run = FRAMEWORK.kernel(operator)[0] if what == "native" else lambda *xs: operator.run(FRAMEWORK.xp, *xs)
+        run = FRAMEWORK.kernel(operator)[0] if what == "native" else FRAMEWORK.formula(operator)
         made = list(operator.published(run(*values)))
     arguments = {f"i{k}": x for k, (x, kind) in enumerate(zip(values, kinds, strict=True)) if isinstance(kind, Tensor)}
     model = build(arguments, {f"o{k}": y for k, y in enumerate(made) if y is not None})
     return _session(model.SerializeToString(), threads)
 
 
-def _kinds(values: Sequence[Any]) -> tuple:
+def _kinds(operator: Operator, values: Sequence[Any]) -> tuple:
     """What a recorded graph depends on: shapes and dtypes of arrays, static inputs themselves."""
-    return tuple(Tensor(v.shape, v.dtype.name) if isinstance(v, np.ndarray | np.generic) else _hashable(v)
-                 for v in values)
+    return tuple(Tensor(v.shape, v.dtype.name) if is_array(operator, k, v) else _hashable(v)
+                 for k, v in enumerate(values))
 
 
 def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _feed(values: Sequence[Any]) -> dict[str, np.ndarray]:
-    return {f"i{k}": np.asarray(v) for k, v in enumerate(values) if isinstance(v, np.ndarray | np.generic)}

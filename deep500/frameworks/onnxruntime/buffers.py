@@ -7,6 +7,7 @@ from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.executor import Values
 from ...errors import Deep500Error
+from .values import from_numpy, to_numpy
 
 
 class Buffers:
@@ -36,12 +37,12 @@ class Buffers:
                 raise Deep500Error(f"{name!r} has the shape {shape}, not {np.shape(arrays[name])}")
         for name in self.shapes:
             value = self.current[name]
-            value.update_inplace(np.asarray(arrays[name], value.numpy().dtype, order="C"))
+            value.update_inplace(from_numpy(np.asarray(arrays[name], to_numpy(value).dtype, order="C")))
 
 
 def owned(array: np.ndarray) -> OrtValue:
     """A value of its own with these contents."""
-    return OrtValue.ortvalue_from_numpy(np.array(array, order="C"))
+    return from_numpy(np.array(array, order="C"))
 
 
 def _values(arrays: Mapping[str, np.ndarray], flat: Sequence[str]) -> tuple[Values, OrtValue | None]:
@@ -51,5 +52,5 @@ def _values(arrays: Mapping[str, np.ndarray], flat: Sequence[str]) -> tuple[Valu
     memory = np.concatenate([arrays[name].ravel() for name in flat])
     parts = np.split(memory, np.cumsum([arrays[name].size for name in flat])[:-1])
     for name, part in zip(flat, parts, strict=True):
-        values[name] = OrtValue.ortvalue_from_numpy(part.reshape(arrays[name].shape))
-    return {name: values[name] for name in arrays}, OrtValue.ortvalue_from_numpy(memory)
+        values[name] = from_numpy(part.reshape(arrays[name].shape))
+    return {name: values[name] for name in arrays}, from_numpy(memory)

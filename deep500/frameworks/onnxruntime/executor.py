@@ -11,9 +11,10 @@ from ...contracts.executor import Executor, Values
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from . import OnnxRuntime
-from .buffers import Buffers
+from .buffers import Buffers, owned
 from .recording import NEW, backward_model, inference_model, is_native
 from .step import OnnxRuntimeStep
+from .values import to_numpy
 
 
 class OnnxRuntimeExecutor(Executor):
@@ -43,21 +44,23 @@ class OnnxRuntimeExecutor(Executor):
         """Set by the base class, to nothing."""
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
+        inputs = self.keyed(inputs)
         given = tuple(inputs)
         if given not in self._outputs:
             self._outputs[given] = self.structure.computable(inputs)
-        outputs = self._outputs[given]
-        return self._run(("inference", *outputs), inputs, self._inputs_of(outputs),
-                         lambda shapes: inference_model(self.structure, outputs, shapes))
+        made = [name for name in self._outputs[given] if name not in self.params and name not in inputs]
+        found = self._run(("inference", *made), inputs, self._inputs_of(made),
+                          lambda shapes: inference_model(self.structure, made, shapes)) if made else {}
+        return self.complete(found, inputs, self._outputs[given])
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
         structure, training = self.structure, self.training
-        found = self._run(("backprop", y, training), inputs, self.needed(y),
+        found = self._run(("backprop", y, training), self.keyed(inputs, step), self.needed(y),
                           lambda shapes: backward_model(structure, y, shapes, training))
         self.gradients = {param: found[name] for param, name in structure.gradient(y)}
         for name in structure.state_updates if training else ():
             self.params[name].update_inplace(found[NEW + name])
-        return {name: found[name] for name in structure.outputs}
+        return self.complete(found, inputs, structure.outputs)
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> OnnxRuntimeStep:
         self.structure.warn_before_training()
@@ -66,11 +69,17 @@ class OnnxRuntimeExecutor(Executor):
     def kernels(self) -> dict[str, str]:
         """As in training, or in inference when `training` is off."""
         dtype = next((value.dtype.name for value in self.structure.params.values()), "float32")
-        return {node.name: "native" if is_native(node, dtype, self.training) else "composed"
+        return {node.name: "native" if is_native(node, [dtype], self.training) else "composed"
                 for node in self.structure.nodes}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.buffers.load(arrays)
+
+    def complete(self, found: Values, inputs: Mapping[str, Any], outputs: Sequence[str]) -> Values:
+        """These outputs, of which some may be parameters or inputs: no graph makes those."""
+        handed = [name for name in outputs if name not in found]
+        given = self.natives(inputs, [name for name in handed if name not in self.params])
+        return {name: found.get(name) or given.get(name) or owned(to_numpy(self.params[name])) for name in outputs}
 
     def needed(self, y: str) -> list[str]:
         """The inputs that a step towards y takes."""

@@ -8,11 +8,16 @@ import numpy as np
 import spox
 import spox.opset.ai.onnx.v21 as op
 
-from ...namespace import Axis, Function, Namespace, Pads, ints, left_over
+from ...contracts.dtypes import FLOAT8, name_of
+from ...errors import Unsupported
+from ...namespace import Axis, Function, Namespace, Pads, ints, kind, left_over
+from . import FRAMEWORK
 from .nodes import node as node
 from .recorded import Recorded, const, int64s
 from .recorded import argument as argument
 from .recorded import build as build
+
+SHIFTED = ("uint8", "uint32", "uint64")  # what BitShift has kernels for
 
 
 def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
@@ -53,10 +58,20 @@ class Recorder(Namespace):
     max, min, mean = map(_reduction, (op.reduce_max, op.reduce_min, op.reduce_mean))
 
     def where(self, condition: Recorded, x: Any, y: Any) -> Recorded:
-        return Recorded(op.where(condition.var, *_vars(x, y)))
+        narrow = next(v for v in (x, y) if isinstance(v, Recorded)).dtype
+        if narrow.name not in ("int16", "uint16"):
+            return Recorded(op.where(condition.var, *_vars(x, y)))
+        wide = [self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)]  # where it has a kernel
+        return self.astype(self.where(condition, *wide), narrow)
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
-        return Recorded(op.cast(x.var, to=np.dtype(dtype)))
+        name = FRAMEWORK.dtype(name_of(dtype))
+        return Recorded(op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8)))
+
+    def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
+        if "float" in (both := x.dtype.name + name_of(dtype)):
+            raise Unsupported(f"ONNX Runtime has no kernel that takes the bits of {x.dtype} for {name_of(dtype)}")
+        return x if both == "bool" * 2 else self.astype(x, dtype)  # the bits of whole numbers stay
 
     def asarray(self, value: Any, dtype: Any) -> Recorded:
         return const(value, dtype)
@@ -143,16 +158,55 @@ class Recorder(Namespace):
         values = tuple(Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, final, strict=True))
         return values[:len(carry)], values[len(carry):]
 
-    def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Recorded:
-        branches = {"then_branch": lambda: [yes(*args).var], "else_branch": lambda: [no(*args).var]}
-        return Recorded(op.if_(condition.var, **branches)[0])
+    def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Any:
+        several: list[bool] = []
+
+        def branch(f: Function) -> Function:
+            def run() -> list[spox.Var]:
+                made = f(*args)
+                several.append(isinstance(made, tuple))
+                return [op.identity(y.var) for y in (made if several[-1] else (made,))]  # which may come from outside
+            return run
+
+        made = tuple(map(Recorded, op.if_(condition.var, then_branch=branch(yes), else_branch=branch(no))))
+        return made if several[0] else made[0]
+
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+        """A Loop, whose body forgets the shapes; spox has its condition as an array of one."""
+        shapes = [x.shape for x in state]
+
+        def going(*values: Recorded) -> spox.Var:
+            return self.reshape(condition(*values), (1,)).var
+
+        def step(t: spox.Var, go: spox.Var, *values: spox.Var) -> list[spox.Var]:
+            after = body(*(self.reshape(Recorded(v), shape) for v, shape in zip(values, shapes, strict=True)))
+            return [going(*after), *(op.identity(x.var) for x in after)]
+
+        out = op.loop(None, going(*state), [x.var for x in state], body=step)
+        return tuple(Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, shapes, strict=True))
+
+    def host(self, function: Function, kinds: Sequence[Any], *xs: Recorded) -> Sequence[Recorded]:
+        raise Unsupported("ONNX has no node that calls Python back: the session is split around such an operator")
 
     def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
-        """BitShift is for unsigned types; of signed ones those that are not negative can be moved, by a number."""
-        return x * (1 << by) if isinstance(by, int) else Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
+        if isinstance(by, int):
+            return x * (1 << by)
+        if x.dtype.name in SHIFTED or kind(x) == "float":  # which ONNX refuses
+            return Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
+        return self.astype(self.astype(x, "int64") * self._powers(by), x.dtype)  # the lowest bits stay
 
     def shift_right(self, x: Recorded, by: Recorded | int) -> Recorded:
-        return x / (1 << by) if isinstance(by, int) else Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
+        if isinstance(by, int):
+            return x / (1 << by)  # of numbers that are not negative
+        if x.dtype.name in SHIFTED or kind(x) == "float":
+            return Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
+        wide, power = self.astype(x, "int64"), self._powers(by)
+        moved = self.where(power > 0, wide // self.where(power > 0, power, 1), self.where(wide < 0, -1, wide * 0))
+        return self.astype(moved, x.dtype)
+
+    def _powers(self, by: Recorded) -> Recorded:
+        """Powers of 2 in int64, of which the last is negative."""
+        return self.take(const(1 << np.arange(64)), self.astype(by, "int64"))
 
 
 def _vars(x: Any, y: Any) -> tuple[spox.Var, spox.Var]:

@@ -3,8 +3,7 @@
 All are for one shape of every input. Parameters are inputs of the graphs, so that they can change between runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx
@@ -13,15 +12,15 @@ from ...contracts import tape
 from ...contracts.network import Network, Node
 from ...contracts.operator import Tensor
 from ...contracts.optimizer import Optimizer
+from . import FRAMEWORK
 from .namespace import Recorder, argument, build, node
-from .nodes import has_node
-from .recorded import OPSET, Recorded
+from .nodes import has_kernel
+from .recorded import Recorded
 
 Shapes = Mapping[str, Sequence[int]]
 FLAT = "deep500:flat"  # all trained parameters in one vector
 STEP = "deep500:step"  # the count of steps, an input
 NEW = "deep500:new:"  # what begins the name of an output that replaces an input
-CPU = "CPUExecutionProvider"
 XP = Recorder()
 
 
@@ -78,48 +77,36 @@ def is_flat(network: Network, optimizer: Optimizer) -> bool:
     return optimizer.elementwise and len({network.params[name].dtype for name in network.trainable}) == 1
 
 
-def is_native(node: Node, dtype: str, training: bool) -> bool:
+def is_native(node: Node, dtypes: Sequence[str | None], training: bool) -> bool:
     """Whether a node stays one: ONNX Runtime has a kernel, and backward needs nothing that only our formula gives."""
     operator = node.operator
-    if not has_node(operator) or (training and not {*operator.saved}.isdisjoint(operator.wanted)):
+    if training and not {*operator.saved}.isdisjoint(operator.wanted):
         return False
-    kind = {"float32": "tensor(float)", "float64": "tensor(double)"}.get(dtype)
-    return any(kind in types for types in _kernel_types(type(operator).__name__))
+    return has_kernel(operator, dtypes)
 
 
 def _differentiated(network: Network, y: str, shapes: Shapes, training: bool) -> tuple[dict, dict, dict, dict]:
-    """Inputs of the graph, the network's outputs, gradients by parameter, and the running statistics to come."""
+    """Inputs of the graph, the outputs that it makes, gradients by parameter, and the running statistics to come."""
     updates = network.state_updates if training else {}
-    kept = [*dict.fromkeys((*network.outputs, y, *updates.values()))]
+    outputs = [name for name in network.outputs if name not in network.params and name not in network.inputs]
+    kept = [*dict.fromkeys((*outputs, y, *updates.values()))]
     nodes, used = network.part(kept, training)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
     found, record = tape.forward(XP, nodes, inputs, kept, _kernel(training=True))
     by = {name: inputs[name] for name in network.trainable}
     grads = tape.backward(XP, record, y, tape.seed(XP, found[y], y), by)
-    return inputs, {n: found[n] for n in network.outputs}, grads, {n: found[value] for n, value in updates.items()}
+    return inputs, {n: found[n] for n in outputs}, grads, {n: found[value] for n, value in updates.items()}
 
 
 def _kernel(training: bool) -> tape.Kernel:
     def kernel(where: Node, inputs: Sequence[Any]) -> tuple:
         operator = where.operator
-        dtype = next((x.dtype.name for x in inputs if isinstance(x, Recorded)), "")
-        if not is_native(where, dtype, training):
-            return operator.run(XP, *inputs)
+        dtypes = [x.dtype.name if isinstance(x, Recorded) else None for x in inputs]
+        if not is_native(where, dtypes, training):
+            return FRAMEWORK.formula(operator)(*inputs)
         asked = [i + 1 for i, name in enumerate(operator.outputs) if training and name in operator.wanted]
         return node(operator, inputs, None if operator.variadic else max([len(where.outputs), *asked]))
     return kernel
-
-
-@cache
-def _kernel_types(operator: str) -> list[list[str]]:
-    """For every kernel on the CPU, the types of its main input."""
-    import onnxruntime  # type: ignore[import-untyped]
-
-    since = onnx.defs.get_schema(operator, OPSET).since_version
-    kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
-    return [next(iter(k.type_constraints.values()), []) for k in kernels()
-            if (k.op_name, k.domain, k.provider) == (operator, "", CPU)
-            and k.version_range[0] <= since <= k.version_range[1]]
 
 
 def _inputs(network: Network, used: Sequence[str], shapes: Shapes) -> dict[str, Recorded]:

@@ -29,11 +29,12 @@ class OnnxRuntimeStep(TrainingStep):
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
         executor = self.executor
-        values = executor.natives(inputs, self.used)
+        values = executor.natives(executor.keyed(inputs, self.count), self.used)
         key = (executor.training, executor.framework.threads, *(tuple(value.shape()) for value in values.values()))
         if key not in self._graphs:
             self._graphs[key] = _Graph(self, values)
-        outputs = self._graphs[key].run(values, self.count + 1)
+        found = self._graphs[key].run(values, self.count + 1)
+        outputs = executor.complete(found, inputs, executor.structure.outputs)
         self.count += 1
         executor.buffers.turn ^= 1
         self.buffers.turn ^= 1

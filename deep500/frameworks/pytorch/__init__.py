@@ -1,18 +1,25 @@
 """PyTorch on the CPU."""
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...contracts.calls import Call
+from ...contracts.dtypes import FLOAT8, PLAIN, SMALL, bits, name_of
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...custom.operators import CustomOp
 from ...namespace import Namespace
 
 if TYPE_CHECKING:
     import torch
 
     from .executor import PyTorchExecutor
+
+
+FOREIGN = {np.dtype(name) for name in SMALL}
 
 
 class PyTorch(Framework):
@@ -23,6 +30,7 @@ class PyTorch(Framework):
     extra = "pytorch"
     abilities = Abilities(custom_operators=True, deferred=True, eager=True, compiled=True, transformable=True,
                           autodiff=True, datasets=True, optimizers=True, distributed=True)
+    dtypes = PLAIN | {"bfloat16", "float8_e8m0fnu", *FLOAT8}
 
     @cached_property
     def xp(self) -> Namespace:
@@ -33,17 +41,44 @@ class PyTorch(Framework):
 
     def tensor(self, array: Any, dtype: str | None = None) -> "torch.Tensor":
         """Without a copy where the array can be written to."""
-        kind = None if dtype is None else getattr(self.module, dtype)
-        if isinstance(array, self.module.Tensor):
-            return array if kind is None else array.to(kind)
-        values = np.asarray(array, order="C")
-        return self.module.as_tensor(values if values.flags.writeable else values.copy(), dtype=kind)
+        kind = None if dtype is None else getattr(self.module, self.dtype(dtype))
+        if not isinstance(array, self.module.Tensor):
+            values = np.asarray(array, order="C")
+            array = self._shared(values if values.flags.writeable else values.copy())
+        return array if kind is None else array.to(kind)
+
+    def _shared(self, values: np.ndarray) -> "torch.Tensor":
+        """A tensor over the array's memory; PyTorch knows the small types, but not NumPy's."""
+        if values.dtype not in FOREIGN:
+            return self.module.from_numpy(values)
+        kind = getattr(self.module, self.dtype(values.dtype.name))
+        return self.module.from_numpy(values.view(f"u{values.dtype.itemsize}")).view(kind)
 
     def array(self, tensor: Any) -> np.ndarray:
-        return tensor.detach().cpu().numpy() if isinstance(tensor, self.module.Tensor) else np.asarray(tensor)
+        if not isinstance(tensor, self.module.Tensor):
+            return np.asarray(tensor)
+        values = tensor.detach().cpu()
+        if (name := name_of(values.dtype)) not in SMALL:
+            return values.numpy()
+        return values.view(getattr(self.module, f"uint{bits(name)}")).numpy().view(name)
 
     def set_threads(self, count: int) -> None:
         self.module.set_num_threads(count)
+
+    def compile(self, function: Callable) -> Callable:
+        """All of it or an error; PyTorch needs a compiler of C++, and keeps what that made for later processes."""
+        def whole(*values: Any) -> Any:
+            return function(*values)
+
+        # Compiled versions belong to the code object, and after eight of them PyTorch silently interprets.
+        whole.__code__ = whole.__code__.replace()
+        return self.module.compile(whole, dynamic=False, fullgraph=True)
+
+    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .derivative import derivative
+
+        return derivative(function, arrays, grads)
 
     def executor(self, network: Network) -> "PyTorchExecutor":
         from .executor import PyTorchExecutor
@@ -53,3 +88,11 @@ class PyTorch(Framework):
 
 FRAMEWORK = PyTorch()
 from_model = FRAMEWORK.from_model
+
+
+def custom_op(op: CustomOp) -> "torch.library.CustomOpDef":
+    """A differentiable function of tensors, and an operator of torch.library."""
+    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
+    from .custom import custom_op
+
+    return custom_op(op)

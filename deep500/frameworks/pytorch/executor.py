@@ -14,6 +14,7 @@ from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from ...errors import Unsupported
+from . import FRAMEWORK
 from .graph import Program, compile_network
 from .step import PyTorchStep, check_shapes
 
@@ -41,7 +42,7 @@ class PyTorchExecutor(Executor):
         self.flat = _flat({name: arrays[name] for name in self.structure.trainable})
         self.flat_gradient = torch.zeros_like(self.flat)
         trained, self.gradients = self.views(self.flat), self.views(self.flat_gradient)
-        self.params = {name: trained[name].requires_grad_() if name in trained else torch.tensor(value)
+        self.params = {name: trained[name].requires_grad_() if name in trained else FRAMEWORK.tensor(value.copy())
                        for name, value in arrays.items()}
         for name, gradient in self.gradients.items():
             self.params[name].grad = gradient  # autograd adds to it in place
@@ -56,19 +57,20 @@ class PyTorchExecutor(Executor):
                 for name, part, shape in zip(self.structure.trainable, parts, shapes, strict=True)}
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
+        inputs = self.keyed(inputs)
         key = ("inference", *inputs)
         if key not in self._modes:
             self._modes[key] = self._mode(self.structure.computable(inputs), training=False)
         with torch.no_grad():
             return self._run(key, inputs)
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
         key, updates = (y, self.training), self.structure.state_updates if self.training else {}
         if key not in self._modes:
             self.structure.gradient(y)  # which says so if there is no y
             wanted = (*self.structure.outputs, y, *updates.values())
             self._modes[key] = self._mode([*dict.fromkeys(wanted)], self.training)
-        found = self._run(key, inputs)
+        found = self._run(key, self.keyed(inputs, step))
         self.flat_gradient.zero_()
         if found[y].requires_grad:
             torch.autograd.backward(found[y], tape.seed(self.framework.xp, found[y], y))
@@ -80,9 +82,6 @@ class PyTorchExecutor(Executor):
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
         self.structure.warn_before_training()
         return PyTorchStep(self, optimizer, y)
-
-    def kernels(self) -> dict[str, str]:
-        return {node.name: self.framework.kernel(node.operator)[1] for node in self.structure.nodes}
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {name: self.framework.array(value.detach().clone()) for name, value in self.params.items()}
@@ -119,8 +118,7 @@ class PyTorchExecutor(Executor):
 def native(value: Any, kind: torch.dtype) -> torch.Tensor:
     """A tensor of this dtype; a NumPy array is shared, not copied, if it may be written to."""
     if not isinstance(value, torch.Tensor):
-        array = np.asarray(value, order="C")
-        value = torch.from_numpy(array) if array.flags.writeable else torch.tensor(array)
+        value = FRAMEWORK.tensor(value)
     return value if value.dtype == kind else value.to(kind)
 
 
@@ -129,5 +127,5 @@ def _flat(arrays: Mapping[str, np.ndarray]) -> torch.Tensor:
     if len(kinds := {value.dtype.name for value in arrays.values()}) > 1:
         raise Unsupported(f"parameters of different dtypes ({', '.join(sorted(kinds))}) cannot be trained together "
                           "in PyTorch here: give all of them one dtype")
-    parts = [torch.tensor(value).reshape(-1) for value in arrays.values()]
+    parts = [FRAMEWORK.tensor(value.reshape(-1)) for value in arrays.values()]
     return torch.cat(parts) if parts else torch.zeros(0)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...contracts.framework import Framework
@@ -42,14 +43,14 @@ class _Emitter:
         self.framework, self.graph, self.values, self.example = framework, graph, values, example
 
     def node(self, node: Node) -> None:
-        native = node.operator.native(self.framework.name)
-        if self.example is None or native is None:
+        kernel, word = self.framework.kernel(node.operator, len(node.outputs), node.inputs)
+        if self.example is None or word == "composed":
             return self._whole(node)
         inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
         recording = Recording(self.graph, {self.example[i]: self.values[i] for i in node.inputs if isinstance(i, str)})
         try:
             with recording:
-                results = _tuple(native(torch, *inputs))
+                results = kernel(*inputs)
             found = [recording.node(result) for result in results]
         except Unrecordable:
             return self._whole(node)
@@ -57,9 +58,10 @@ class _Emitter:
         self.values |= zip(node.outputs, found, strict=False)
 
     def _whole(self, node: Node) -> None:
-        call = _kernel(self.framework, node.operator)
+        call = _bound(_kernel(self.framework, node), node.inputs)
         call.__name__ = _identifier(node.name)  # what the generated code calls it
-        result = self.graph.call_function(call, tuple(self.values[i] if isinstance(i, str) else i for i in node.inputs))
+        written = [None if isinstance(i, np.generic) else i for i in node.inputs]
+        result = self.graph.call_function(call, tuple(self.values[i] if isinstance(i, str) else i for i in written))
         for i, name in enumerate(node.outputs):
             self.values[name] = self.graph.call_function(python.getitem, (result, i))
         if self.example is not None:
@@ -67,11 +69,18 @@ class _Emitter:
             self.example |= zip(node.outputs, call(*inputs), strict=False)
 
 
-def _kernel(framework: Framework, operator: Operator) -> Callable[..., tuple]:
-    kernel, word = framework.kernel(operator)
-    if word == "native" or not operator.differentiable:
+def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., tuple]:
+    """A call that knows NumPy's scalars among its inputs: generated code cannot write them down."""
+    if not any(isinstance(x, np.generic) for x in inputs):
+        return call
+    return lambda *given: call(*(x if isinstance(x, np.generic) else g for x, g in zip(inputs, given, strict=True)))
+
+
+def _kernel(framework: Framework, node: Node) -> Callable[..., tuple]:
+    kernel, word = framework.kernel(node.operator, len(node.outputs), node.inputs)
+    if word == "native" or not node.operator.differentiable:
         return kernel
-    return lambda *inputs: Formula.apply(operator, framework.xp, *inputs)
+    return lambda *inputs: Formula.apply(node.operator, framework.xp, *inputs)
 
 
 class Formula(torch.autograd.Function):
@@ -94,7 +103,3 @@ class Formula(torch.autograd.Function):
 
 def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
-
-
-def _tuple(result: Any) -> tuple:
-    return tuple(result) if isinstance(result, tuple | list) else (result,)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ...namespace import Axis, Namespace, Pads, bind, crop, ints, left_over
+from . import FRAMEWORK
 
 
 def _pair(f: Callable) -> Callable:
@@ -35,7 +36,12 @@ class TorchNamespace(Namespace):
     maximum, minimum = _pair(torch.maximum), _pair(torch.minimum)
 
     def astype(self, x: Tensor, dtype: Any) -> Tensor:
-        return x.to(_dtype(dtype))
+        if (kind := _dtype(dtype)) == torch.float8_e4m3fn and x.is_floating_point():  # which has no infinity
+            x = torch.where(x.abs() > 464, torch.nan, x)  # where PyTorch would take the largest number
+        return x.to(kind)
+
+    def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
+        return x.view(_dtype(dtype))
 
     def asarray(self, value: Any, dtype: Any) -> Tensor:
         return torch.as_tensor(value, dtype=_dtype(dtype))
@@ -89,6 +95,9 @@ class TorchNamespace(Namespace):
     def take_along_axis(self, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         return torch.gather(x, axis, indices)
 
+    def nonzero(self, x: Tensor) -> Tensor:
+        return torch.nonzero(x)
+
     def scatter_add(self, x: Tensor, indices: Tensor, values: Tensor, axis: int) -> Tensor:
         return torch.scatter_add(x, axis, indices, values)
 
@@ -120,6 +129,9 @@ class TorchNamespace(Namespace):
         return torch.ops.aten.convolution_backward(y, x, w, None, strides, both, dilations, False, [0] * len(both),
                                                    groups, (False, True, False))[1]
 
+    def host(self, function: Callable, kinds: Sequence[Any], *xs: Tensor) -> list[Tensor]:
+        return [FRAMEWORK.tensor(y) for y in function(*map(FRAMEWORK.array, xs))]
+
     def _even(self, x: Tensor, pads: Pads) -> tuple[Tensor, list[int]]:
         """PyTorch pads both ends alike: anything else is padded here."""
         if all(lo == hi for lo, hi in pads):
@@ -128,7 +140,7 @@ class TorchNamespace(Namespace):
 
 
 def _dtype(dtype: Any) -> torch.dtype:
-    return getattr(torch, dtype) if isinstance(dtype, str) else dtype
+    return getattr(torch, FRAMEWORK.dtype(dtype)) if isinstance(dtype, str) else dtype
 
 
 def _axes(x: Tensor, axis: Axis) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ class PyTorchStep(TrainingStep):
         self.update = partial(native, torch) if native else partial(optimizer.update, executor.framework.xp)
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
-        outputs = self.executor.inference_and_backprop(inputs, self.y)
+        outputs = self.executor.inference_and_backprop(inputs, self.y, self.step)
         with torch.no_grad():
             self.step += 1
             for i, (param, grad) in enumerate(zip(self.params, self.grads, strict=True)):

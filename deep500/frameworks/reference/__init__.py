@@ -2,27 +2,37 @@
 
 import ctypes
 import os
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...contracts.dtypes import ALL
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...contracts.operator import Operator
+from ...contracts.rounding import rounded_once
+from ...custom.operators import CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
 
 if TYPE_CHECKING:
+    from ...custom.operators import HostFunction
     from .executor import ReferenceExecutor
 
 
+HALF = {np.dtype("float16"), np.dtype("bfloat16")}
+
+
 class Reference(Framework):
-    """NumPy's arrays are the native values."""
+    """NumPy's arrays are the native values; operators of half precision compute in float32, and round once."""
 
     name = "reference"
     module_name = "numpy"
     abilities = Abilities(custom_operators=True, eager=True)
+    dtypes = ALL
 
     @cached_property
     def xp(self) -> Namespace:
@@ -45,6 +55,16 @@ class Reference(Framework):
         if not libraries and os.environ.get("OMP_NUM_THREADS") != str(count):
             raise Unsupported(f"the threads of this NumPy's BLAS are set before it starts: OMP_NUM_THREADS={count}")
 
+    def formula(self, operator: Operator) -> Callable[..., tuple]:
+        run = super().formula(operator)
+        return lambda *inputs: (rounded_once(self.xp, operator, run, inputs, ("float16", "bfloat16"))
+                                if _halves(inputs) else run(*inputs))
+
+    def _gradient(self, operator: Operator, inputs: Sequence[Any],
+                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+        found = super()._gradient(operator, _wide(inputs), _wide(grads))
+        return [g if g is None or not _halves([x]) else g.astype(x.dtype) for g, x in zip(found, inputs, strict=True)]
+
     def executor(self, network: Network) -> "ReferenceExecutor":
         from .executor import ReferenceExecutor
 
@@ -53,3 +73,18 @@ class Reference(Framework):
 
 FRAMEWORK = Reference()
 from_model = FRAMEWORK.from_model
+
+
+def custom_op(op: CustomOp) -> "HostFunction":
+    """A function of NumPy arrays, with its `backward`."""
+    from .custom import custom_op
+
+    return custom_op(op)
+
+
+def _halves(values: Sequence[Any]) -> bool:
+    return any(isinstance(x, np.ndarray | np.generic) and x.dtype in HALF for x in values)
+
+
+def _wide(values: Sequence[Any]) -> list[Any]:
+    return [x.astype("float32") if _halves([x]) else x for x in values]

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from ...contracts import tape
-from ...contracts.executor import Executor, TrainingStep, Values
+from ...contracts.executor import Executor, TrainingStep, Values, matching
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
-from ...errors import Deep500Error
 
 
 class ReferenceExecutor(Executor):
@@ -21,13 +20,14 @@ class ReferenceExecutor(Executor):
         self.params = dict(self.structure.params)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
+        inputs = self.keyed(inputs)
         outputs = self.structure.computable(inputs)
         nodes, used = self.structure.part(outputs, training=False)
         values = self._values(inputs, used)
         return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[0]
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
-        xp, structure = self.framework.xp, self.structure
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+        xp, structure, inputs = self.framework.xp, self.structure, self.keyed(inputs, step)
         updates = structure.state_updates if self.training else {}
         kept = {*structure.outputs, *updates.values(), y}
         nodes, used = structure.part(kept, self.training)
@@ -41,17 +41,14 @@ class ReferenceExecutor(Executor):
         self.structure.warn_before_training()
         return ReferenceStep(self, optimizer, y)
 
-    def kernels(self) -> dict[str, str]:
-        return {node.name: self.framework.kernel(node.operator)[1] for node in self.structure.nodes}
-
     def arrays(self) -> dict[str, np.ndarray]:
         return {name: np.array(value) for name, value in self.params.items()}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.params = _matching(self.params, arrays)
+        self.params = matching(self.params, arrays)
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        return self.framework.kernel(node.operator)[0](*inputs)
+        return self.framework.kernel(node.operator, len(node.outputs), inputs)[0](*inputs)
 
     def _values(self, inputs: Mapping[str, Any], used: list[str]) -> Values:
         """Inputs in their declared dtypes, and the parameters."""
@@ -71,7 +68,7 @@ class ReferenceStep(TrainingStep):
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
         executor, xp = self.executor, self.executor.framework.xp
-        outputs = executor.inference_and_backprop(inputs, self.y)
+        outputs = executor.inference_and_backprop(inputs, self.y, self.count)
         self.count += 1
         step = np.asarray(self.count, np.float32)
         for name, grad in executor.gradients.items():
@@ -85,16 +82,6 @@ class ReferenceStep(TrainingStep):
         return {"step": np.asarray(self.count, np.float32), **arrays}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        given = _matching(self.state(), state)
+        given = matching(self.state(), state)
         self.count = int(given["step"])
         self.states = {name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()}
-
-
-def _matching(own: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Copies of the given arrays, of the same names, shapes and dtypes as our own."""
-    if own.keys() != given.keys():
-        raise Deep500Error(f"these arrays are wanted: {', '.join(own)}; these came: {', '.join(given) or 'none'}")
-    for name, value in own.items():
-        if np.shape(given[name]) != np.shape(value):
-            raise Deep500Error(f"{name!r} has the shape {np.shape(value)}, not {np.shape(given[name])}")
-    return {name: np.array(given[name], np.asarray(value).dtype) for name, value in own.items()}

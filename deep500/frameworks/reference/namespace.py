@@ -27,7 +27,8 @@ class NumpyNamespace(Namespace):
         return erf(x)
 
     def astype(self, x: Any, dtype: Any) -> Any:
-        return np.asarray(x).astype(dtype)
+        with np.errstate(over="ignore"):  # what is too large for a float is infinite
+            return np.asarray(x).astype(dtype)
 
     def arange(self, n: int, dtype: Any) -> Any:
         return np.arange(n, dtype=dtype)
@@ -59,8 +60,14 @@ class NumpyNamespace(Namespace):
     def einsum(self, formula: str, *xs: Any) -> Any:
         return np.einsum(formula, *xs, optimize=True)
 
+    def bitcast(self, x: Any, dtype: Any) -> Any:
+        return np.asarray(x).view(dtype)
+
     def take(self, x: Any, indices: Any, axis: int = 0) -> Any:
         return np.take(x, indices, axis=axis)
+
+    def nonzero(self, x: Any) -> Any:
+        return np.argwhere(x)
 
     def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Any:
         out = x.copy()

@@ -1,14 +1,18 @@
 """TensorFlow on the CPU."""
 
 import os
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...contracts.calls import Call
+from ...contracts.dtypes import PLAIN
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...custom.operators import CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
 
@@ -24,6 +28,7 @@ class TensorFlow(Framework):
     extra = "tensorflow"
     abilities = Abilities(custom_operators=True, deferred=True, eager=True, compiled=True, transformable=True,
                           autodiff=True, datasets=True, optimizers=True, distributed=True)
+    dtypes = PLAIN | {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
 
     @cached_property
     def module(self) -> ModuleType:
@@ -41,7 +46,9 @@ class TensorFlow(Framework):
         """A copy: TensorFlow may share NumPy's memory, and relies on it never to change."""
         if self.module.is_tensor(array):
             return array if dtype is None else self.module.cast(array, dtype)
-        return self.module.convert_to_tensor(np.array(array, dtype))
+        values = np.array(array, dtype)
+        self.dtype(values.dtype.name)
+        return self.module.convert_to_tensor(values)
 
     def array(self, tensor: Any) -> np.ndarray:
         return np.asarray(tensor.numpy() if self.module.is_tensor(tensor) else tensor)
@@ -56,6 +63,16 @@ class TensorFlow(Framework):
             raise Unsupported(f"TensorFlow starts its threads with the first tensor, and has done so: ask for {count} "
                               "before anything is computed") from None
 
+    def compile(self, function: Callable) -> Callable:
+        """Through XLA."""
+        return self.module.function(function, jit_compile=True, autograph=False)
+
+    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+        self.module  # noqa: B018 - says how to install it where it is missing
+        from .derivative import derivative
+
+        return derivative(function, arrays, grads)
+
     def executor(self, network: Network) -> "TensorFlowExecutor":
         self.module  # noqa: B018 - says how to install it where it is missing
         from .executor import TensorFlowExecutor
@@ -65,3 +82,11 @@ class TensorFlow(Framework):
 
 FRAMEWORK = TensorFlow()
 from_model = FRAMEWORK.from_model
+
+
+def custom_op(op: CustomOp) -> Callable[..., Any]:
+    """A differentiable function of tensors, for tf.function and GradientTape."""
+    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
+    from .custom import custom_op
+
+    return custom_op(op)

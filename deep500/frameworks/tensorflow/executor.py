@@ -7,12 +7,11 @@ import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...contracts import tape
-from ...contracts.executor import Executor, Values
+from ...contracts.executor import Executor, Values, matching
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
-from ..reference.executor import _matching
 from .step import TensorFlowStep
 
 Program = Callable[[Values], Any]  # of the inputs by name
@@ -42,31 +41,29 @@ class TensorFlowExecutor(Executor):
         self._params = values
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
+        inputs = self.keyed(inputs)
         key = ("inference", *inputs)
         if key not in self._programs:
             self._programs[key] = self._inference(self.structure.computable(inputs))
         return self.run(self._programs[key], inputs)
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
         key = (y, self.training)
         if key not in self._programs:
             backprop, used = self.backprop(y, self.training)
             self._programs[key] = Traced(backprop), used
-        outputs, self.gradients = self.run(self._programs[key], inputs)
+        outputs, self.gradients = self.run(self._programs[key], self.keyed(inputs, step))
         return outputs
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> TensorFlowStep:
         self.structure.warn_before_training()
         return TensorFlowStep(self, optimizer, y)
 
-    def kernels(self) -> dict[str, str]:
-        return {node.name: self.framework.kernel(node.operator)[1] for node in self.structure.nodes}
-
     def arrays(self) -> dict[str, np.ndarray]:
         return {name: np.array(value.numpy()) for name, value in self.params.items()}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        for name, value in _matching(self.arrays(), arrays).items():
+        for name, value in matching(self.arrays(), arrays).items():
             self.params[name].assign(value)
 
     def run(self, program: tuple[Program, list[str]], inputs: Mapping[str, Any]) -> Any:
@@ -109,7 +106,7 @@ class TensorFlowExecutor(Executor):
         return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[0]
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        kernel, word = self.framework.kernel(node.operator)
+        kernel, word = self.framework.kernel(node.operator, len(node.outputs), node.inputs)
         if word == "native" or not node.operator.differentiable:
             return kernel(*inputs)
         return _formula(self.framework.xp, node.operator, inputs)

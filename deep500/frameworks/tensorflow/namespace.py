@@ -3,11 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
+from ...contracts.dtypes import name_of
 from ...namespace import Axis, Function, Namespace, Pads, bind, crop, ints
+from . import FRAMEWORK
 
 Tensor = Any  # tf.Tensor, which has no types
+NIBBLES = {"int4", "uint4"}
 
 
 def _pair(f: Callable) -> Callable:
@@ -19,7 +23,12 @@ def _pair(f: Callable) -> Callable:
 
 def _alike(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Both as tensors; a Python number takes the other's dtype."""
-    return (x if tf.is_tensor(x) else tf.cast(x, y.dtype)), (y if tf.is_tensor(y) else tf.cast(y, x.dtype))
+    return (x if tf.is_tensor(x) else _number(x, y.dtype)), (y if tf.is_tensor(y) else _number(y, x.dtype))
+
+
+def _number(value: Any, dtype: Any) -> Tensor:
+    """A Python number as a tensor: tf.cast would first round it to float32."""
+    return tf.cast(np.asarray(value), dtype)
 
 
 class TensorFlowNamespace(Namespace):
@@ -28,18 +37,35 @@ class TensorFlowNamespace(Namespace):
     abs, exp, log, sqrt = bind(tf.abs, tf.exp, tf.math.log, tf.sqrt)
     sin, cos, tanh, sign = bind(tf.sin, tf.cos, tf.tanh, tf.sign)
     asin, acos, atan, sinh, cosh = bind(tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh)
-    expm1, log1p, fmod = bind(tf.math.expm1, tf.math.log1p, tf.truncatemod)
+    expm1, log1p = bind(tf.math.expm1, tf.math.log1p)
     floor, erf, isnan, sigmoid, relu = bind(tf.floor, tf.math.erf, tf.math.is_nan, tf.sigmoid, tf.nn.relu)
     logical_not, logical_and, logical_or = bind(tf.logical_not, tf.logical_and, tf.logical_or)
     maximum, minimum, pow = _pair(tf.maximum), _pair(tf.minimum), _pair(tf.pow)
-    astype, asarray, reshape, permute_dims = bind(tf.cast, tf.convert_to_tensor, tf.reshape, tf.transpose)
+    asarray, reshape, permute_dims = bind(tf.convert_to_tensor, tf.reshape, tf.transpose)
     broadcast_to, stack, zeros_like, ones_like = bind(tf.broadcast_to, tf.stack, tf.zeros_like, tf.ones_like)
+
+    def astype(self, x: Tensor, dtype: Any) -> Tensor:
+        if {FRAMEWORK.dtype(name_of(dtype)), name_of(x.dtype)} & NIBBLES:  # it converts these and int32 only
+            x = tf.cast(x, tf.int32)
+        return tf.cast(x, dtype)
+
+    def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
+        name = FRAMEWORK.dtype(name_of(dtype))
+        return tf.cast(x, name) if "bool" in (name, x.dtype.name) else tf.bitcast(x, name)
+
+    def fmod(self, x: Any, y: Any) -> Tensor:
+        x, y = _alike(x, y)
+        if (name := x.dtype.name).startswith("uint"):
+            return tf.math.floormod(x, y)
+        if (wide := {"float16": tf.float32, "int8": tf.int32, "int16": tf.int32}.get(name)) is None:
+            return tf.truncatemod(x, y)
+        return tf.cast(tf.truncatemod(tf.cast(x, wide), tf.cast(y, wide)), x.dtype)
 
     def where(self, condition: Tensor, x: Any, y: Any) -> Tensor:
         return tf.where(condition, *_alike(x, y))
 
     def full(self, shape: Sequence[int], value: float, dtype: Any) -> Tensor:
-        return tf.fill(tuple(shape), tf.cast(value, dtype))
+        return tf.fill(tuple(shape), _number(value, dtype))
 
     def arange(self, n: int, dtype: Any) -> Tensor:
         return tf.cast(tf.range(n, dtype=tf.int64), dtype)
@@ -51,7 +77,7 @@ class TensorFlowNamespace(Namespace):
         return tf.reverse(x, ints(axis))
 
     def enlarge(self, x: Tensor, pads: Pads, value: float) -> Tensor:
-        return tf.pad(x, [list(pair) for pair in pads], constant_values=tf.cast(value, x.dtype))
+        return tf.pad(x, [list(pair) for pair in pads], constant_values=_number(value, x.dtype))
 
     def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_sum(x, _axes(axis), keepdims)
@@ -94,6 +120,9 @@ class TensorFlowNamespace(Namespace):
 
     def take_along_axis(self, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         return tf.gather_nd(x, _places(indices, axis))
+
+    def nonzero(self, x: Tensor) -> Tensor:
+        return tf.where(x)
 
     def scatter_add(self, x: Tensor, indices: Tensor, values: Tensor, axis: int) -> Tensor:
         return tf.tensor_scatter_nd_add(x, _places(indices, axis), values)
@@ -144,11 +173,22 @@ class TensorFlowNamespace(Namespace):
     def cond(self, condition: Tensor, yes: Function, no: Function, *args: Any) -> Tensor:
         return tf.cond(condition, lambda: yes(*args), lambda: no(*args))
 
+    def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
+        return tf.while_loop(condition, body, state)
+
     def shift_left(self, x: Tensor, by: Tensor | int) -> Tensor:
         return tf.bitwise.left_shift(x, tf.cast(by, x.dtype))
 
     def shift_right(self, x: Tensor, by: Tensor | int) -> Tensor:
         return tf.bitwise.right_shift(x, tf.cast(by, x.dtype))
+
+    def host(self, function: Function, kinds: Sequence[Any], *xs: Tensor) -> list[Tensor]:
+        """Called back from the graph, which knows the shapes; one of None is found when it runs."""
+        if tf.executing_eagerly():  # there is nothing to call back from, and numpy_function would copy
+            return [tf.convert_to_tensor(y) for y in function(*(x.__array__() for x in xs))]
+        made = tf.numpy_function(lambda *arrays: list(function(*arrays)), xs, [kind.dtype for kind in kinds])
+        results = made if isinstance(made, list) else [made]
+        return [tf.ensure_shape(y, kind.shape) for y, kind in zip(results, kinds, strict=True)]
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:

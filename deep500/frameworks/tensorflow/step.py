@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
-from ...contracts.executor import TrainingStep, Values
+from ...contracts.executor import TrainingStep, Values, matching
 from ...contracts.optimizer import Optimizer
-from ..reference.executor import _matching
 
 if TYPE_CHECKING:
     from .executor import Program, TensorFlowExecutor
@@ -31,7 +30,7 @@ class TensorFlowStep(TrainingStep):
         training = self.executor.training
         if training not in self._programs:
             self._programs[training] = self._program(training)
-        return self.executor.run(self._programs[training], inputs)
+        return self.executor.run(self._programs[training], self.executor.keyed(inputs, self.count))
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
@@ -39,7 +38,7 @@ class TensorFlowStep(TrainingStep):
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         variables = self._variables()
-        for name, value in _matching(self.state(), state).items():
+        for name, value in matching(self.state(), state).items():
             variables[name].assign(value)
 
     def _variables(self) -> Values:

@@ -1,0 +1,169 @@
+"""Our formulas against PyTorch on PyTorch's own test samples (op_db): forward and gradient, in float64.
+
+    python benchmarks/op_db.py [--only matmul] [--samples 200] [--json FILE]
+
+Every function of op_db that maps one to one onto an ONNX operator is compared on its samples; the table counts those
+that agree and lists the others. A sample without a counterpart in ONNX is counted apart, with the reason.
+The goal is agreement on at least 99 % of the samples that have one. Needs expecttest (part of the dev extra).
+"""
+
+import argparse
+import itertools
+import json
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from _translations import TRANSLATIONS, Call, translate
+
+from deep500 import registry
+from deep500.frameworks import framework
+
+REFERENCE = framework("reference")
+GOAL = 0.99
+TOLERANCE = 1e-7  # in float64; gradients through ill-conditioned points lose up to eight digits
+TYPES = {"bitwise": torch.int64, "logical": torch.bool, "one_hot": torch.int64}  # float64 for all others
+
+
+@dataclass
+class Tally:
+    """What became of the samples of one function."""
+
+    agree: int = 0
+    gradients: int = 0
+    faults: list[str] = field(default_factory=list)
+    left_out: Counter = field(default_factory=Counter)
+
+
+def judge(info: Any, name: str, limit: int) -> Tally:
+    dtype = next((kind for word, kind in TYPES.items() if word in name), torch.float64)
+    differentiable = dtype.is_floating_point and info.supports_autograd
+    tally = Tally()
+    samples = info.sample_inputs("cpu", dtype, requires_grad=differentiable)
+    for number, sample in enumerate(itertools.islice(samples, limit)):
+        call = translate(name, sample)
+        if isinstance(call, str):
+            tally.left_out[call] += 1
+            continue
+        fault, checked = disagreement(info, sample, call)
+        tally.gradients += checked
+        if fault:
+            tally.faults.append(f"sample {number}: {fault}")
+        else:
+            tally.agree += 1
+    return tally
+
+
+def disagreement(info: Any, sample: Any, call: Call) -> tuple[str, bool]:
+    """Where ours differs from PyTorch's, if it does; and whether a gradient was compared."""
+    right = call.result(info.op(sample.input, *sample.args, **sample.kwargs))
+    right = [right] if torch.is_tensor(right) else list(right)
+    inputs = [array(x) for x in call.inputs]
+    try:
+        operator = registry.find("operators", call.operator)(**call.attributes)
+        got = REFERENCE.evaluate(operator, inputs)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:200], False
+    for g, r in zip(got, right, strict=False):
+        if fault := distance("output", g, array(r)):
+            return fault, False
+    return gradient_disagreement(operator, call, inputs, right)
+
+
+def gradient_disagreement(operator: Any, call: Call, inputs: list[Any], right: list[Any]) -> tuple[str, bool]:
+    leaves = [x for x in call.inputs if torch.is_tensor(x) and x.requires_grad]
+    smooth = [r for r in right if r.dtype.is_floating_point and r.requires_grad]
+    if not leaves or not smooth or not operator.differentiable:
+        return "", False
+    draw = torch.Generator().manual_seed(0)
+    seeds = [torch.randn(r.shape, generator=draw, dtype=r.dtype) if r.requires_grad else None for r in right]
+    used = [i for i, r in enumerate(right) if r.requires_grad]
+    # PyTorch's gradient is by the sample's own tensors, ours by what was made from them: both are carried to the roots.
+    roots = roots_of(leaves)
+    want = torch.autograd.grad([right[i] for i in used], roots, [seeds[i] for i in used], retain_graph=True,
+                               allow_unused=True)
+    found = REFERENCE.gradient(operator, inputs, [None if s is None else array(s) for s in seeds])
+    pairs = [(x, torch.from_numpy(np.array(g))) for x, g in zip(call.inputs, found, strict=False)
+             if g is not None and torch.is_tensor(x) and x.requires_grad]
+    if not pairs:
+        return "no gradient is declared", True
+    have = torch.autograd.grad([x for x, _ in pairs], roots, [g for _, g in pairs], retain_graph=True,
+                               allow_unused=True)
+    for h, w in zip(have, want, strict=True):
+        if w is not None and (fault := distance("gradient", array(torch.zeros_like(w) if h is None else h), array(w))):
+            return fault, True
+    return "", True
+
+
+def roots_of(tensors: list[Any]) -> list[Any]:
+    """The tensors of the sample that these were made from."""
+    found: dict[int, Any] = {}
+    todo = [(x.grad_fn, x) for x in tensors]
+    while todo:
+        function, tensor = todo.pop()
+        if function is None:
+            found[id(tensor)] = tensor
+        elif hasattr(function, "variable"):
+            found[id(function.variable)] = function.variable
+        else:
+            todo += [(f, None) for f, _ in function.next_functions if f is not None]
+    return list(found.values())
+
+
+def array(x: Any) -> Any:
+    return x.detach().resolve_conj().numpy().copy() if torch.is_tensor(x) else x
+
+
+def distance(what: str, got: np.ndarray, right: np.ndarray) -> str:
+    if got.shape != right.shape:
+        return f"{what} has the shape {got.shape} for {right.shape}"
+    if right.dtype.kind != "f":
+        return "" if np.array_equal(got, right) else f"{what} differs"
+    scale = np.max(np.abs(right), initial=0, where=np.isfinite(right))
+    if np.allclose(got, right, TOLERANCE, TOLERANCE * scale * 1e-2, equal_nan=True):
+        return ""
+    return f"{what} is off by up to {np.nanmax(np.abs(got - right)):.3g} where values go to {scale:.3g}"
+
+
+def functions(only: str) -> list[tuple[str, Any]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    named = {f"{i.name}/{i.variant_test_name}".rstrip("/"): i for i in op_db}
+    if lost := TRANSLATIONS.keys() - named.keys():
+        sys.exit(f"this PyTorch's op_db has no {', '.join(sorted(lost))}")
+    return [(name, named[name]) for name in sorted(TRANSLATIONS) if only in name]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", metavar="TEXT", help="functions with this in their name")
+    parser.add_argument("--samples", type=int, default=10**6, metavar="N", help="at most so many of each")
+    parser.add_argument("--json", metavar="FILE", help="write the tallies there")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    tallies = {name: judge(info, name, options.samples) for name, info in functions(options.only)}
+    for name, tally in tallies.items():
+        print(f"{name:48} {tally.agree} of {tally.agree + len(tally.faults)} agree ({tally.gradients} with gradient)"
+              + "".join(f"\n    {fault}" for fault in tally.faults[:3])
+              + "".join(f"\n    {count} left out: {why}" for why, count in tally.left_out.items()))
+    agree = sum(tally.agree for tally in tallies.values())
+    judged = agree + sum(len(tally.faults) for tally in tallies.values())
+    gradients = sum(tally.gradients for tally in tallies.values())
+    print(f"\n{len(tallies)} functions: {agree} of {judged} samples agree ({agree / max(judged, 1):.2%}; goal "
+          f"{GOAL:.0%}), {gradients} of them compared with gradient too")
+    if options.json:
+        Path(options.json).write_text(json.dumps({name: {**vars(t), "left_out": dict(t.left_out)}
+                                                  for name, t in tallies.items()}, indent=1) + "\n")
+    sys.exit(agree < GOAL * judged)
+
+
+if __name__ == "__main__":
+    main()

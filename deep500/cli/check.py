@@ -1,0 +1,100 @@
+"""check that an operator is right: forward, gradient, shapes, determinism, batches and memory, each with a verdict"""
+
+import argparse
+import ast
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Deep500Error
+from .output import print_json
+
+if TYPE_CHECKING:
+    from ..evidence.checking.report import OperatorReport
+
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("what", choices=("operator",), help="what is checked")
+    add("operator", help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu")
+    add("--framework", nargs="+", default=["pytorch"], metavar="NAME", help="where it runs (pytorch)")
+    add("--reference", default=None, metavar="FILE:NAME", help="a NumPy function that computes the same in float64")
+    add("--inputs", nargs="+", default=None, metavar="SHAPE", help="4x6, 4x6:int64, a value such as [1,2], or - (none)")
+    add("--set", action="append", default=[], metavar="NAME=VALUE", help="an attribute, such as alpha=0.3")
+    add("--dtype", nargs="+", default=["float64", "float32"], choices=DTYPES, help="float64 float32 unless said")
+    add("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
+    add("--timeout", type=float, default=120.0, metavar="SECONDS", help="for all checks of one framework (120)")
+    add("--heatmap", type=Path, default=None, metavar="FILE", help="where it differs, as a picture (.svg or .png)")
+    add("--variance", type=Path, default=None, metavar="FILE", help="where it varies between runs, as a picture")
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.isolation import Died
+    from ..reports.checks import checks_text, died
+
+    _refuse_nonsense(args)
+    reports: list[OperatorReport] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for i, name in enumerate(args.framework):
+            try:
+                reports += _from_child(args, name, folder if i == 0 and _pictures(args) else None)
+            except Died as error:
+                reports.append(died(args.operator, name, str(error)))
+        drawn = _draw(args, Path(folder) / "arrays.npz")
+    if args.json:
+        print_json({"ok": all(reports), "reports": [r.to_json() for r in reports], "pictures": drawn})
+    else:
+        print(checks_text(reports))
+        for path in drawn:
+            print(f"picture: {path}")
+    return 0 if all(reports) else 1
+
+
+def _from_child(args: argparse.Namespace, framework: str, folder: str | None) -> "list[OperatorReport]":
+    from ..evidence.checking.report import OperatorReport
+    from ..evidence.isolation import isolated
+
+    request = {"operator": args.operator, "attributes": dict(map(_attribute, args.set)), "reference": args.reference,
+               "frameworks": [framework], "dtypes": args.dtype, "inputs": args.inputs, "seed": args.seed,
+               "folder": folder}
+    found = isolated(f"{__package__.rpartition('.')[0]}.evidence.checking.remote:check", request, args.timeout)
+    return [OperatorReport.from_json(data) for data in found]
+
+
+def _refuse_nonsense(args: argparse.Namespace) -> None:
+    if not args.timeout > 0:
+        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+    for path in (args.heatmap, args.variance):
+        if path and path.suffix not in (".svg", ".png"):
+            raise Deep500Error(f"a picture is an .svg or a .png file, and {path.name} is neither")
+
+
+def _pictures(args: argparse.Namespace) -> bool:
+    return bool(args.heatmap or args.variance)
+
+
+def _draw(args: argparse.Namespace, arrays: Path) -> list[str]:
+    if not _pictures(args) or not arrays.is_file():
+        return []
+    import numpy as np
+
+    from ..reports.heatmaps import difference_map, variance_map
+
+    kept = np.load(arrays, allow_pickle=False)
+    title = f"{kept['name']} on {args.framework[0]}, {kept['dtype']}"
+    got = kept["got"].astype(str(kept["dtype"])) if str(kept["dtype"]) in DTYPES else kept["got"]
+    made = [difference_map(args.heatmap, got, kept["want"], title)] if args.heatmap else []
+    made += [variance_map(args.variance, kept["runs"], title)] if args.variance else []
+    return [str(path) for path in made]
+
+
+def _attribute(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise Deep500Error(f"--set {text!r} is not of the form name=value")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

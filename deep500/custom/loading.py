@@ -1,0 +1,80 @@
+"""From what a user writes ("Relu", "my_op.py:IPowOp", "ipowop.cpp:ipowop") to an Operator."""
+
+import difflib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .. import registry
+from ..contracts.operator import Operator
+from ..errors import Deep500Error
+from .cpp import compile_custom_cppop
+from .operators import CustomOp, as_operator
+
+CPP = (".cpp", ".cc", ".cxx")
+
+
+def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Operator:
+    """A built-in operator by its name, or one in a file; attributes are settings, and definitions in C++."""
+    settings = dict(attributes or {})
+    file, colon, name = text.rpartition(":")
+    if not colon:
+        if (path := Path(text)).suffix in (".py", *CPP):
+            raise Deep500Error(f"{text} is a file: name the operator in it as well, as in {text}:{path.stem}")
+        return _made(registry.find("operators", text), settings)
+    if not (path := Path(file)).is_file():
+        raise Deep500Error(f"there is no file {file}: name an operator as my_op.py:IPowOp, ipowop.cpp:ipowop or Relu")
+    if path.suffix in CPP:
+        return compile_custom_cppop(name, path, definitions=settings).operator
+    if path.suffix != ".py":
+        raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({', '.join(CPP)})")
+    return _made(_class(path, name), settings)
+
+
+def _class(path: Path, name: str) -> type:
+    module = _imported(path)
+    found = {key: value for key, value in vars(module).items() if isinstance(value, type)
+             and issubclass(value, CustomOp | Operator) and value.__module__ == module.__name__}
+    if name in found:
+        return found[name]
+    near = difflib.get_close_matches(name, found, 1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise Deep500Error(f"{path} has no operator named {name!r}.{hint} It has: {', '.join(found) or 'none'}")
+
+
+def _imported(path: Path) -> ModuleType:
+    """The file run as a module, under a name that no other module has."""
+    name = f"deep500_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None  # it ends in .py
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Deep500Error:
+        raise
+    except Exception as error:  # whatever the user's code says
+        raise Deep500Error(f"{path} cannot be imported: {type(error).__name__}: {' '.join(str(error).split())[:200]}") \
+            from error
+    return module
+
+
+def _made(cls: type, settings: dict[str, Any]) -> Operator:
+    try:
+        inspect.signature(cls).bind(**settings)
+    except TypeError:
+        known = [*inspect.signature(cls).parameters]
+        wrong = [key for key in settings if key not in known]
+        near = difflib.get_close_matches(wrong[0], known, 1) if wrong else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        reason = f"has no attribute {wrong[0]!r}.{hint}" if wrong else "needs more attributes."
+        raise Deep500Error(f"{cls.__name__} {reason} It takes: {', '.join(known) or 'none'}") from None
+    try:
+        return as_operator(cls(**settings))
+    except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        shown = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise Deep500Error(f"{cls.__name__}({shown}) cannot be made: {reason}") from error

@@ -1,0 +1,25 @@
+"""Custom operators in TensorFlow: Python and C++ alike are called back from the graph, over shared memory."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import tensorflow as tf  # type: ignore[import-untyped]
+
+from ...custom.operators import CustomOp, one_or_all
+from . import FRAMEWORK
+from .executor import _formula
+
+
+@cache
+def custom_op(op: CustomOp) -> Callable[..., Any]:
+    """A differentiable function of tensors, for tf.function and GradientTape."""
+    @tf.autograph.experimental.do_not_convert
+    def call(*inputs: Any) -> Any:
+        xs = [tf.convert_to_tensor(x) for x in inputs]
+        op.kinds(xs)  # refuses what does not match
+        if not op.differentiable:
+            return one_or_all(op.operator.run(FRAMEWORK.xp, *xs))
+        return one_or_all(_formula(FRAMEWORK.xp, op.operator, xs))
+
+    return call

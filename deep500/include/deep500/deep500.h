@@ -1,0 +1,257 @@
+// Operators in C++ for every framework: derive from deep500::CustomOperator, end the file with D500_REGISTER_OP.
+//
+//     template<typename T>
+//     struct relu : deep500::CustomOperator {
+//         int64_t n;
+//         relu(int64_t length) : n(length) {}                        // elements of the first input
+//         void forward(const T *x, T *y) { ... }                     // inputs are const, outputs are not
+//         void backward(const T *dy, const T *x, const T *y, T *dx) { ... }
+//     };
+//     D500_REGISTER_OP(relu<DTYPE>);
+//
+// An operator is made once for every set of shapes: from the length of its first input, from nothing, from
+// (const tensor_t *inputs, const tensor_t *outputs), or by the file's own create_new_op. Outputs are fresh memory.
+#pragma once
+
+#include <algorithm>
+#include <cfloat>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#define D500_EXPORTED extern "C"
+
+namespace deep500 {
+
+enum tensortype_t {
+    TT_VOID = 0, TT_INT8, TT_INT16, TT_INT32, TT_INT64, TT_UINT8, TT_UINT16, TT_UINT32, TT_UINT64,
+    TT_HALF, TT_FLOAT, TT_DOUBLE, TT_BITSET, TT_BFLOAT16, TT_BOOL, TT_LEN
+};
+
+enum tensororder_t { TORD_IRRELEVANT = 0, TORD_NCHW, TORD_NHWC, TORD_LEN };
+
+struct tensor_t {  // a tensor's shape and type, without its values
+    tensortype_t type;
+    tensororder_t order;
+    int dims;
+    uint32_t *sizes;
+
+    int64_t size() const {
+        return std::accumulate(sizes, sizes + dims, int64_t(1), [](int64_t n, uint32_t m) { return n * m; });
+    }
+};
+
+class CustomOperator {
+public:
+    virtual ~CustomOperator() = default;
+    virtual bool supports_cuda() { return false; }
+    virtual int64_t report(void *) { return 0; }
+};
+
+// Two bytes in memory, float in arithmetic. Write T(0), not 0, beside a T in `condition ? a : b`.
+template<typename Bits>
+struct short_float {
+    uint16_t bits;
+
+    short_float() = default;
+    template<typename N, typename = std::enable_if_t<std::is_arithmetic_v<N>>>
+    short_float(N value) : bits(Bits::pack(static_cast<float>(value))) {}
+    operator float() const { return Bits::unpack(bits); }
+
+    short_float &operator+=(float other) { return *this = *this + other; }
+    short_float &operator-=(float other) { return *this = *this - other; }
+    short_float &operator*=(float other) { return *this = *this * other; }
+    short_float &operator/=(float other) { return *this = *this / other; }
+};
+
+struct bfloat16_bits {
+    static uint16_t pack(float value) {
+        uint32_t bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        if (value != value)
+            return uint16_t(bits >> 16 | 64);  // still not a number
+        return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);  // to the nearest, ties to even
+    }
+    static float unpack(uint16_t bits) {
+        uint32_t wide = uint32_t(bits) << 16;
+        float value;
+        std::memcpy(&value, &wide, sizeof value);
+        return value;
+    }
+};
+
+struct float16_bits {
+    static uint16_t pack(float value) {
+        _Float16 narrow = static_cast<_Float16>(value);
+        uint16_t bits;
+        std::memcpy(&bits, &narrow, sizeof bits);
+        return bits;
+    }
+    static float unpack(uint16_t bits) {
+        _Float16 narrow;
+        std::memcpy(&narrow, &bits, sizeof bits);
+        return static_cast<float>(narrow);
+    }
+};
+
+using bfloat16 = short_float<bfloat16_bits>;
+using float16 = short_float<float16_bits>;
+
+// ---- What D500_REGISTER_OP is made of.
+
+template<typename T>
+constexpr const char *type_name() {
+    if constexpr (std::is_same_v<T, void>) return "any";
+    else if constexpr (std::is_same_v<T, float>) return "float32";
+    else if constexpr (std::is_same_v<T, double>) return "float64";
+    else if constexpr (std::is_same_v<T, float16>) return "float16";
+    else if constexpr (std::is_same_v<T, bfloat16>) return "bfloat16";
+    else if constexpr (std::is_same_v<T, bool>) return "bool";
+    else {
+        static_assert(std::is_integral_v<T> && sizeof(T) <= 8, "a tensor of these elements is unknown to Deep500");
+        constexpr const char *names[2][4] = {{"uint8", "uint16", "uint32", "uint64"},
+                                             {"int8", "int16", "int32", "int64"}};
+        return names[std::is_signed_v<T>][sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3];
+    }
+}
+
+template<typename Method> struct method;  // the parameters of a member function, all of them pointers
+
+template<typename Op, typename... Pointers>
+struct method<void (Op::*)(Pointers...)> {
+    static_assert((std::is_pointer_v<Pointers> && ...), "forward and backward take pointers to the tensors' elements");
+
+    static std::string text() {  // "const float32,float32"
+        std::string found;
+        ((found += (found.empty() ? "" : ","), found += one<std::remove_pointer_t<Pointers>>()), ...);
+        return found;
+    }
+    template<typename M>
+    static void call(Op &op, M member, void **data) { call(op, member, data, std::index_sequence_for<Pointers...>()); }
+
+private:
+    template<typename T>
+    static std::string one() {
+        return std::string(std::is_const_v<T> ? "const " : "") + type_name<std::remove_const_t<T>>();
+    }
+    template<typename M, size_t... I>
+    static void call(Op &op, M member, void **data, std::index_sequence<I...>) {
+        (op.*member)(static_cast<Pointers>(data[I])...);
+    }
+};
+
+template<typename Op, typename... P> struct method<void (Op::*)(P...) const> : method<void (Op::*)(P...)> {};
+
+template<typename Op, typename = void> struct has_backward : std::false_type {};
+template<typename Op> struct has_backward<Op, std::void_t<decltype(&Op::backward)>> : std::true_type {};
+
+using creator = void *(*)(tensor_t *, int, tensor_t *, int);
+
+template<typename Op>
+Op *create(creator own, tensor_t *tensors, int inputs, int outputs) {
+    if (own)
+        return static_cast<Op *>(own(tensors, inputs, tensors + inputs, outputs));
+    if constexpr (std::is_constructible_v<Op, const tensor_t *, const tensor_t *>)
+        return new Op(static_cast<const tensor_t *>(tensors), static_cast<const tensor_t *>(tensors + inputs));
+    else if constexpr (std::is_constructible_v<Op, int64_t>)
+        return new Op(inputs ? tensors[0].size() : 0);
+    else if constexpr (std::is_default_constructible_v<Op>)
+        return new Op();
+    else
+        throw std::logic_error("its constructor takes neither a length nor tensors nor nothing: write create_new_op");
+}
+
+template<typename Op>
+std::shared_ptr<Op> operator_for(creator own, tensor_t *tensors, int inputs, int outputs) {
+    static std::mutex lock;
+    static std::vector<std::pair<std::vector<uint32_t>, std::shared_ptr<Op>>> made;
+    constexpr size_t most = 64;
+    thread_local std::vector<uint32_t> shapes;
+    shapes.clear();
+    for (int i = 0; i < inputs + outputs; ++i) {
+        shapes.push_back(uint32_t(tensors[i].dims));
+        shapes.insert(shapes.end(), tensors[i].sizes, tensors[i].sizes + tensors[i].dims);
+    }
+    std::lock_guard<std::mutex> guard(lock);
+    for (auto it = made.rbegin(); it != made.rend(); ++it)
+        if (it->first == shapes)
+            return it->second;
+    if (made.size() == most)
+        made.erase(made.begin());
+    std::shared_ptr<Op> op(create<Op>(own, tensors, inputs, outputs));
+    if (!op)
+        throw std::logic_error("create_new_op returned nothing");
+    made.emplace_back(shapes, op);
+    return op;
+}
+
+template<typename Op>
+const char *run(bool backward, creator own, tensor_t *tensors, int inputs, int outputs, void **data, int threads) {
+    thread_local std::string fault;
+    try {
+#ifdef _OPENMP
+        if (threads > 0)
+            omp_set_num_threads(threads);
+#endif
+        auto op = operator_for<Op>(own, tensors, inputs, outputs);
+        if (!backward)
+            method<decltype(&Op::forward)>::call(*op, &Op::forward, data);
+        else if constexpr (has_backward<Op>::value)
+            method<decltype(&Op::backward)>::call(*op, &Op::backward, data);
+        return nullptr;
+    } catch (const std::exception &error) {
+        fault = error.what();
+    } catch (...) {
+        fault = "an exception that is no std::exception";
+    }
+    return fault.c_str();
+}
+
+template<typename Op>
+std::string signature() {
+    std::string found = method<decltype(&Op::forward)>::text() + ";";
+    if constexpr (has_backward<Op>::value)
+        found += method<decltype(&Op::backward)>::text();
+    return found;
+}
+
+}  // namespace deep500
+
+// A file may define this one itself, as files of 2019 do.
+extern "C" __attribute__((weak, visibility("hidden")))
+void *create_new_op(deep500::tensor_t *, int, deep500::tensor_t *, int);
+
+#define D500_VISIBLE extern "C" __attribute__((visibility("default")))
+
+// `data` holds the pointers: inputs, outputs; or gradients of outputs, inputs, outputs, gradients of inputs.
+// Both return nothing, or what went wrong.
+#define D500_REGISTER_OP(...)                                                                                         \
+    D500_VISIBLE const char *d500_signature() {                                                                       \
+        static const std::string text = deep500::signature<__VA_ARGS__>();                                            \
+        return text.c_str();                                                                                          \
+    }                                                                                                                 \
+    D500_VISIBLE const char *d500_forward(deep500::tensor_t *tensors, int inputs, int outputs, void **data,           \
+                                          int threads) {                                                              \
+        return deep500::run<__VA_ARGS__>(false, create_new_op, tensors, inputs, outputs, data, threads);              \
+    }                                                                                                                 \
+    D500_VISIBLE const char *d500_backward(deep500::tensor_t *tensors, int inputs, int outputs, void **data,          \
+                                           int threads) {                                                             \
+        return deep500::run<__VA_ARGS__>(true, create_new_op, tensors, inputs, outputs, data, threads);               \
+    }                                                                                                                 \
+    static_assert(true, "ends with a semicolon")

@@ -1,0 +1,36 @@
+from ..contracts.operator import Ints, Operator, Tensor, case
+from ._quantisation import centred, per_kernel
+from .conv import Conv
+
+
+class ConvInteger(Operator):
+    """The convolution of 8-bit integers without their zero points, in int32; padding is the zero point."""
+
+    since = 10
+    auto_pad: str = "NOTSET"
+    dilations: Ints = None
+    group: int = 1
+    kernel_shape: Ints = None
+    pads: Ints = None
+    strides: Ints = None
+
+    def forward(self, xp, x, w, x_zero_point=None, w_zero_point=None):
+        # float64 has room for every sum of such products, and every framework convolves it
+        y = self._conv().forward(xp, centred(xp, x, x_zero_point, "float64"),
+                                 centred(xp, w, per_kernel(xp, w_zero_point, w), "float64"))
+        return xp.astype(y, "int32")
+
+    def infer(self, x, w, x_zero_point=None, w_zero_point=None):
+        return (Tensor(self._conv().infer(x, w)[0].shape, "int32"),)
+
+    def flops(self, x, w, x_zero_point=None, w_zero_point=None):
+        return self._conv().flops(x, w)
+
+    def _conv(self):
+        return Conv(**self.settings)
+
+    cases = (
+        case({"pads": (1, 1, 1, 1)}, x=Tensor((1, 2, 4, 3), "uint8"), w=Tensor((2, 2, 2, 2), "uint8"),
+             x_zero_point=Tensor((), "uint8")),
+        case({"strides": (2,)}, x=Tensor((2, 2, 6), "uint8"), w=Tensor((3, 2, 3), "uint8")),
+    )

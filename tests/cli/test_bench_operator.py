@@ -1,0 +1,181 @@
+"""d5 bench operator, from the command line to a bundle that verifies."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from deep500 import bundle
+from deep500.cli import main
+from deep500.evidence.verification import verify
+from deep500.measure.peak_cache import Peaks, file_name, this_machine, write_peaks
+from deep500.measure.peak_kernels import Peak
+
+QUICK = ("--budget", "0.8", "--threads", "1")
+MINE = '''
+import os, signal
+from deep500.contracts.operator import Operator
+
+KEPT = {}
+
+
+class Twice(Operator):
+    """2 x, with a kernel of NumPy that may go wrong."""
+
+    how: str = "right"
+
+    def forward(self, xp, x):
+        return x + x
+
+    def reference(self, numpy, x):
+        if self.how == "remembers":
+            return KEPT.setdefault(id(x), x + x)
+        if self.how == "dies":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        while self.how == "never ends":
+            pass
+        return 2 * x if self.how == "right" else 2.02 * x
+'''
+
+
+@pytest.fixture
+def home(tmp_path):
+    """With peaks, so that no test measures them."""
+    machine = this_machine(4.2)
+    peaks = Peaks({d: Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10) for d in ("float32", "float64")},
+                  Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10), machine, "today")
+    write_peaks(tmp_path / "home" / "peaks" / file_name(machine), peaks)
+    (tmp_path / "mine.py").write_text(MINE)
+    return tmp_path / "home"
+
+
+def test_one_plan_over_frameworks_dtypes_and_directions(d5, home, tmp_path):
+    answer = d5("bench", "operator", "MatMul", "--shape", "8x8,8x8", "--dtype", "float32", "float64", "--framework",
+                "reference", "fake", "--kernel", "composed", "native", "--direction", "forward", "backward",
+                "--out", tmp_path / "run", "--json", *QUICK)
+    assert answer.code == 0, answer.err
+    entries = answer.json["entries"]
+    assert len(entries) == 8
+    assert entries[0]["name"] == "reference composed MatMul 8x8,8x8 float32 forward"
+    assert entries[1]["verdicts"][0]["against"] == entries[0]["name"]
+    first = entries[0]
+    assert first["rates"]["flops"]["value"] == pytest.approx(2 * 8**3 / first["median"])
+    assert first["rates"]["bytes"]["value"] == pytest.approx(3 * 64 * 4 / first["median"])
+    assert first["rates"]["roofline"]["value"] == pytest.approx(2 * 8**3 / 1e10 / first["median"])
+    backward = next(e for e in entries if e["name"].endswith("float32 backward"))
+    assert backward["rates"]["flops"]["value"] == pytest.approx(4 * 8**3 / backward["median"])
+    plan = json.loads((tmp_path / "run" / "plan.json").read_text())
+    assert {e["group"] for e in plan["entries"]} == {"reference", "fake"}
+    assert plan["about"]["threads"] == 1
+    assert "no kernel of its own" in plan["about"]["left_out"]["fake native MatMul 8x8,8x8 float64 backward"]
+    assert verify(tmp_path / "run").ok
+    shown = d5("show", tmp_path / "run").out
+    assert "composed" in shown and "GFLOP/s" in shown and "left out" in shown and "of the roofline" in shown
+    assert d5("report", tmp_path / "run").code == 0
+    assert "<h2>Operators</h2>" in (tmp_path / "run.html").read_text()
+    compared = d5("compare", tmp_path / "run", tmp_path / "run", "--json")
+    assert compared.code == 0 and len(compared.json["comparisons"]) == 8
+
+
+def test_a_changed_rate_does_not_verify(d5, home, tmp_path):
+    assert d5("bench", "operator", "Relu", "--shape", "50", "--framework", "reference", "--out", tmp_path / "run",
+              *QUICK).code == 0
+    found = bundle.read(tmp_path / "run")
+    derived = found.documents["derived.json"]
+    derived["entries"][0]["rates"]["flops"]["value"] *= 2
+    writer = bundle.create(tmp_path / "other", {n: found.documents[n] for n in ("plan.json", "environment.json")})
+    for block in found.blocks:
+        writer.append(block)
+    writer.finish({"derived.json": derived})
+    assert "rates/flops/value" in verify(tmp_path / "other").problems[0]
+
+
+def test_users_file(d5, home):
+    answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--json", *QUICK)
+    assert answer.code == 0, answer.err
+    assert answer.json["entries"][0]["name"] == "reference native Twice 30 float32 forward"
+
+
+@pytest.mark.parametrize(("how", "code", "text"), [
+    ("wrong", 1, "wrong: reference native gives a wrong forward result"), ("remembers", 1, "after its timing"),
+    ("dies", 2, "SIGSEGV"), pytest.param("never ends", 2, "no answer within", marks=pytest.mark.slow)])
+def test_an_operator_that_is_wrong_has_no_time(d5, home, tmp_path, how, code, text):
+    answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--attribute",
+                f"how={how}", "--timeout", 4 if how == "never ends" else 60, "--out", tmp_path / "run", *QUICK)
+    assert (answer.code, answer.out) == (code, ""), answer.err
+    assert text in answer.err and len([line for line in answer.err.splitlines() if line.startswith("d5:")]) == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_others_are_timed_where_one_is_wrong(d5, home):
+    answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--attribute",
+                "how=wrong", "--kernel", "composed", "native", *QUICK)
+    assert answer.code == 1
+    assert "WRONG, and so without a time: `reference native Twice 30 how=wrong float32 forward`" in answer.out
+    assert "composed" in answer.out
+
+
+WRONG = {
+    "unknown operator": ("MatMull", "--shape", "8x8,8x8"), "no operator": (), "no shape": ("MatMul",),
+    "bad shape": ("MatMul", "--shape", "8by8,8x8"), "shapes do not fit": ("MatMul", "--shape", "8x8,9x9"),
+    "too few inputs": ("MatMul", "--shape", "8x8"), "dtype": ("Relu", "--shape", "8", "--dtype", "float31"),
+    "framework": ("Relu", "--shape", "8", "--framework", "pytoch"), "kernel": ("Relu", "--shape", "8", "--kernel", "x"),
+    "direction": ("Relu", "--shape", "8", "--direction", "up"), "device": ("Relu", "--shape", "8", "--device", "cuda"),
+    "attribute": ("Relu", "--shape", "8", "--attribute", "alpha=1"),
+    "form": ("Relu", "--shape", "8", "--attribute", "a"),
+    "no such file": ("none.py:Op", "--shape", "8"), "threads": ("Relu", "--shape", "8", "--threads", "-1"),
+    "suite": ("--suite", "deepbench:gem"), "tier": ("--suite", "deepbench:gemm", "--tier", "big"),
+    "level 3": ("--suite", "deepbench:all_reduce"), "both": ("Relu", "--suite", "deepbench:gemm"),
+    "part": ("--suite", "deepbench:gemm", "--part", "3"), "budget": ("Relu", "--shape", "8", "--budget", "-1"),
+    "no native kernel": ("Relu", "--shape", "8", "--framework", "reference", "--kernel", "native")}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_bad_input_is_one_line_and_nothing_is_left(home, tmp_path, capsys, wrong):
+    more = () if "--framework" in WRONG[wrong] else ("--framework", "reference")
+    code = main(["bench", "operator", *WRONG[wrong], *more, "--out", str(tmp_path / "run")])
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert err.startswith("d5: ") and err.count("\n") == 1, err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_part_of_a_suite(d5, home, tmp_path):
+    answer = d5("bench", "operator", "--suite", "deepbench:gemm", "--part", "1/12", "--framework", "reference", *QUICK)
+    assert answer.code == 0, answer.err
+    assert "12 of 243 problems, none scaled; left out" in answer.out and "gemm 64x1x1216 NN" in answer.out
+
+
+@pytest.mark.parametrize("name", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+def test_killed_while_measuring_the_bundle_stays_readable(d5, home, tmp_path, name):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deep500.cli", "bench", "operator", "Relu", "--shape", "200x100", "--framework",
+         "reference", "fake", "--budget", "60", "--precision", "1e-6", "--threads", "1", "--out", "run"], cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ,
+                                                                      "DEEP500_HOME": str(home)})
+    deadline = time.monotonic() + 60
+    samples = tmp_path / "run" / "samples.jsonl"
+    while not (samples.exists() and samples.read_bytes().count(b"\n") > 2):
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(name)
+    process.communicate(timeout=30)
+    found = verify(tmp_path / "run")
+    assert found.ok and not found.finished
+    assert "unfinished" in d5("show", tmp_path / "run").out
+
+
+def test_elementary(d5, home):
+    answer = d5("bench", "elementary", "exp", "--framework", "reference", "--n", "20", "--json")
+    assert answer.code == 0, answer.err
+    [row] = answer.json["rows"]
+    assert row["n"] == 23 and 0 < row["largest"] < 4 and answer.json["largest"].endswith("a lower bound")
+    assert "a lower bound" in d5("bench", "elementary", "sqrt", "--framework", "reference", "--n", "20").out
+    for wrong in (["exq"], ["--framework", "nump"], ["--dtype", "int8"]):
+        answer = d5("bench", "elementary", *wrong)
+        assert answer.code == 2 and answer.err.count("\n") == 1

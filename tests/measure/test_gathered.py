@@ -1,0 +1,85 @@
+"""Groups of entries in processes of their own, teardowns after the last call, and rates of known work."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from deep500.errors import Deep500Error, Wrong
+from deep500.measure.candidates import Statement
+from deep500.measure.clock import calibrate
+from deep500.measure.gathered import GatheredSession
+from deep500.measure.plan import Entry, make_plan
+from deep500.measure.rates import rates
+from deep500.measure.running import execute
+from deep500.measure.session import Session
+
+PEAK = {"value": 1e9, "unit": "", "what": "", "n": 9, "median": 1e9, "low": 1e9, "high": 1e9, "note": ""}
+PEAKS = {"flops": {"float32": PEAK}, "bandwidth": PEAK, "machine": {}, "measured": "", "note": ""}
+
+
+def plan(*entries, **settings):
+    made = make_plan({"a": "pass"}, seed=1, **{"budget_s": 0.5, **settings})
+    return replace(made, entries=tuple(entries))
+
+
+def note_pid(path):
+    return Statement("pass", f"import os; open({str(path)!r}, 'a').write(str(os.getpid()) + '\\n')")
+
+
+def test_groups_have_processes_of_their_own_and_rounds_visit_group_by_group(tmp_path):
+    entries = [Entry(name, note_pid(tmp_path / group), {}, group) for name, group in
+               (("a", "one"), ("b", "two"), ("c", "one"), ("d", "two"))]
+    made = plan(*entries, processes=1)
+    for order in itertools.islice(made.orders(0), 20):
+        assert order[4:] == order[:4][::-1]
+        assert {entries[i].group for i in order[:2]} in ({"one"}, {"two"})
+    result = execute(made)
+    assert set(result.names) == set("abcd") and result.blocks
+    one, two = ({*(tmp_path / group).read_text().split()} for group in ("one", "two"))
+    assert len(one) == len(two) == 1 and one != two
+
+
+def test_an_error_in_one_group_ends_all(tmp_path):
+    made = plan(Entry("a", Statement("pass"), {}, "one"), Entry("b", Statement("1 / 0"), {}, "two"))
+    session = GatheredSession(made, calibrate())
+    with pytest.raises(Deep500Error, match="ZeroDivisionError"):
+        session.calibrate()
+    session.kill()
+    assert all(s.process.poll() is not None for s in session.sessions.values())
+
+
+def test_a_teardown_runs_once_after_the_last_call(tmp_path):
+    entry = Entry("a", Statement("n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"), {})
+    session = Session([entry], calibrate())
+    session.block([3], [[0], [0]])
+    session.finish()
+    with pytest.raises(StopIteration):
+        session.timers[0](1)
+
+
+def test_wrong_after_timing_leaves_nothing(tmp_path):
+    raises = "from deep500.errors import Wrong\nraise Wrong('it is wrong')"
+    with pytest.raises(Wrong, match="it is wrong"):
+        execute(plan(Entry("a", Statement("pass", "", raises), {}), processes=1), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_rates_turn_the_interval_over():
+    found = rates({"median": 2.0, "low": 1.0, "high": 4.0}, {"flops": 8e8, "bytes": 1e8, "dtype": "float32"}, PEAKS)
+    assert found["flops"] == {"value": 4e8, "low": 2e8, "high": 8e8}
+    assert found["roofline"]["value"] == pytest.approx(0.4) and found["roofline"]["limited_by"] == "compute"
+    assert found["roofline"]["low"] == pytest.approx(0.2)
+    assert rates({"median": 2.0, "low": None, "high": None}, {"flops": 8, "bytes": 8, "dtype": "int8"}, PEAKS)[
+        "roofline"] is None
+
+
+@pytest.mark.parametrize("work", [{"flops": "many"}, {"flops": -1}, {"bytes": True}])
+def test_work_of_another_form_is_refused(work):
+    with pytest.raises(Deep500Error, match="is not a count"):
+        rates({"median": 2.0, "low": 1.0, "high": 4.0}, work, None)
+
+
+def test_peaks_of_another_form_are_refused():
+    with pytest.raises(Deep500Error, match="peaks"):
+        rates({"median": 2.0, "low": 1.0, "high": 4.0}, {"flops": 1, "bytes": 1}, {"flops": 3})
