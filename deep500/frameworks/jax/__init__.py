@@ -65,7 +65,7 @@ class Jax(Framework):
 
     def set_threads(self, count: int) -> None:
         """Once, before anything is computed: JAX starts its threads with the first array."""
-        if count == self.threads:
+        if str(count) == str(self.threads or os.environ.get(THREADS)):
             return
         jax = self.module
         from jax._src.xla_bridge import backends_are_initialized  # there is no public way to ask

@@ -19,6 +19,8 @@ from ...namespace import Namespace
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor
 
+THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")  # read by TensorFlow when it starts its threads
+
 
 class TensorFlow(Framework):
     """tf.Tensor is the native value."""
@@ -55,6 +57,8 @@ class TensorFlow(Framework):
 
     def set_threads(self, count: int) -> None:
         """Once, before anything is computed: TensorFlow starts its threads with the first tensor."""
+        if all(os.environ.get(name) == str(count) for name in THREADS):
+            return
         threading = self.module.config.threading
         try:
             threading.set_intra_op_parallelism_threads(count)
