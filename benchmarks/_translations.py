@@ -402,27 +402,31 @@ def _conv_transpose(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any
         "output_padding": _each(output_padding, n)})
 
 
-@translates("nn.functional.avg_pool1d", "nn.functional.avg_pool2d", "nn.functional.avg_pool3d")
-def _avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-              count_include_pad: bool = True, divisor_override: int | None = None) -> Call | str:
-    n = x.ndim - 2 if x.ndim > 2 else 1
-    if divisor_override is not None or len(_each(kernel_size, n)) != n:
-        return "ONNX has no divisor of one's own" if divisor_override is not None else "ONNX takes a batch"
-    return Call("AveragePool", [x], {
-        "kernel_shape": _each(kernel_size, n), "strides": _each(stride or kernel_size, n),
-        "pads": _each(padding, n) * 2, "ceil_mode": int(ceil_mode), "count_include_pad": int(count_include_pad)})
+def _avg_pool(n: int) -> Translation:
+    def translation(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+                    count_include_pad: bool = True, divisor_override: int | None = None) -> Call | str:
+        if divisor_override is not None or x.ndim != n + 2:
+            return "ONNX takes a batch, and no divisor"
+        return Call("AveragePool", [x], {
+            "kernel_shape": _each(kernel_size, n), "strides": _each(stride or kernel_size, n),
+            "pads": _each(padding, n) * 2, "ceil_mode": int(ceil_mode), "count_include_pad": int(count_include_pad)})
+    return translation
 
 
-@translates("nn.functional.max_pool1d", "nn.functional.max_pool2d", "nn.functional.max_pool3d")
-def _max_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-              ceil_mode: bool = False, return_indices: bool = False) -> Call | str:
-    n = x.ndim - 2
-    if x.ndim < 3 or len(_each(kernel_size, n)) != n or (isinstance(padding, tuple) and len(padding) != n):
-        return "ONNX takes a batch"
-    return Call("MaxPool", [x], {
-        "kernel_shape": _each(kernel_size, n), "strides": _each(stride or kernel_size, n),
-        "pads": _each(padding, n) * 2, "dilations": _each(dilation, n), "ceil_mode": int(ceil_mode)},
-        lambda y: y[0] if isinstance(y, tuple) else y)
+def _max_pool(n: int) -> Translation:
+    def translation(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                    ceil_mode: bool = False, return_indices: bool = False) -> Call | str:
+        if x.ndim != n + 2:
+            return "ONNX takes a batch"
+        return Call("MaxPool", [x], {
+            "kernel_shape": _each(kernel_size, n), "strides": _each(stride or kernel_size, n),
+            "pads": _each(padding, n) * 2, "dilations": _each(dilation, n), "ceil_mode": int(ceil_mode)},
+            lambda y: y[0] if isinstance(y, tuple) else y)
+    return translation
+
+
+TRANSLATIONS |= {f"nn.functional.avg_pool{n}d": _avg_pool(n) for n in (1, 2, 3)}
+TRANSLATIONS |= {f"nn.functional.max_pool{n}d": _max_pool(n) for n in (1, 2, 3)}
 
 
 @translates("nn.functional.adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool2d",
@@ -515,17 +519,15 @@ def _grid_sample(x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = 
                 {"mode": kinds[mode], "padding_mode": padding_mode, "align_corners": int(bool(align_corners))})
 
 
-def _interpolation(mode: str, **attributes: Any) -> Translation:
-    def translation(x: Any, size: Any = None, scale_factor: Any = None, mode_name: str = "",
-                    align_corners: bool | None = None) -> Call | str:
-        n = x.ndim - 2
+def _interpolation(kind: str, **attributes: Any) -> Translation:
+    def translation(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "",
+                    align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> Call | str:
         if size is None:
             return "with a factor torch computes coordinates by the factor, or not, by an option"
         half = "align_corners" if align_corners else "pytorch_half_pixel"
-        given = {"coordinate_transformation_mode": half, **attributes, "mode": mode}
-        return Call("Resize", [x, None, None, (*x.shape[:2], *_each(size, n))], given)
-    return lambda x, size=None, scale_factor=None, mode="", align_corners=None: \
-        translation(x, size, scale_factor, mode, align_corners)
+        given = {"coordinate_transformation_mode": half, **attributes, "mode": kind}
+        return Call("Resize", [x, None, None, (*x.shape[:2], *_each(size, x.ndim - 2))], given)
+    return translation
 
 
 TRANSLATIONS |= {

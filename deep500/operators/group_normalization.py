@@ -1,3 +1,5 @@
+import math
+
 from ..contracts.operator import Operator, case
 from ._normalising import normal, normal_gradient, per_channel, statistics
 
@@ -35,7 +37,8 @@ class GroupNormalization(Operator):
         return 8 * x.size  # mean 1, variance 3, normalise 2, scale and shift 2
 
     def _grouped(self, xp, x):
-        return xp.reshape(x, (x.shape[0], self.num_groups, -1))
+        each = math.prod(x.shape[1:]) // self.num_groups  # an empty batch leaves nothing to work it out by
+        return xp.reshape(x, (x.shape[0], self.num_groups, each))
 
     def _beside(self, xp, value, x):
         return per_channel(xp, value, x)

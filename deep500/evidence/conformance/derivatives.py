@@ -38,10 +38,10 @@ def judge_derivative(case: Case) -> Verdict:
 
 def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdict:
     operator, reference = node.operator, framework("reference")
-    inputs: list[Any] = [_wide(values[i]) if isinstance(i, str) else i for i in node.inputs]
-    outputs = reference.evaluate(operator, inputs, composed=True)[:len(node.outputs)]
     if not operator.differentiable:
         return UNDECLARED
+    inputs: list[Any] = [_wide(values[i]) if isinstance(i, str) else i for i in node.inputs]
+    outputs = reference.evaluate(operator, inputs, composed=True)[:len(node.outputs)]
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     seeds = [rng.standard_normal(y.shape) if y.dtype.kind == "f" and i not in _state(case) else None
              for i, y in enumerate(outputs)]
