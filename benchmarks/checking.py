@@ -16,6 +16,7 @@ from pathlib import Path
 from deep500 import registry
 from deep500.errors import Unsupported
 from deep500.evidence.checking import check_operator
+from deep500.evidence.checking.examples import examples
 from deep500.frameworks import framework
 
 
@@ -30,7 +31,7 @@ def main() -> None:
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.planted:
-        planted(args.only)
+        planted(args.only, args.seed)
     else:
         for name in args.framework:
             false_alarms(name, args)
@@ -56,16 +57,19 @@ def false_alarms(name: str, args: argparse.Namespace) -> None:
           f"{found['ok']} checks ok, {found['wrong']} wrong, {found['not applicable']} not applicable")
 
 
-def planted(only: list[str]) -> None:
-    """How many examples every planted error applies to, and on how many it is not found."""
+def planted(only: list[str], seed: int) -> None:
+    """How many examples and operators every planted error applies to, and on how many it is not found."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from operators.planted import ERRORS
-    from operators.test_planted_errors import EXAMPLES, missed
+    from operators.test_planted_errors import fitting, wrong
 
-    among = [e for e in EXAMPLES if type(e.operator).__name__ in only]
+    among = [e for e in examples(seed) if type(e.operator).__name__ in only and any(y.size for y in e.outputs)]
     for error in ERRORS:
-        escaped, fitting = missed(error, among)
-        print(f"{error.__name__}: applies to {fitting} examples, {len(escaped)} escaped {' '.join(escaped)}")
+        found = fitting(error, among)
+        escaped = [e.name for spoilt, e in found if not wrong(spoilt, e)]
+        operators = {type(e.operator).__name__ for _, e in found}
+        print(f"{error.__name__}: applies to {len(operators)} operators in {len(found)} examples, "
+              f"{len(escaped)} escaped {' '.join(escaped)}")
 
 
 def with_threads(name: str) -> None:

@@ -4,8 +4,9 @@
 
 Both run on one thread in this process, on the same tensors, after two calls to warm up. Ours is the very call that
 `d5 bench operator MatMul --shape 64x64,64x64` times, in the engine's own timed loop; theirs is
-Timer("torch.matmul(a, b)").timeit of as many calls. A round visits ours, theirs, theirs, ours (or the reverse, at
-random), so that both meet the same noise.
+Timer("matmul(a, b)").timeit of as many calls (to look up torch.matmul each time would cost 1-2 % more). A round visits
+ours, theirs, theirs, ours (or the reverse, at random), so that both meet the same noise. Exits with 1 where the whole
+interval is beyond 2 %.
 """
 
 import argparse
@@ -38,8 +39,8 @@ def main() -> int:
     shared.run, (shared.a, shared.b) = subject.call.function, subject.call.arguments  # type: ignore[attr-defined]
     statement = Statement("run(a, b)", f"from {shared.__name__} import run, a, b")
     session = Session([Entry("ours", statement, {})], calibrate())
-    timer = Timer("torch.matmul(a, b)", globals={"torch": torch, "a": subject.call.arguments[0],
-                                                 "b": subject.call.arguments[1]}, num_threads=1)
+    timer = Timer("matmul(a, b)", globals={"matmul": torch.matmul, "a": shared.a, "b": shared.b},  # type: ignore[attr-defined]
+                  num_threads=1)
 
     def ours() -> float:
         session.block([WARM], [[0]])  # as theirs does before it times
@@ -59,7 +60,7 @@ def main() -> int:
     print(f"d5 / torch.utils.benchmark = {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}], medians "
           f"{np.median(times[ours]) * 1e6:.3f} µs and {np.median(times[theirs]) * 1e6:.3f} µs, {found.n} rounds of 2 x "
           f"{CALLS} calls: {found.verdict} (margin 2 %)")
-    return 0 if found.verdict == "same" else 1
+    return 1 if found.low > 1.02 or found.high < 0.98 else 0
 
 
 if __name__ == "__main__":

@@ -49,6 +49,8 @@ def call(args: argparse.Namespace) -> int:
         print(checks_text(reports))
         for path in drawn:
             print(f"picture: {path}")
+        if _pictures(args) and not drawn:
+            print("no picture: no run gave an output of the right shape")
     return 0 if all(reports) else 1
 
 
@@ -64,6 +66,11 @@ def _from_child(args: argparse.Namespace, framework: str, folder: str | None) ->
 
 
 def _refuse_nonsense(args: argparse.Namespace) -> None:
+    from ..frameworks import framework
+
+    for wanted in map(framework, args.framework):
+        if not wanted.available():
+            _ = wanted.module  # says in one line what to install
     if not args.timeout > 0:
         raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
     for path in (args.heatmap, args.variance):

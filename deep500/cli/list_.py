@@ -1,6 +1,7 @@
 """list the runs in the ledger, or the frameworks, operators, networks, optimizers, recipes … that there are"""
 
 import argparse
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -12,19 +13,24 @@ from .output import print_json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=sorted(LISTS), default="runs")
-    parser.add_argument("--most", type=int, default=100, metavar="N", help="how many rows (100)")
+    parser.add_argument("--most", type=int, default=None, metavar="N",
+                        help="how many rows (all; of the runs the last 100)")
 
 
 def call(args: argparse.Namespace) -> int:
     from ..reports.tables import table
 
-    if args.most < 1:
-        raise Deep500Error(f"--most {args.most} shows nothing: give at least 1")
-    headers, rows = LISTS[args.what](args.most)
+    most = args.most if args.most is not None else 100 if args.what == "runs" else sys.maxsize
+    if most < 1:
+        raise Deep500Error(f"--most {most} shows nothing: give at least 1")
+    headers, rows = LISTS[args.what](most)
     if args.json:
         print_json([dict(zip(headers, row, strict=True)) for row in rows])
     elif not rows:
         print(f"no {args.what} yet: `d5 bench` makes one")
+    elif args.what == "frameworks":  # few rows and many columns: across, for the sake of narrow terminals
+        first, *others = zip(headers, *rows, strict=True)
+        print(table(list(first), [list(row) for row in others]))
     else:
         print(table(headers, [[str(cell) for cell in row] for row in rows]))
     return 0

@@ -120,7 +120,13 @@ class Framework(ABC):
 
     def gradient(self, operator: Operator, inputs: Sequence[Any],
                  grads: Sequence[np.ndarray | None], key: Sequence[int] | None = None) -> list[np.ndarray | None]:
-        """One gradient per input by our formulas, from the gradients of the outputs (None: nobody used that one)."""
+        """One gradient per input by our formulas, from the gradients of the outputs (None: nobody used that one).
+
+        None for an input without a gradient; an operator that declares no derivative has none at all.
+        """
+        _check_grads(operator, grads)
+        if not operator.differentiable:
+            return [None] * len(inputs)
         given = keyed(operator, inputs, key)
         arrays = [None if g is None else np.asarray(g) for g in grads]
         with self._in_one_line(operator, inputs, grads):
@@ -210,6 +216,14 @@ def gradient_formula(xp: Namespace, operator: Operator, inputs: Sequence[Any], g
     given = [*grads, *[None] * len(made)]
     full = [xp.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)]
     return operator.gradients(xp, full, inputs, results)
+
+
+def _check_grads(operator: Operator, grads: Sequence[Any]) -> None:
+    most = None if operator.variadic else len(operator.outputs)
+    if not isinstance(grads, list | tuple) or not grads or (most and len(grads) > most):
+        what = f"{type(grads).__name__} of {len(grads)}" if isinstance(grads, list | tuple) else type(grads).__name__
+        raise Deep500Error(f"the gradients of {type(operator).__name__}'s outputs ({', '.join(operator.outputs)}) are "
+                           f"a list of arrays, one for each, not a {what}")
 
 
 def _tuple(result: Any) -> tuple:

@@ -21,7 +21,7 @@ from .operators import Arrays, CustomOp
 CTYPES = {"float32": "float", "float64": "double", "float16": "deep500::float16", "bfloat16": "deep500::bfloat16"}
 TYPES = {"int8": 1, "int16": 2, "int32": 3, "int64": 4, "uint8": 5, "uint16": 6, "uint32": 7, "uint64": 8,
          "float16": 9, "float32": 10, "float64": 11, "bfloat16": 13, "bool": 14}  # deep500::tensortype_t
-STANDARD = "-std=c++17"
+FLAGS = ("-std=c++17", "-I.", "-Wl,--wrap=GOMP_parallel", "-DD500_WRAPS_OPENMP")
 
 
 class TensorT(ctypes.Structure):
@@ -114,7 +114,7 @@ class CppOp(CustomOp):
             if key and key not in CTYPES:
                 raise Unsupported(f"{self.name} is compiled for {', '.join(CTYPES)}, not for {key}")
             words = ({"DTYPE": CTYPES[key]} if key else {}) | self.definitions
-            flags = [STANDARD, f"-I{self.source.resolve().parent}", *(f"-D{k}={v}" for k, v in words.items())]
+            flags = [*FLAGS, *(f"-D{k}={v}" for k, v in words.items())]
             path = build(self.source.name, self.text, self.source.resolve().parent, flags)
             self._libraries[key] = Library(self._name, path)
         return self._libraries[key]
@@ -140,6 +140,9 @@ class CppOp(CustomOp):
         return {key: value for key, value in self.definitions.items() if key != "DTYPE"}
 
     def in_dtype(self, dtype: str) -> "CppOp":
+        if not self.open and dtype in CTYPES and {p.dtype for p in self.library(dtype).inputs} & {*CTYPES} - {dtype}:
+            raise Unsupported(f"{self.name} is written for one dtype, and {dtype} was asked for, in which operators "
+                              "are checked: write DTYPE in place of that float, and it is compiled for each")
         if self.dtype in (None, dtype) or dtype not in CTYPES:
             return self
         if dtype not in self._others:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -109,12 +109,17 @@ class Custom(Operator):
         return self._on("tensorflow", xs)
 
     def _on(self, framework: str, xs: tuple) -> Any:
-        return registry.module("frameworks", f"{framework}.custom").custom_op(self.op)(*xs)
+        return _function(framework, self.op)(*xs)
 
     def _fitting(self, xs: Sequence[Any]) -> CustomOp:
         """Checks compute the truth in float64, which an operator bound to float32 would refuse."""
         floats = [name for x in xs if "float" in (name := name_of(x.dtype))]
         return self.op.in_dtype(floats[0]) if floats else self.op
+
+
+@cache
+def _function(framework: str, op: CustomOp) -> Any:
+    return registry.module("frameworks", f"{framework}.custom").custom_op(op)
 
 
 class Differentiable(Custom):

@@ -1,6 +1,7 @@
 """Operators in Python: a class with forward and backward on NumPy arrays."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class CustomPythonOp(CustomOp):
         """One gradient per input, from those of the outputs."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def signature(self) -> Signature:  # type: ignore[override]
         try:
             inputs, outputs = self._inputs, self._outputs

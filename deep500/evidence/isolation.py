@@ -56,19 +56,17 @@ class _Listener:
             stdin.close()
         deadline, open_ends = time.monotonic() + self.timeout_s, [self.reply, stderr.fileno()]
         while self.reply in open_ends:
-            left = deadline - time.monotonic()
-            ready = select.select(open_ends, [], [], left)[0] if left > 0 else []
-            if not ready:
+            if (left := deadline - time.monotonic()) <= 0:
                 raise Died(f"no answer within {self.timeout_s:g} s{self._during()}: raise --timeout if it may take "
                            "longer")
-            for end in ready:
+            for end in select.select(open_ends, [], [], min(left, 60))[0]:  # it takes no infinity
                 if not (part := os.read(end, 1 << 16)):
                     open_ends.remove(end)
                 elif end == self.reply:
                     self.pending += part
                     while b"\n" in self.pending:
                         line, _, self.pending = self.pending.partition(b"\n")
-                        if (found := self._heard(json.loads(line))) is not None:
+                        if (found := self._heard(line)) is not None:
                             return found["result"]
                     if len(self.pending) > LONGEST:
                         raise Died(f"an answer of more than {LONGEST // 10**6} MB{self._during()}")
@@ -76,7 +74,13 @@ class _Listener:
                     self.said = (self.said + part)[-LAST:]
         raise self._ended()
 
-    def _heard(self, message: dict) -> dict | None:
+    def _heard(self, line: bytes) -> dict | None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            message = None
+        if not isinstance(message, dict):
+            raise Died(f"something wrote into the channel of the answer{self._during()}: {line[:40]!r}")
         if "error" in message:
             raise Deep500Error(message["error"])
         if "died" in message:
@@ -88,13 +92,20 @@ class _Listener:
         code, rest = self.process.wait(), _pipe(self.process.stderr).fileno()
         while select.select([rest], [], [], 0)[0] and (part := os.read(rest, 1 << 16)):
             self.said = (self.said + part)[-LAST:]
-        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        how = f"by signal {_signal(-code)}" if code < 0 else f"with exit code {code}"
         lines = self.said.decode(errors="replace").strip().splitlines()
         told = f": {lines[-1][:300]}" if lines and code > 0 else ""
         return Died(f"the process ended {how}{self._during()}{told}")
 
     def _during(self) -> str:
         return f" during {self.doing}" if self.doing else ""
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of the real-time signals have no name
+        return str(number)
 
 
 def _pipe(end: IO[bytes] | None) -> IO[bytes]:

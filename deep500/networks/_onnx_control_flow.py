@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import onnx
 from onnx import helper
 
 from .. import registry
-from ..errors import Unsupported
+from ..errors import Deep500Error, Unsupported
 from ._onnx_scopes import Reference, Scope
 from ._onnx_values import array, label, tensor
 
@@ -23,8 +24,13 @@ Expansion = Callable[["Reader", onnx.NodeProto, Scope], Sequence[Reference] | No
 class Body:
     """A subgraph that can be written out any number of times; its weights are there once."""
 
-    def __init__(self, reader: "Reader", node: onnx.NodeProto, attribute: str, scope: Scope):
+    def __init__(self, reader: "Reader", node: onnx.NodeProto, attribute: str, scope: Scope, given: int, made: int):
         self.reader, self.node, self.graph = reader, node, _attributes(node)[attribute]
+        weighed = {w.name for w in self.graph.initializer}
+        takes = len([i for i in self.graph.input if i.name not in weighed])
+        if takes != given or len(self.graph.output) < made:
+            raise Deep500Error(f"node {label(node)} has a {attribute} with {takes} inputs and {len(self.graph.output)} "
+                               f"outputs, where it needs {given} and {made}")
         self.scope = Scope(f"{scope.prefix}{node.name or node.op_type}.", scope)
         weights = [(w.name, reader.weight(self.scope.prefix + w.name, array(w))) for w in self.graph.initializer]
         self.scope.bound.update(weights)
@@ -39,17 +45,19 @@ class Body:
 
 
 def _if(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
-    condition = reader.value(scope[node.input[0]])
+    bodies = {name: Body(reader, node, f"{name}_branch", scope, 0, len(node.output)) for name in ("then", "else")}
+    if len({len(body.graph.output) for body in bodies.values()}) > 1:
+        raise Deep500Error(f"node {label(node)} has branches with different numbers of outputs")
+    condition = _single(reader, node, scope, node.input[0], "bool")
     if condition is None:
-        return _branches(reader, node, scope)
-    branch = "then_branch" if condition.item() else "else_branch"
-    return Body(reader, node, branch, scope).write((), branch.removesuffix("_branch"))
+        return _branches(reader, node, scope, bodies)
+    branch = "then" if condition.item() else "else"
+    return bodies[branch].write((), branch)
 
 
-def _branches(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
+def _branches(reader: "Reader", node: onnx.NodeProto, scope: Scope, bodies: dict[str, Body]) -> Sequence[Reference]:
     """An operator that holds both branches; what they see of the values around them are its inputs."""
-    parts = [reader.apart(node, lambda: Body(reader, node, name, scope).write((), name))  # noqa: B023 - called at once
-             for name in ("then_branch", "else_branch")]
+    parts = [reader.apart(node, partial(body.write, (), name)) for name, body in bodies.items()]
     seen = tuple(dict.fromkeys(name for part in parts for name in part.inputs))
     branches = [replace(part, inputs=seen) for part in parts]
     operator = registry.module("operators", "_control_flow").If(*branches)
@@ -57,7 +65,8 @@ def _branches(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[
 
 
 def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
-    body = Body(reader, node, "body", scope)
+    given = max(2, len(node.input))  # the number of rounds and the condition may be left out
+    body = Body(reader, node, "body", scope, given, 1 + max(given - 2, len(node.output)))
     before = len(reader.network.nodes)
     found = _rounds(reader, node, scope, body)
     if found is None:
@@ -69,8 +78,8 @@ def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
 def _rounds(reader: "Reader", node: onnx.NodeProto, scope: Scope, body: Body) -> Sequence[Reference] | None:
     """Every round written out; None if only a run can tell how many there are."""
     count, condition = [*node.input, "", ""][:2]
-    known = [np.asarray(default) if not name else reader.value(scope[name])
-             for name, default in ((count, np.inf), (condition, True))]
+    known = [np.asarray(default) if not name else _single(reader, node, scope, name, dtype)
+             for name, default, dtype in ((count, np.inf, "int64"), (condition, True, "bool"))]
     if known[0] is None or known[1] is None:
         return None
     most, go = (value.item() for value in known if value is not None)
@@ -91,7 +100,7 @@ def _rounds(reader: "Reader", node: onnx.NodeProto, scope: Scope, body: Body) ->
 
 def _endless(reader: "Reader", node: onnx.NodeProto, scope: Scope, body: Body) -> Sequence[Reference]:
     """An operator that holds the body; what that sees of the values around it are further inputs."""
-    carried = len(node.input) - 2
+    carried = max(0, len(node.input) - 2)
     if len(body.graph.output) > 1 + carried:
         raise Unsupported(f"node {label(node)} collects {body.graph.output[1 + carried].name!r} in every round, and "
                           "only a run tells how many there are")
@@ -106,10 +115,13 @@ def _endless(reader: "Reader", node: onnx.NodeProto, scope: Scope, body: Body) -
 def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
     if reader.opsets[""] < 9:
         raise Unsupported(f"node {label(node)} is a Scan of opset 8, which has a batch axis: convert it to opset 9")
-    body, given = Body(reader, node, "body", scope), _attributes(node)
-    scanned = given["num_scan_inputs"]
-    carried, outputs = len(node.input) - scanned, len(node.output) - len(node.input) + scanned
-    axes, back = (given.get(f"scan_input_{key}") or [0] * scanned for key in ("axes", "directions"))
+    given, scanned = _attributes(node), _attributes(node)["num_scan_inputs"]
+    if not 1 <= scanned <= len(node.input):
+        raise Deep500Error(f"node {label(node)} scans {scanned} of its {len(node.input)} inputs")
+    carried = len(node.input) - scanned
+    body = Body(reader, node, "body", scope, len(node.input), max(carried, len(node.output)))
+    outputs = len(body.graph.output) - carried
+    axes, back = _ways(node, given, "scan_input", scanned)
     columns = [_slices(reader, node, scope.value(node, name), axis, bool(b))
                for name, axis, b in zip(node.input[carried:], axes, back, strict=True)]
     if len({len(column) for column in columns}) != 1:
@@ -119,14 +131,23 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
         made = body.write([*state, *slices], str(t))
         state, row = made[:carried], made[carried:]
         rows.append(row)
-    axes, back = (given.get(f"scan_output_{key}") or [0] * outputs for key in ("axes", "directions"))
+    axes, back = _ways(node, given, "scan_output", outputs)
     infos = body.graph.output[carried:]
     return [*state, *(_stacked(reader, node, [row[i] for row in (rows[::-1] if back[i] else rows)], info, axes[i])
                       for i, info in enumerate(infos))]
 
 
+def _ways(node: onnx.NodeProto, given: dict[str, Any], what: str, count: int) -> tuple[list[int], list[int]]:
+    """Along which axes and in which directions, one of each for every value."""
+    axes, back = (given.get(f"{what}_{key}") or [0] * count for key in ("axes", "directions"))
+    if len(axes) != count or len(back) != count or not {0, 1}.issuperset(back):
+        raise Deep500Error(f"node {label(node)} needs {count} {what}_axes and {what}_directions (0 or 1), not "
+                           f"{list(axes)} and {list(back)}")
+    return axes, back
+
+
 def _sequence_map(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
-    body = Body(reader, node, "body", scope)
+    body = Body(reader, node, "body", scope, len(node.input), len(node.output))
     given = [scope[name] for name in node.input]
     length = len(scope.sequence(node, node.input[0]))
     if any(isinstance(g, tuple) and len(g) != length for g in given):
@@ -139,7 +160,10 @@ def _slices(reader: "Reader", node: onnx.NodeProto, name: str, axis: int, backwa
     """The slices of a value along an axis, which they lack."""
     if name not in reader.folding.tensors:
         raise Unsupported(f"node {label(node)} scans {name!r}, whose length is not known: give the model fixed shapes")
-    length = reader.folding.tensors[name].shape[axis]
+    shape = reader.folding.tensors[name].shape
+    if not -len(shape) <= axis < len(shape):
+        raise Deep500Error(f"node {label(node)} scans {name!r} along axis {axis}, and its shape is {list(shape)}")
+    length = shape[axis]
     reader.spend(length, node)
     stem = f"{node.output[0] or node.name}.{name}"
     parts = reader.emit("Split", [name, (1,) * length], f"{stem}.parts", length, axis=axis) if length else []
@@ -152,12 +176,22 @@ def _stacked(reader: "Reader", node: onnx.NodeProto, rows: Sequence[Reference], 
     """The values of one output as one value with a new axis."""
     if not rows:
         kind = tensor(info)
-        return reader.constant(f"{node.name or node.op_type}.{info.name}", np.zeros((0, *kind.shape), kind.dtype))
+        empty = np.expand_dims(np.zeros(kind.shape, kind.dtype), axis).take([], axis)
+        return reader.constant(f"{node.name or node.op_type}.{info.name}", empty)
     stem = f"{node.output[0] or node.name}.{info.name}"
     if not all(isinstance(row, str) for row in rows):
         raise Unsupported(f"node {label(node)} collects sequences or optionals")
     columns = [reader.emit("Unsqueeze", [row, (axis,)], f"{stem}.row")[0] for row in rows]
     return reader.emit("Concat", columns, stem, axis=axis)[0]
+
+
+def _single(reader: "Reader", node: onnx.NodeProto, scope: Scope, name: str, dtype: str) -> np.ndarray | None:
+    """A condition or a count, if it is known while reading."""
+    kind = reader.folding.tensors.get(scope.value(node, name))
+    if kind is not None and (kind.dtype != dtype or any(n != 1 for n in kind.shape)):
+        raise Deep500Error(f"node {label(node)} takes {name!r}, which is {kind.dtype}{list(kind.shape)}, where one "
+                           f"{dtype} will do")
+    return reader.value(scope[name])
 
 
 def _attributes(node: onnx.NodeProto) -> dict[str, Any]:

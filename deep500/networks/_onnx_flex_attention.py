@@ -9,7 +9,7 @@ import onnx
 from onnx import helper
 
 from ..contracts.operator import Tensor
-from ..errors import Unsupported
+from ..errors import Deep500Error, Unsupported
 from ._onnx_control_flow import Body
 from ._onnx_scopes import Reference, Scope
 from ._onnx_values import label
@@ -35,7 +35,7 @@ def flex_attention(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequ
         return reader.emit(operator, inputs, stem, **attributes)[0]
 
     def changed(x: str, attribute: str) -> Reference:
-        return Body(reader, node, attribute, scope).write([x], attribute)[0] if attribute in given else x
+        return Body(reader, node, attribute, scope, 1, 1).write([x], attribute)[0] if attribute in given else x
 
     scores = put("MatMul", put("Reshape", q, (batch, kv_heads, rows, size)), put("Transpose", k, perm=(0, 1, 3, 2)))
     scores = put("Reshape", scores, (batch, heads, length, keys))
@@ -52,4 +52,7 @@ def _kind(reader: "Reader", node: onnx.NodeProto, name: str) -> Tensor:
     if name not in reader.folding.tensors:
         raise Unsupported(f"node {label(node)} changes scores of attention, and the shape of {name!r} is not known: "
                           "give the model fixed shapes")
-    return reader.folding.tensors[name]
+    if len((found := reader.folding.tensors[name]).shape) != 4:
+        raise Deep500Error(f"node {label(node)} takes {name!r} with the axes batch, head, place and size, not as "
+                           f"{list(found.shape)}")
+    return found

@@ -25,7 +25,7 @@ class LayerNormalization(Operator):
         n = normal(xp, x, mean, inv_std_dev)
         dx = normal_gradient(xp, dy * scale, n, inv_std_dev, axes)
         by_statistics = (dmean - dinv_std_dev * xp.square(inv_std_dev) * n) / count(x.shape, axes)
-        return dx + by_statistics, dy * n, dy
+        return dx + xp.astype(by_statistics, x.dtype), dy * n, dy
 
     def pytorch(self, torch, x, scale, b=None):
         shape = x.shape[self.axis % x.ndim:]

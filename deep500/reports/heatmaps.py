@@ -68,25 +68,26 @@ def _draw(canvas: "Figure", axes: "Axes", label: str, values: np.ndarray) -> Non
     from matplotlib import colormaps
     from matplotlib.ticker import MaxNLocator
 
-    matrix, rows, columns = flattened(values)
-    drawn = np.ma.masked_invalid(_thinned(matrix))
-    colours = colormaps["viridis"].with_extremes(bad="#d55e00")  # NaN and infinity stand out
-    image = axes.imshow(drawn, aspect="auto", cmap=colours, interpolation="nearest", vmin=0,
-                        vmax=drawn.max() or 1.0, extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5))
+    finite = np.isfinite(values)
+    top = np.max(values[finite], initial=0) or 1.0
+    matrix, rows, columns = flattened(np.where(finite, values, 2 * top))  # NaN is for what pads a vector
+    colours = colormaps["viridis"].with_extremes(over="#d55e00", bad="white")
+    image = axes.imshow(_thinned(matrix), aspect="auto", cmap=colours, interpolation="nearest", vmin=0, vmax=top,
+                        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.set_title(label)
+        axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    axes.set_title(label if finite.all() else f"{label} (orange: NaN or infinite)")
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)
     canvas.colorbar(image, ax=axes)
 
 
 def _thinned(matrix: np.ndarray) -> np.ndarray:
-    """At most MOST cells along both axes: the largest value of every block, NaN where one is."""
+    """At most MOST cells along both axes: the largest value of every block."""
     for axis in (0, 1):
         n = matrix.shape[axis]
         if n > MOST:
-            matrix = np.maximum.reduceat(matrix, np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)), axis)
+            matrix = np.fmax.reduceat(matrix, np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)), axis)
     return matrix
 
 

@@ -111,6 +111,42 @@ def test_an_operator_that_is_wrong_has_no_time(d5, home, tmp_path, how, code, te
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(("body", "said"), [
+    ("y[0] = z;", "op.cpp does not compile: op.cpp:1:"), ("*(volatile int *)16 = 1;", "SIGSEGV"),
+    pytest.param("for (volatile int i = 0;; ++i) {}", "no answer within 8 s", marks=pytest.mark.slow)])
+def test_cpp_that_goes_wrong(home, tmp_path, monkeypatch, capsys, body, said):
+    monkeypatch.setenv("DEEP500_HOME", str(home))
+    (tmp_path / "op.cpp").write_text(
+        f"struct op : deep500::CustomOperator {{ void forward(const DTYPE *x, DTYPE *y) {{ {body} }} }};")
+    code = main(["bench", "operator", f"{tmp_path / 'op.cpp'}:op", "--shape", "8", "--framework", "reference",
+                 "--timeout", "8" if "for" in body else "60", "--out", str(tmp_path / "run")])
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert said in next(line for line in err.splitlines() if line.startswith("d5: ")), err
+    assert not (tmp_path / "run").exists()
+
+
+FLAT = """
+import deep500 as d5
+
+class Flat(d5.CustomPythonOp):
+    def forward(self, inputs):
+        return 2 * inputs[0]
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return 2 * grads[0].ravel()
+"""
+
+
+def test_a_gradient_of_the_wrong_shape(d5, home, tmp_path):
+    (tmp_path / "flat.py").write_text(FLAT)
+    answer = d5("bench", "operator", "flat.py:Flat", "--shape", "2x3", "--framework", "reference", "--kernel",
+                "composed", "--direction", "backward", *QUICK)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.splitlines()[-1] == \
+        "d5: Flat.backward gives a gradient of the shape (6,) for input 0, whose shape is (2, 3)"
+
+
 def test_the_others_are_timed_where_one_is_wrong(d5, home):
     answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--attribute",
                 "how=wrong", "--kernel", "composed", "native", *QUICK)

@@ -2,6 +2,9 @@
 
 import pytest
 
+from deep500.cli import main
+from deep500.frameworks import framework
+
 CODE = """
 import ctypes
 import numpy as np
@@ -70,6 +73,8 @@ def test_a_function_against_a_reference_with_pictures(check, tmp_path):
     assert answer.code == 1
     assert "got -0.0" in answer.out and "want 0" in answer.out and "12 of 24 elements are wrong" in answer.out
     assert (tmp_path / "h.svg").read_text().startswith("<svg") and (tmp_path / "v.png").stat().st_size > 1000
+    answer = check("my.py:crash", *options, "--heatmap", tmp_path / "none.svg")
+    assert answer.code == 1 and "no picture: no run gave" in answer.out and not (tmp_path / "none.svg").exists()
 
 
 def test_operators_of_a_user(check):
@@ -85,6 +90,13 @@ def test_operators_of_a_user(check):
 def test_code_that_breaks_is_a_verdict(check, name, said):
     answer = check(f"my.py:{name}", "--reference", "my.py:slow_relu", "--framework", "reference", "--timeout", 3)
     assert answer.code == 1 and said in answer.out and "Traceback" not in answer.out + answer.err
+
+
+def test_a_framework_that_is_not_installed_is_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(type(framework("fake")), "module_name", "no_such_module")
+    assert main(["check", "operator", "Relu", "--framework", "reference", "fake"]) == 2
+    answer = capsys.readouterr()
+    assert answer.err.startswith("d5: fake is not installed: pip install") and not answer.out
 
 
 @pytest.mark.parametrize(("args", "said"), [

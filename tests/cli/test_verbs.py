@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from deep500 import measure
+from deep500 import measure, registry
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +102,9 @@ def test_help_lists_every_verb_and_imports_little():
 def test_everything_there_is_can_be_listed(d5, what, name):
     assert name in d5("list", what).out
     assert any(name in row.values() for row in d5("list", what, "--json").json)
+
+
+def test_lists_are_whole_and_fit_a_terminal(d5):
+    assert len(d5("list", "operators", "--json").json) == len(registry.known("operators")) > 100
+    assert len(d5("list", "operators", "--most", 3, "--json").json) == 3
+    assert max(map(len, d5("list", "frameworks").out.splitlines())) < 120

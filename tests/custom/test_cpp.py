@@ -44,6 +44,7 @@ def test_as_the_tutorial_compiles_it(sources: Path) -> None:
     assert op.attributes == {"DPOWER": "3"}
 
 
+@pytest.mark.slow
 def test_two_operators_of_one_class_differ_in_their_definitions(sources: Path) -> None:
     square, cube = (compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": n}) for n in (2, 3))
     np.testing.assert_allclose(square.run([X])[0], X**2, rtol=1e-6)
@@ -64,15 +65,29 @@ def test_it_is_built_once_and_again_when_anything_changes(tmp_path: Path, cache:
 
 
 def test_it_is_optimised_and_parallel(tmp_path: Path) -> None:
+    """A region of one thread is a plain call, but not inside another, whose threads would share its loop."""
     text = FORWARD.format("""
         #ifdef __OPTIMIZE__
         y[0] = 1;
         #endif
-        #ifdef _OPENMP
-        y[0] += 2;
-        #endif
+        int counted = 0;
+        #pragma omp parallel num_threads(2)
+        #pragma omp atomic
+        counted += 1;
+        #pragma omp parallel num_threads(1)
+        counted += 10 * omp_get_num_threads();
+        #pragma omp parallel num_threads(2)
+        {
+            #pragma omp parallel for num_threads(1)
+            for (int i = 0; i < 10; ++i) {
+                #pragma omp atomic
+                counted += 100;
+            }
+        }
+        y[1] = counted;
     """)
-    assert compile_custom_cppop("op", written(tmp_path, text)).run([np.zeros(1, "float32")])[0] == 3
+    made = compile_custom_cppop("op", written(tmp_path, text)).run([np.zeros(2, "float32")])[0]
+    assert made.tolist() == [1, 2 + 10 + 20 * 100]
 
 
 def test_two_processes_may_build_the_same(cache: Path) -> None:
@@ -85,11 +100,12 @@ def test_two_processes_may_build_the_same(cache: Path) -> None:
 @pytest.mark.parametrize(("text", "said"), [
     (FORWARD.format("y[0] = z;"), r"op.cpp does not compile: op.cpp:1:\d+: error: 'z' was not declared"),
     ("#include <no_such_file.h>", r"op.cpp does not compile: op.cpp:1:10: fatal error: no_such_file.h"),
-    ("struct op : deep500::CustomOperator { void forward(float *y, const float *x) {} };",
-     r"op.forward takes const pointers \(the inputs\), then others"),
+    pytest.param("struct op : deep500::CustomOperator { void forward(float *y, const float *x) {} };",
+                 r"op.forward takes const pointers \(the inputs\), then others", marks=pytest.mark.slow),
     ("struct op : deep500::CustomOperator { void forward(const float *x, float *y) {} "
      "void backward(const float *dy, float *dx) {} };", r"op.backward takes 4 pointers .*\(const float32,float32\)"),
-    ("struct op : deep500::CustomOperator { void forward(const float *x, int n) {} };", "take pointers"),
+    pytest.param("struct op : deep500::CustomOperator { void forward(const float *x, int n) {} };", "take pointers",
+                 marks=pytest.mark.slow),
 ])
 def test_a_source_with_a_fault_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(Deep500Error, match=said) as caught:
@@ -101,6 +117,10 @@ def test_an_exception_is_one_line(tmp_path: Path) -> None:
     op = compile_custom_cppop("op", written(tmp_path, FORWARD.format('throw std::runtime_error("no\\nluck");')))
     with pytest.raises(Deep500Error, match="^op: no luck$"):
         op.run([X])
+
+
+@pytest.mark.slow
+def test_one_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     unmade = "struct op : deep500::CustomOperator { op(std::string s) {} void forward(const float *x, float *y) {} };"
     with pytest.raises(Deep500Error, match="write create_new_op"):
         compile_custom_cppop("op", written(tmp_path, unmade)).run([X])
@@ -147,6 +167,7 @@ def test_names_of_sizes() -> None:
         d5.tensordesc([1], "complex64")
 
 
+@pytest.mark.slow
 def test_half_types_round_as_they_should(tmp_path: Path) -> None:
     """Every float16 and bfloat16, and the rounding of many floats, against NumPy's and ml_dtypes'."""
     text = """

@@ -59,6 +59,12 @@ struct both : deep500::CustomOperator {
 
 
 @pytest.fixture(scope="module")
+def both(sources: Path) -> CppOp:
+    (sources / "both.cpp").write_text(PRODUCT_AND_SUM)
+    return d5.compile_custom_cppop("both", sources / "both.cpp")
+
+
+@pytest.fixture(scope="module")
 def ipowop(sources: Path) -> CppOp:
     return d5.compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": 3})
 
@@ -80,9 +86,8 @@ def test_values_and_gradients_are_right(name: str, language: str, ipowop: CppOp)
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 @pytest.mark.parametrize("language", ["Python", "C++"])
-def test_several_inputs_and_outputs(name: str, language: str, tmp_path: Path) -> None:
-    (tmp_path / "both.cpp").write_text(PRODUCT_AND_SUM)
-    op = ProductAndSum() if language == "Python" else d5.compile_custom_cppop("both", tmp_path / "both.cpp")
+def test_several_inputs_and_outputs(name: str, language: str, both: CppOp) -> None:
+    op = ProductAndSum() if language == "Python" else both
     fw, y = framework(name), X[::-1].copy()
     product, total = custom_op(name, op)(fw.tensor(X), fw.tensor(y))
     np.testing.assert_array_equal(fw.array(product), X * y)

@@ -35,6 +35,7 @@ def test_pytorch(op: Any) -> None:
     assert custom_op(op) is f
     assert set(torch.library.opcheck(f, (x,)).values()) == {"SUCCESS"}
     assert torch.autograd.gradcheck(f, (torch.randn(3, 2, dtype=torch.float64, requires_grad=True),))
+    assert torch.allclose(torch.vmap(f)(x.detach()), x**3)
     y = f(x)
     for _ in range(2):  # a graph that is kept gives the same again
         assert torch.allclose(torch.autograd.grad(y.sum(), x, retain_graph=True)[0], 3 * x**2)

@@ -59,8 +59,10 @@ def test_variance_over_runs():
         variance([np.ones(3)])
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (100,), (3, 4), (2, 3, 4), (2, 3, 4, 5), (1, 2, 1, 3, 2),
-                                   (900, 700)])
+SLOW = [(1,), (100,), (3, 4), (2, 3, 4, 5), (1, 2, 1, 3, 2), (900, 700)]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 4), *(pytest.param(s, marks=pytest.mark.slow) for s in SLOW)])
 def test_arrays_of_any_rank_are_drawn(shape, tmp_path):
     values = np.arange(np.prod(shape), dtype="float64").reshape(shape)
     matrix, rows, columns = flattened(values)

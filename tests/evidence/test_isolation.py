@@ -25,6 +25,8 @@ def endless(progress):
     progress("a long loop")
     while True: pass
 def leave(progress): sys.exit(3)
+def scribble(progress): os.write(int(sys.argv[1]), b"hello\\n")
+def unnamed_signal(progress): os.kill(os.getpid(), 40)
 def leave_at_once(progress): os._exit(4)
 def fail(progress): raise ValueError("of no value")
 def chatter(progress):
@@ -50,14 +52,17 @@ def run(name, timeout_s=60.0, **arguments):
     return isolated(f"kernels_of_a_user:{name}", arguments, timeout_s)
 
 
-def test_an_answer_comes_back():
-    assert run("add", a=2, b=3) == {"sum": 5}
+@pytest.mark.parametrize("timeout_s", [60.0, 1e12, float("inf")])
+def test_an_answer_comes_back(timeout_s):
+    assert run("add", timeout_s, a=2, b=3) == {"sum": 5}
 
 
 @pytest.mark.parametrize(("name", "said"), [
     ("crash", "ended by signal SIGSEGV during the first step"),
     ("leave", r"called exit\(3\)"),
     ("leave_at_once", "ended with exit code 4"),
+    ("scribble", "wrote into the channel of the answer: b'hello'"),
+    ("unnamed_signal", "ended by signal 40"),
     ("fail", "ended with exit code 1: ValueError: of no value"),
 ])
 def test_what_dies_is_told_in_one_line(name, said):

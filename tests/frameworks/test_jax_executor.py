@@ -75,7 +75,8 @@ def test_threads_are_set_once(tmp_path: Path) -> None:
     JAX.set_threads(1)
     with pytest.raises(Unsupported, match="ask for 2 before anything is computed"):
         JAX.set_threads(2)
-    code = ("import os; os.environ.pop('PJRT_NPROC', None); from deep500.frameworks import framework; fw = framework('jax'); fw.set_threads(COUNT); "
+    code = ("import os; os.environ.pop('PJRT_NPROC', None); from deep500.frameworks import framework; "
+            "fw = framework('jax'); fw.set_threads(COUNT); "
             "fw.tensor([1.0]) + 1; assert 'PJRT_NPROC' not in os.environ; print(len(os.listdir('/proc/self/task')))")
     counts = [int(python(code.replace("COUNT", count), tmp_path)) for count in ("1", "5")]
     assert counts[1] - counts[0] >= 4

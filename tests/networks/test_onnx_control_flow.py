@@ -211,6 +211,16 @@ def test_a_scan_along_other_axes() -> None:
     agree(run(read(model)), right(model))
 
 
+def test_a_scan_over_nothing() -> None:
+    body = graph([node("Add", ["s", "r"], ["t"]), node("Neg", ["r"], ["o"])], [info("s", (3,)), info("r", (3,))],
+                 [info("t", (3,)), info("o", (3,))])
+    model = model_of(node("Scan", ["start", "none"], ["y", "rows"], body=body, num_scan_inputs=1, scan_input_axes=[1],
+                          scan_output_axes=[1]), outputs="y1 rows2",
+                     weights={"start": np.arange(3, dtype="f4"), "none": np.zeros((3, 0), "f4")})
+    start, rows = run(read(model))
+    assert start.tolist() == [0, 1, 2] and rows.shape == (3, 0) and rows.dtype == np.float32
+
+
 REFUSED = {
     "unrolls too far": (model_of(loop_of(COUNTED, weights={"w": np.ones(4, "f4")}),
                                  weights=START | {"count": np.asarray(1 << 40)}), "more than 500 nodes"),
@@ -221,7 +231,29 @@ REFUSED = {
         "two": np.float32(2), "hundred": np.float32(100)}), "collects 'row'"),
     "Scan of opset 8": (model_of(node("Scan", ["", "x", "x"], ["y"], num_scan_inputs=1, body=graph(
         [node("Add", ["s", "r"], ["t"])], [info("s", (4,)), info("r", (4,))], [info("t", (4,))])), opset=8), "opset 8"),
+    "a branch too few": (model_of(node("If", ["true"], ["y"], then_branch=BRANCHES["else_branch"]), weights=START),
+                         "else_branch"),
+    "branches that differ": (model_of(node("If", ["true"], ["y"], **BRANCHES | {"else_branch": graph(
+        [node("Neg", ["x"], ["c"])], (), [info("c"), info("c")])}), weights=START | SQUARE),
+        "different numbers of outputs"),
+    "a branch without outputs": (model_of(node("If", ["true"], ["y"], **BRANCHES | {"else_branch": graph([])}),
+                                          weights=START | SQUARE), "0 inputs and 0 outputs, where it needs 0 and 1"),
+    "a condition of floats": (model_of(node("If", ["x"], ["y"], **BRANCHES), weights=SQUARE),
+                              r"float32\[3, 4\], where one bool"),
+    "two counts": (model_of(loop_of(COUNTED, weights={"w": np.ones(4, "f4")}),
+                            weights=START | {"count": np.asarray([1, 2])}), r"int64\[2\], where one int64"),
+    "a body without inputs": (model_of(node("Loop", ["count", "true", "x"], ["y"], body=graph(
+        [node("Neg", ["x"], ["c"])], (), [info("c")])), weights=START | {"count": np.asarray(2)}),
+        "0 inputs and 1 outputs, where it needs 3 and 2"),
 }
+for name, number, attributes, said in (
+        ("scans nothing", 0, {}, "scans 0 of its 2 inputs"), ("scans too much", 9, {}, "scans 9 of its 2 inputs"),
+        ("scans another axis", 1, {"scan_input_axes": [7]}, "along axis 7"),
+        ("scans somewhere", 1, {"scan_input_directions": [5]}, r"\[0\] and \[5\]"),
+        ("scans twice", 1, {"scan_output_axes": [0, 0]}, "needs 0 scan_output_axes")):
+    REFUSED[name] = (model_of(node("Scan", ["start", "x"], ["y"], num_scan_inputs=number, body=graph(
+        [node("Add", ["s", "r"], ["t"])], [info("s", (4,)), info("r", (4,))], [info("t", (4,))]), **attributes),
+        weights={"start": np.zeros(4, "f4")}, outputs="y1"), said)
 
 
 @pytest.mark.parametrize("case", REFUSED)

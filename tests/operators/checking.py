@@ -1,9 +1,13 @@
 """The shipped checks of operators, as the generated tests ask for them: lists of what is wrong."""
 
+import random
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+import pytest
+
+from deep500 import registry
 from deep500.evidence.checking.comparing import gradient_check, output_check, shape_check
 from deep500.evidence.checking.derivatives import autodiff, difference_check
 from deep500.evidence.checking.examples import XP, Example, examples, examples_of
@@ -11,7 +15,21 @@ from deep500.evidence.checking.formats import cast, is_float
 from deep500.frameworks import framework
 
 __all__ = ["XP", "Example", "autograd", "cast", "derivative_faults", "examples", "examples_of", "gradient_faults",
-           "in_dtype", "is_float", "output_faults"]
+           "in_dtype", "is_float", "marks", "output_faults"]
+
+OPERATORS = registry.known("operators")
+THIRD = set(random.Random(7).sample(OPERATORS, len(OPERATORS) // 3))
+
+
+def marks(example: Example, name: str, dtype: str) -> list[pytest.MarkDecorator]:
+    """Slow is what `make test` leaves out: all but the first case of an operator, and what is not sampled of that.
+
+    Quick are all cases on the reference, the first in both dtypes on PyTorch and ONNX Runtime, and for a third of the
+    operators that in float32 on the others.
+    """
+    first, sampled = example.name.endswith("-0"), type(example.operator).__name__ in THIRD and dtype == "float32"
+    quick = name == "reference" or (first and (name in ("pytorch", "onnxruntime") or sampled))
+    return [] if quick else [pytest.mark.slow]
 
 
 @cache

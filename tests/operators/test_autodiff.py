@@ -6,7 +6,7 @@ import pytest
 
 from deep500.frameworks import framework
 
-from .checking import Example, autograd, examples, gradient_faults
+from .checking import Example, autograd, examples, gradient_faults, marks
 
 AUTODIFF = ("jax", "pytorch", "tensorflow")
 
@@ -15,8 +15,7 @@ def grid() -> Iterator:
     for name in (name for name in AUTODIFF if framework(name).available()):
         for e in (e for e in examples() if e.smooth and e.operator.native(name)):
             for dtype in ("float32", "float64"):
-                slow = name == "jax" and (dtype != "float32" or not e.name.endswith("-0"))
-                yield pytest.param(e, name, dtype, id=f"{e.name}-{name}-{dtype}", marks=[pytest.mark.slow] * slow)
+                yield pytest.param(e, name, dtype, id=f"{e.name}-{name}-{dtype}", marks=marks(e, name, dtype))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -14,7 +14,8 @@ from ..checking.examples import drawn, generator
 from ..checking.formats import FORMATS, cast
 
 DIRECTIONS = ("forward", "backward")
-SYNTAX = "write one shape per input, as in 64x64,64x64 (() a scalar, - left out, int64<9:4x5 integers, =[1,2] a value)"
+SYNTAX = ("write one shape per input, as in 64x64,64x64 (() a scalar, - left out, 0.1*64x64 scaled, int64<9:4x5 "
+          "integers, =[1,2] a value)")
 
 
 @dataclass(frozen=True)
@@ -79,16 +80,17 @@ def _input(word: str, static: bool, draw: np.random.Generator, dtype: str) -> An
         return None
     if static or word.startswith("="):
         return _value(word.removeprefix("="))
-    found = re.fullmatch(r"(?:(u?int\d+)(?:<(\d+))?:)?(\(\)|\d+(?:x\d+)*)", word)
+    found = re.fullmatch(r"(?:(u?int\d+)(?:<(\d+))?:|(\d*\.?\d+)\*)?(\(\)|\d+(?:x\d+)*)", word)
     if not found:
         raise Deep500Error(f"{word!r} is no shape: {SYNTAX}")
-    kind, below, sizes = found.groups()
+    kind, below, scale, sizes = found.groups()
     shape = () if sizes == "()" else tuple(map(int, sizes.split("x")))
     if np.prod(shape, dtype=float) > 2**33:
         raise Deep500Error(f"the shape {word} has more than 2^33 elements: give a smaller one")
     if kind:
         return draw.integers(0, int(below or 2), shape).astype(kind)
-    return cast((drawn(Tensor(shape), draw),), dtype)[0]
+    values = np.asarray(drawn(Tensor(shape), draw))
+    return cast((np.multiply(values, np.float32(scale or 1), out=values),), dtype)[0]
 
 
 def _value(word: str) -> Any:

@@ -93,7 +93,8 @@ def _rnn(row: tuple) -> Problem:
     hidden, batch, steps, cell = row
     operator, gates = GATES[cell]
     registry.find("operators", operator)
-    weights = f"1x{gates * hidden}x{hidden}"
+    scale = f"{(3 * hidden)**-0.5:.4f}"  # as PyTorch draws them: with larger ones a long recurrence is chaotic
+    weights = f"{scale}*1x{gates * hidden}x{hidden}"
     return Problem(operator, {"hidden_size": hidden}, f"{steps}x{batch}x{hidden},{weights},{weights}",
                    f"{cell} hidden {hidden} batch {batch} steps {steps}")
 

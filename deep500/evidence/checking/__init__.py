@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import Deep500Error
 from ...frameworks import framework as find_framework
-from .checks import Subject, checks
+from .checks import Subject, attempted, checks, slopes
 from .comparing import check_outputs as check_outputs
 from .differences import differences as differences
 from .examples import Example, Reference
@@ -37,6 +37,8 @@ def check_operator(operator: Any, framework: str = "pytorch", inputs: Sequence[A
             if progress:
                 progress(f"{example.name} in {dtype}")
             report.checks.extend(checks(subject, same))
+        if example.floats and "float64" not in dtypes:  # a wrong derivative shows there alone
+            report.checks.append(attempted("differences", slopes, subject, example.cast("float64"), ()))
     return report
 
 

@@ -1,54 +1,75 @@
 """How far a correct result may be from the truth: what rounding explains, element by element.
 
-    allowed = √depth · (4 · (moved + ε · |want|) + 2 · ε · max |want|) + tiny
+    allowed = 4 · √depth · (moved + ε · |want|) + tiny
 
-`moved` is the conditioning: how far the element moves in float64 when every input moves by up to one unit of rounding ε
-of the dtype. `depth` is the number of operations behind one element; rounding errors add up as random numbers do,
-hence its root. The second term is for kernels that cancel inside (x · (1 + erf x) far left of 0), the last for those
-that set numbers below the smallest normal one to 0. A result that is no float must be the same; only a quantised one
-(integers of up to 16 bits) may be off by one where moving the inputs changes it, as it does at a tie of rounding.
+`moved` is how far the element moves in float64 when every input and every result on the way to it moves by up to one
+unit of rounding ε of the dtype: much where terms cancel (x · (1 + erf x) far left of 0), little elsewhere. `depth` is
+the number of operations behind one element; rounding errors add up as random numbers do, hence its root. The last term
+is for kernels that set numbers below the smallest normal one to 0. Gradients may be off by half a unit of the largest
+element more: frameworks make them from results (tanh' = 1 - y²), which cancel where the function is flat. A result that
+is no float must be the same; only a quantised one (integers of up to 16 bits) may be off by one where such moves change
+it, as they do at a tie of rounding.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...contracts.operator import Operator
 from .differences import absolute
-from .examples import XP, Example, generator
+from .examples import Example, generator
 from .formats import FORMATS, is_float, wide
+from .rounding import Noise, RoundedNamespace
 
 FACTOR = 4  # correct kernels were seen to need up to 1
-FLOOR = 2
 MOVES = 8
 PROBES = 8  # elements of every input whose influence is followed
 
 
-@lru_cache(maxsize=8)
+def _once(function: Callable[[Example], list]) -> Callable[[Example], list]:
+    """The function, asked once for every example that is in use."""
+    found: WeakKeyDictionary[Example, list] = WeakKeyDictionary()
+
+    @wraps(function)
+    def remembered(example: Example) -> list:
+        if example not in found:
+            found[example] = function(example)
+        return found[example]
+
+    return remembered
+
+
+@_once
 def output_bounds(example: Example) -> list[np.ndarray]:
     """The allowed difference of every element of every output."""
     found = []
-    for want, move in zip(example.outputs, _output_moves(example), strict=True):
+    for want, move in zip(example.outputs, output_moves(example), strict=True):
         operations = depth(example) / max(want.size, 1)
         found.append(allowed(want, move, example.dtype, operations) if is_float(want) else _of_integers(want, move))
     return found
 
 
-@lru_cache(maxsize=8)
+@_once
 def gradient_bounds(example: Example) -> list[np.ndarray | None]:
     """The allowed difference of every element of every gradient that the formula declares."""
     operations = 2 * depth(example)
-    return [None if want is None else allowed(want, move, example.dtype, operations / max(want.size, 1))
+    return [None if want is None else allowed(want, move + _flat(want, example.dtype), example.dtype,
+                                              operations / max(want.size, 1))
             for want, move in zip(example.gradients, _gradient_moves(example), strict=True)]
 
 
 def allowed(want: np.ndarray, moved: np.ndarray, dtype: str, operations: float) -> np.ndarray:
     """How far each element may be off, with so many operations behind it."""
     form, size = FORMATS[dtype], np.abs(np.where(np.isfinite(want), want, 0)).astype("float64")
-    within = FACTOR * (moved + form.eps * size) + FLOOR * form.eps * np.max(size, initial=0)
-    return max(1.0, operations)**0.5 * within + form.tiny
+    return FACTOR * max(1.0, operations)**0.5 * (moved + form.eps * size) + form.tiny
+
+
+def _flat(want: np.ndarray, dtype: str) -> float:
+    """The error of a derivative that is made from the result: expm1' = y + 1, tanh' = 1 - y²."""
+    return FORMATS[dtype].eps * float(np.max(np.abs(want), where=np.isfinite(want), initial=0)) / 2
 
 
 def _of_integers(want: np.ndarray, move: np.ndarray) -> np.ndarray:
@@ -77,26 +98,31 @@ def _reach(example: Example, inputs: tuple, i: int, place: int) -> int:
     return sum(int(np.sum(a != b)) for a, b in zip(made, example.outputs, strict=True))
 
 
-def _output_moves(example: Example) -> list[np.ndarray]:
-    """The largest move of every element of the outputs when every input moves by a unit of rounding."""
-    return _largest(example.outputs, [example.truth(moved(example.inputs, example.dtype, k)) for k in range(MOVES)])
+@_once
+def output_moves(example: Example) -> list[np.ndarray]:
+    """How far every element of the outputs moves at most when inputs and results on the way move by a unit."""
+    return _largest(example.outputs, [example.truth(moved(example.inputs, noise), RoundedNamespace(noise))
+                                      for noise in _noises(example)])
 
 
 def _gradient_moves(example: Example) -> list[np.ndarray]:
     """The same of the gradients, when the gradients of the outputs move too."""
     return _largest(example.gradients, [
-        example.formula(XP, moved(example.inputs, example.dtype, k), moved(example.seeds, example.dtype, k))
-        for k in range(MOVES)])
+        example.formula(RoundedNamespace(noise), moved(example.inputs, noise), moved(example.seeds, noise))
+        for noise in _noises(example)])
+
+
+def _noises(example: Example) -> list[Noise]:
+    return [Noise(generator("moved", k), FORMATS[example.dtype]) for k in range(MOVES)]
 
 
 def _largest(right: Sequence[Any], runs: Sequence[Sequence[Any]]) -> list[np.ndarray]:
     return [np.max([_distance(run[i], want) for run in runs], axis=0) for i, want in enumerate(right)]
 
 
-def moved(values: tuple, dtype: str, k: int) -> tuple:
+def moved(values: tuple, noise: Noise) -> tuple:
     """The float arrays in float64, every element moved by up to a unit of rounding."""
-    draw, eps = generator("moved", k), FORMATS[dtype].eps
-    return tuple(x * (1 + eps * draw.uniform(-1, 1, x.shape)) if is_float(x) else x for x in wide(values))
+    return tuple(noise.spoil(x) if is_float(x) else x for x in wide(values))
 
 
 def _distance(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray:

@@ -40,8 +40,9 @@ class Example:
 
     @cached_property
     def dtype(self) -> str:
-        """That of the first float input, float32 without one."""
-        return next((self.inputs[i].dtype.name for i in self.floats), "float32")
+        """That of the first float input, without one that of the first float output, float32 without any."""
+        given = [self.tensors[i] for i in self.floats] or self.operator.infer(*self.tensors)
+        return next((t.dtype for t in given if t.dtype in FORMATS), "float32")
 
     @cached_property
     def floats(self) -> list[int]:
@@ -57,12 +58,22 @@ class Example:
     def outputs(self) -> list[np.ndarray]:
         return self.truth(wide(self.inputs))
 
-    def truth(self, inputs: Sequence[Any]) -> list[np.ndarray]:
+    def truth(self, inputs: Sequence[Any], xp: Any = XP) -> list[np.ndarray]:
         """The outputs for these inputs, by the reference or the formula."""
         if self.reference is None:
-            return [np.asarray(y) for y in self.operator.published(self.operator.run(XP, *inputs))]
+            return [np.asarray(y) for y in self.operator.published(self.operator.run(xp, *inputs))]
         made = self.reference(*inputs)
         return [np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))]
+
+    @cached_property
+    def other(self) -> "Example":
+        """With other inputs within the same domains: rows in another order, values further from 1 and -1."""
+        found = replace(self, inputs=tuple(_turned(x) if is_float(x) else x for x in self.inputs))
+        try:
+            _ = found.outputs
+        except Exception:  # they mean nothing to this operator
+            return self
+        return found
 
     @cached_property
     def seeds(self) -> tuple[np.ndarray | None, ...]:
@@ -99,9 +110,14 @@ class Example:
         return names[i] if i < len(names) - 1 or i < len(names) == len(self.inputs) else names[-1]
 
 
-def examples() -> list[Example]:
+def _turned(x: np.ndarray) -> np.ndarray:
+    turned = (x[::-1] if x.ndim else x).astype("float64")
+    return np.asarray(turned * (1 + 2.0**-6 * np.sign(np.abs(turned) - 1)), x.dtype)
+
+
+def examples(seed: int = 0) -> list[Example]:
     """Every case of every operator there is."""
-    return [e for name in registry.known("operators") for e in examples_of(registry.find("operators", name))]
+    return [e for name in registry.known("operators") for e in examples_of(registry.find("operators", name), seed)]
 
 
 @cache

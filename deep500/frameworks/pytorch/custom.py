@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import is_grad_enabled
+from torch._C import _are_functorch_transforms_active as transforming
 from torch.compiler import is_compiling, is_dynamo_compiling
 from torch.library import CustomOpDef
 
@@ -65,7 +66,7 @@ class PythonOperator(CustomOpDef):
         self.register_fake(lambda *xs: one_or_all(_fakes(_kinds(op, xs), xs[0])))
         if op.differentiable:
             self._register_backward(op, f"{name}_backward", m)
-        self._eager = _eager(op).apply if op.differentiable else _checked(op)
+        self._eager = _applied(_eager(op)) if op.differentiable else _checked(op)
 
     def _register_backward(self, op: CustomOp, name: str, m: int) -> None:
         def kernel(*given: torch.Tensor) -> Any:
@@ -88,9 +89,14 @@ class PythonOperator(CustomOpDef):
         self.register_autograd(backward, setup_context=setup)
 
     def __call__(self, *inputs: torch.Tensor) -> Any:
-        if is_compiling():
+        if is_compiling() or transforming():
             return self._opoverload(*inputs)
         return self._eager(*inputs)
+
+
+def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
+    """Its apply in C++, without what Function.apply does in Python before: that is for transforms of torch.func."""
+    return super(torch.autograd.Function, function).apply  # type: ignore[misc]
 
 
 def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:

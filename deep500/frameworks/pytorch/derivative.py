@@ -8,6 +8,7 @@ import torch
 
 from ...contracts.calls import Call, results
 from ...errors import Unsupported
+from . import FRAMEWORK
 
 
 def derivative(function: Callable, arrays: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]) -> Call:
@@ -25,6 +26,6 @@ def derivative(function: Callable, arrays: Sequence[torch.Tensor], grads: Sequen
     def outputs(found: Sequence[Any]) -> list:
         rest = iter(found)
         given = [next(rest) if leaf.requires_grad else None for leaf in leaves]
-        return [None if g is None else g.detach().cpu().numpy() for g in given]
+        return [None if g is None else FRAMEWORK.array(g) for g in given]
 
     return Call(partial(torch.autograd.grad, retain_graph=True, allow_unused=True), bind(grads), outputs, bind)

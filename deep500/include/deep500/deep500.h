@@ -233,6 +233,18 @@ std::string signature() {
 
 }  // namespace deep500
 
+#ifdef D500_WRAPS_OPENMP
+// A parallel region of one thread is a call: libgomp would make a team for it and free it, which takes a microsecond.
+extern "C" void __real_GOMP_parallel(void (*region)(void *), void *data, unsigned threads, unsigned flags);
+extern "C" __attribute__((visibility("hidden")))
+void __wrap_GOMP_parallel(void (*region)(void *), void *data, unsigned threads, unsigned flags) {
+    if ((threads ? threads : unsigned(omp_get_max_threads())) == 1 && omp_get_level() == 0)
+        region(data);
+    else
+        __real_GOMP_parallel(region, data, threads, flags);
+}
+#endif
+
 // A file may define this one itself, as files of 2019 do.
 extern "C" __attribute__((weak, visibility("hidden")))
 void *create_new_op(deep500::tensor_t *, int, deep500::tensor_t *, int);
