@@ -178,9 +178,21 @@ class Namespace:
     def windows(self, x: Array, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Array:
         """(..., *counts, *kernel): every window of the last len(kernel) axes."""
         counts = window_counts(x.shape[-len(kernel):], kernel, strides, dilations)
+        if math.prod(kernel) > 64:  # or a compiler sees thousands of slices
+            return self._taken_windows(x, counts, kernel, strides, dilations)
         parts = [x[(..., *elements(at, counts, strides, dilations))] for at in offsets(kernel)]
         stacked = self.stack(parts, axis=-1)
         return self.reshape(stacked, (*stacked.shape[:-1], *kernel))
+
+    def _taken_windows(self, x: Array, counts: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
+                       dilations: Sequence[int]) -> Array:
+        """The same by indices, one axis after the other."""
+        first, n = x.ndim - len(kernel), len(kernel)
+        for axis, (count, k, stride, dilation) in enumerate(zip(counts, kernel, strides, dilations, strict=True)):
+            places = [[at * stride + i * dilation for i in range(k)] for at in range(count)]
+            x = self.take(x, self.asarray(places, "int64"), axis=first + 2 * axis)
+        order = (*range(first), *range(first, first + 2 * n, 2), *range(first + 1, first + 2 * n, 2))
+        return self.permute_dims(x, order)
 
     def fold(self, w: Array, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Array:
         """The adjoint of windows: every window added back to its place in an array of spatial `shape`."""

@@ -293,6 +293,8 @@ EXAMPLES = [
             lambda x: (np.array([[3, 3, 2, 1], [5, 0, 0, -1]], "float32"), np.array([[1, 2, 3, 0], [2, 0, 1, 3]]))),
     Example("windows", lambda xp, x: xp.windows(x, (2, 3), (2, 1), (1, 2)), ((2, 7, 8),),
             lambda x: windows(x, (2, 3), (2, 1), (1, 2))),
+    Example("windows, large", lambda xp, x: xp.windows(x, (9, 8), (2, 1), (1, 2)), ((2, 12, 16),),
+            lambda x: windows(x, (9, 8), (2, 1), (1, 2))),
     Example("fold", lambda xp, w: xp.fold(w, (8, 8), (2, 1), (1, 2)), ((2, 4, 4, 2, 3),),
             lambda w: fold(w, (8, 8), (2, 1), (1, 2))),
     Example("stuff", lambda xp, x: xp.stuff(x, (3, 1, 2)), ((2, 2, 3, 2),),

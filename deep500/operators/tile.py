@@ -17,6 +17,12 @@ class Tile(Operator):
     def pytorch(self, torch, x, repeats):
         return torch.tile(x, repeats)
 
+    def jax(self, jax, x, repeats):
+        return jax.numpy.tile(x, repeats)
+
+    def tensorflow(self, tf, x, repeats):
+        return tf.tile(x, repeats)
+
     def infer(self, x, repeats):
         return (Tensor(_shape(x.shape, repeats), x.dtype),)
 
