@@ -26,7 +26,13 @@ def find(kind: str, name: str) -> type:
     near = difflib.get_close_matches(name, known(kind), 1) or difflib.get_close_matches(
         name.lower(), [k.lower() for k in known(kind)], 1)
     hint = f" Did you mean {next(k for k in known(kind) if k.lower() == near[0].lower())!r}?" if near else ""
-    raise Deep500Error(f"no {_singular(kind)} is named {name!r}.{hint} Known: {', '.join(known(kind))}")
+    raise Deep500Error(f"no {_singular(kind)} is named {name!r}.{hint} Known: {listed(kind)}")
+
+
+def listed(kind: str) -> str:
+    """What there is, in words for a message: all names, or where they are listed when there are many."""
+    names = known(kind)
+    return ", ".join(names) if len(names) <= 20 else f"{len(names)} of them, which `d5 list {kind}` shows"
 
 
 def module(kind: str, name: str) -> ModuleType:

@@ -199,8 +199,8 @@ class Reader:
         if node.op_type == "Constant" and not domain:
             return None
         if node.op_type not in registry.known("operators"):
-            raise Unsupported(f"the operator {node.op_type!r} of node {label(node)} is not there; those that are: "
-                              f"{', '.join(registry.known('operators'))}")
+            raise Unsupported(f"the operator {node.op_type!r} of node {label(node)} is not there; known: "
+                              f"{registry.listed('operators')}")
         newest, version = registry.find("operators", node.op_type), self.opsets[domain]
         there = [c for c in vars(sys.modules[newest.__module__]).values()
                  if isinstance(c, type) and issubclass(c, Operator) and c.domain == domain
