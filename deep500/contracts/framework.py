@@ -104,7 +104,8 @@ class Framework(ABC):
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         """Our formula over this framework's values."""
-        return lambda *inputs: operator.run(self.xp, *inputs)
+        xp = self.xp  # found now: a compiler cannot look into a cached property
+        return lambda *inputs: operator.run(xp, *inputs)
 
     def evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool = False,
                  key: Sequence[int] | None = None) -> list[np.ndarray]:

@@ -77,6 +77,7 @@ def test_every_kernel_of_every_framework_gives_the_truth(name, operator):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")  # PyTorch's own
 def test_compiled_by_pytorch():
     example = examples_of(operators.MatMul)[0]
     call = framework("pytorch").forward_call(example.operator, example.inputs, "compiled")
