@@ -1,5 +1,6 @@
 """What is particular to TensorFlow: graphs, live variables, threads, a quiet import."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,22 @@ def test_threads_are_set_once() -> None:
     TENSORFLOW.tensor([1.0])
     with pytest.raises(Unsupported, match="ask for 2 before anything is computed"):
         TENSORFLOW.set_threads(2)
+
+
+@pytest.mark.parametrize(("told", "refused"), [("", "2"), ("1", "1")])
+def test_threads_are_those_asked_for(tmp_path: Path, told: str, refused: str) -> None:
+    """What is asked for counts, whatever the environment says; a second number is refused, even that of the latter."""
+    asked = "1" if not told else "2"
+    code = (f"from deep500.frameworks import framework; fw = framework('tensorflow'); fw.set_threads({asked}); "
+            f"fw.tensor([1.0]); fw.set_threads({asked}); threading = fw.module.config.threading\n"
+            f"print(threading.get_intra_op_parallelism_threads(), threading.get_inter_op_parallelism_threads())\n"
+            f"fw.set_threads({refused})")
+    names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
+    env = {k: v for k, v in os.environ.items() if k not in names} | (dict.fromkeys(names, told) if told else {})
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True,
+                          timeout=120)
+    assert done.stdout == f"{asked} {asked}\n", done.stderr
+    assert done.returncode and f"ask for {refused} before anything is computed" in done.stderr
 
 
 @pytest.mark.slow

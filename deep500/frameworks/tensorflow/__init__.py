@@ -57,9 +57,10 @@ class TensorFlow(Framework):
 
     def set_threads(self, count: int) -> None:
         """Once, before anything is computed: TensorFlow starts its threads with the first tensor."""
-        if all(os.environ.get(name) == str(count) for name in THREADS):
-            return
         threading = self.module.config.threading
+        chosen = str(threading.get_intra_op_parallelism_threads() or "")
+        if all((chosen or os.environ.get(name)) == str(count) for name in THREADS):
+            return
         try:
             threading.set_intra_op_parallelism_threads(count)
             threading.set_inter_op_parallelism_threads(count)
