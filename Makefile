@@ -28,7 +28,8 @@ test: lint  ## set up everything, then lint, types and the quick tests
 test-all: lint  ## the complete, slow set of tests
 	$(BIN)/python -m pytest -q
 
-lint: $(FULL)  ## ruff and mypy
+lint: $(FULL)  ## ruff (format and rules) and mypy
+	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check
 	$(BIN)/mypy
 

@@ -24,22 +24,33 @@ def main() -> None:
         judging = running.judge_of(column)
         found[column] = list(running.verdicts(cases, judging, options.deadline))
         count = Counter(verdict.word for verdict in found[column])
-        print(f"{column:20} {', '.join(f'{n} {word}' for word, n in sorted(count.items()))}", flush=True)
+        print(
+            f"{column:20} {', '.join(f'{n} {word}' for word, n in sorted(count.items()))}",
+            flush=True,
+        )
     if options.page:
         Path(options.page).write_text(page.markdown(cases, found), encoding="utf-8")
     if options.json:
-        Path(options.json).write_text(json.dumps(page.as_json(cases, found), indent=1) + "\n", encoding="utf-8")
+        Path(options.json).write_text(
+            json.dumps(page.as_json(cases, found), indent=1) + "\n", encoding="utf-8"
+        )
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", metavar="FILE", help="write the page there")
     parser.add_argument("--json", metavar="FILE", help="write every verdict there")
-    parser.add_argument("--columns", nargs="+", metavar="NAME", help="frameworks, or 'gradient' (default: all)")
+    parser.add_argument(
+        "--columns", nargs="+", metavar="NAME", help="frameworks, or 'gradient' (default: all)"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="cases with this in their name")
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="about N cases instead of all")
+    parser.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="about N cases instead of all"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--deadline", type=float, default=120.0, metavar="S", help="seconds for one case (120)")
+    parser.add_argument(
+        "--deadline", type=float, default=120.0, metavar="S", help="seconds for one case (120)"
+    )
     return parser.parse_args()
 
 

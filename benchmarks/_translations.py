@@ -31,6 +31,7 @@ def translates(*names: str) -> Callable[[Translation], Translation]:
     def add(translation: Translation) -> Translation:
         TRANSLATIONS.update(dict.fromkeys(names, translation))
         return translation
+
     return add
 
 
@@ -47,18 +48,64 @@ def translate(name: str, sample: Any) -> "Call | str":
 # -- elementwise
 
 UNARY = {
-    "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan", "atanh": "Atanh",
-    "bitwise_not": "BitwiseNot", "ceil": "Ceil", "clone": "Identity", "cos": "Cos", "cosh": "Cosh", "erf": "Erf",
-    "exp": "Exp", "floor": "Floor", "isnan": "IsNaN", "isinf": "IsInf", "log": "Log", "neg": "Neg",
-    "linalg.det": "Det", "nn.functional.hardswish": "HardSwish", "nn.functional.mish": "Mish",
-    "nn.functional.relu": "Relu", "nn.functional.selu": "Selu", "nn.functional.silu": "Swish",
-    "nn.functional.softsign": "Softsign", "reciprocal": "Reciprocal", "round": "Round", "sigmoid": "Sigmoid",
-    "sign": "Sign", "sin": "Sin", "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh"}
+    "abs": "Abs",
+    "acos": "Acos",
+    "acosh": "Acosh",
+    "asin": "Asin",
+    "asinh": "Asinh",
+    "atan": "Atan",
+    "atanh": "Atanh",
+    "bitwise_not": "BitwiseNot",
+    "ceil": "Ceil",
+    "clone": "Identity",
+    "cos": "Cos",
+    "cosh": "Cosh",
+    "erf": "Erf",
+    "exp": "Exp",
+    "floor": "Floor",
+    "isnan": "IsNaN",
+    "isinf": "IsInf",
+    "log": "Log",
+    "neg": "Neg",
+    "linalg.det": "Det",
+    "nn.functional.hardswish": "HardSwish",
+    "nn.functional.mish": "Mish",
+    "nn.functional.relu": "Relu",
+    "nn.functional.selu": "Selu",
+    "nn.functional.silu": "Swish",
+    "nn.functional.softsign": "Softsign",
+    "reciprocal": "Reciprocal",
+    "round": "Round",
+    "sigmoid": "Sigmoid",
+    "sign": "Sign",
+    "sin": "Sin",
+    "sinh": "Sinh",
+    "sqrt": "Sqrt",
+    "tan": "Tan",
+    "tanh": "Tanh",
+}
 BINARY = {
-    "add": "Add", "sub": "Sub", "mul": "Mul", "div/no_rounding_mode": "Div", "pow": "Pow", "maximum": "Max",
-    "minimum": "Min", "max/binary": "Max", "min/binary": "Min", "eq": "Equal", "ge": "GreaterOrEqual", "gt": "Greater",
-    "le": "LessOrEqual", "lt": "Less", "logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
-    "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr", "bitwise_xor": "BitwiseXor"}
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mul",
+    "div/no_rounding_mode": "Div",
+    "pow": "Pow",
+    "maximum": "Max",
+    "minimum": "Min",
+    "max/binary": "Max",
+    "min/binary": "Min",
+    "eq": "Equal",
+    "ge": "GreaterOrEqual",
+    "gt": "Greater",
+    "le": "LessOrEqual",
+    "lt": "Less",
+    "logical_and": "And",
+    "logical_or": "Or",
+    "logical_xor": "Xor",
+    "bitwise_and": "BitwiseAnd",
+    "bitwise_or": "BitwiseOr",
+    "bitwise_xor": "BitwiseXor",
+}
 
 
 def _unary(operator: str) -> Translation:
@@ -74,6 +121,7 @@ def _binary(operator: str) -> Translation:
         if operator in ("And", "Or", "Xor") and kind != torch.bool:
             return "torch takes numbers as truth values"
         return Call(operator, [v.to(kind) for v in both])
+
     return translation
 
 
@@ -96,7 +144,9 @@ def _fmod(x: Any, y: Any) -> Call:
 def _clamp(x: Any, low: Any = None, high: Any = None) -> Call | str:
     if any(torch.is_tensor(v) and v.ndim for v in (low, high)):
         return "ONNX's bounds are scalars"
-    return Call("Clip", [x, *(None if v is None else torch.as_tensor(v).to(x.dtype) for v in (low, high))])
+    return Call(
+        "Clip", [x, *(None if v is None else torch.as_tensor(v).to(x.dtype) for v in (low, high))]
+    )
 
 
 @translates("where")
@@ -142,7 +192,11 @@ def _gelu(x: Any, approximate: str = "none") -> Call:
 
 @translates("nn.functional.softplus")
 def _softplus(x: Any, beta: float = 1, threshold: float = 20) -> Call | str:
-    return Call("Softplus", [x]) if beta == 1 and threshold >= 20 else "ONNX has no beta and no threshold"
+    return (
+        Call("Softplus", [x])
+        if beta == 1 and threshold >= 20
+        else "ONNX has no beta and no threshold"
+    )
 
 
 @translates("nn.functional.relu6")
@@ -157,10 +211,19 @@ def _threshold(x: Any, threshold: float, value: float) -> Call | str:
 
 @translates("nn.functional.prelu")
 def _prelu(x: Any, weight: Any) -> Call:
-    return Call("PRelu", [x, weight.reshape(-1, *[1] * (x.ndim - 2)) if x.ndim > 1 else weight.reshape(x.ndim * (-1,))])
+    return Call(
+        "PRelu",
+        [
+            x,
+            weight.reshape(-1, *[1] * (x.ndim - 2))
+            if x.ndim > 1
+            else weight.reshape(x.ndim * (-1,)),
+        ],
+    )
 
 
 # -- products and reductions
+
 
 @translates("matmul", "mm", "bmm", "mv", "dot")
 def _matmul(x: Any, y: Any) -> Call:
@@ -181,21 +244,37 @@ def _reduction(operator: str) -> Translation:
     def translation(x: Any, dim: Any = None, keepdim: bool = False) -> Call | str:
         if not x.dtype.is_floating_point:
             return "torch widens integers"
-        axes = None if dim is None or dim == () or dim == [] else (dim,) if isinstance(dim, int) else tuple(dim)
+        axes = (
+            None
+            if dim is None or dim == () or dim == []
+            else (dim,)
+            if isinstance(dim, int)
+            else tuple(dim)
+        )
         if x.ndim == 0 and axes:
             return "a scalar has no axis in ONNX"
         return Call(operator, [x, axes], {"keepdims": int(keepdim)})
+
     return translation
 
 
-TRANSLATIONS |= {"sum": _reduction("ReduceSum"), "mean": _reduction("ReduceMean"), "prod": _reduction("ReduceProd"),
-                 "amax": _reduction("ReduceMax"), "amin": _reduction("ReduceMin"),
-                 "logsumexp": _reduction("ReduceLogSumExp")}
+TRANSLATIONS |= {
+    "sum": _reduction("ReduceSum"),
+    "mean": _reduction("ReduceMean"),
+    "prod": _reduction("ReduceProd"),
+    "amax": _reduction("ReduceMax"),
+    "amin": _reduction("ReduceMin"),
+    "logsumexp": _reduction("ReduceLogSumExp"),
+}
 
 
 @translates("linalg.vector_norm")
 def _vector_norm(x: Any, ord: Any = 2, keepdim: bool = False, dim: Any = None) -> Call | str:
-    return _reduction({1: "ReduceL1", 2: "ReduceL2"}[ord])(x, dim, keepdim) if ord in (1, 2) else "ONNX has L1 and L2"
+    return (
+        _reduction({1: "ReduceL1", 2: "ReduceL2"}[ord])(x, dim, keepdim)
+        if ord in (1, 2)
+        else "ONNX has L1 and L2"
+    )
 
 
 def _extreme(operator: str) -> Translation:
@@ -203,6 +282,7 @@ def _extreme(operator: str) -> Translation:
         if dim is None or x.ndim == 0:
             return "ONNX looks along one axis"
         return Call(operator, [x], {"axis": dim, "keepdims": int(keepdim)})
+
     return translation
 
 
@@ -212,6 +292,7 @@ TRANSLATIONS |= {"argmax": _extreme("ArgMax"), "argmin": _extreme("ArgMin")}
 def _along(operator: str) -> Translation:
     def translation(x: Any, dim: int) -> Call | str:
         return Call(operator, [x], {"axis": dim}) if x.ndim else "a scalar has no axis in ONNX"
+
     return translation
 
 
@@ -221,6 +302,7 @@ TRANSLATIONS |= {"softmax": _along("Softmax"), "log_softmax": _along("LogSoftmax
 def _cumulative(operator: str) -> Translation:
     def translation(x: Any, dim: int) -> Call | str:
         return Call(operator, [x, dim]) if x.ndim else "a scalar has no axis in ONNX"
+
     return translation
 
 
@@ -236,11 +318,15 @@ def _topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = Tr
 
 # -- shapes and indices
 
+
 @translates("reshape", "view")
 def _reshape(x: Any, *shape: Any) -> Call | str:
     shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return Call("Reshape", [x, shape], {"allowzero": int(0 in shape)}) if not (0 in shape and -1 in shape) \
+    return (
+        Call("Reshape", [x, shape], {"allowzero": int(0 in shape)})
+        if not (0 in shape and -1 in shape)
         else "ONNX allows no -1 beside a 0"
+    )
 
 
 @translates("permute")
@@ -274,7 +360,9 @@ def _unsqueeze(x: Any, dim: int) -> Call:
 def _expand(x: Any, *shape: Any) -> Call:
     shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     lead = len(shape) - x.ndim
-    return Call("Expand", [x, tuple(x.shape[i - lead] if n == -1 else n for i, n in enumerate(shape))])
+    return Call(
+        "Expand", [x, tuple(x.shape[i - lead] if n == -1 else n for i, n in enumerate(shape))]
+    )
 
 
 @translates("tile", "repeat")
@@ -310,23 +398,50 @@ def _triu(x: Any, k: int = 0) -> Call:
 
 @translates("index_select")
 def _index_select(x: Any, dim: int, index: Any) -> Call | str:
-    return Call("Gather", [x, index], {"axis": dim}) if x.ndim and index.ndim else "a scalar has no axis in ONNX"
+    return (
+        Call("Gather", [x, index], {"axis": dim})
+        if x.ndim and index.ndim
+        else "a scalar has no axis in ONNX"
+    )
 
 
 @translates("gather")
 def _gather(x: Any, dim: int, index: Any) -> Call | str:
-    if not x.ndim or index.numel() == 0 or any(
-            m != n for i, (m, n) in enumerate(zip(index.shape, x.shape, strict=True)) if i != dim % x.ndim):
+    if (
+        not x.ndim
+        or index.numel() == 0
+        or any(
+            m != n
+            for i, (m, n) in enumerate(zip(index.shape, x.shape, strict=True))
+            if i != dim % x.ndim
+        )
+    ):
         return "ONNX's indices have the shape of the data but along the axis"
     return Call("GatherElements", [x, index], {"axis": dim})
 
 
-@translates("scatter", "scatter_add", "scatter_reduce/sum", "scatter_reduce/prod", "scatter_reduce/amin",
-            "scatter_reduce/amax")
-def _scatter(x: Any, dim: int, index: Any, source: Any, reduce: str = "", include_self: bool = True) -> Call | str:
+@translates(
+    "scatter",
+    "scatter_add",
+    "scatter_reduce/sum",
+    "scatter_reduce/prod",
+    "scatter_reduce/amin",
+    "scatter_reduce/amax",
+)
+def _scatter(
+    x: Any, dim: int, index: Any, source: Any, reduce: str = "", include_self: bool = True
+) -> Call | str:
     if not x.ndim or not torch.is_tensor(source) or not include_self:
         return "ONNX takes an axis, a tensor of updates, and the data themselves"
-    kinds = {"": "none", "add": "add", "sum": "add", "multiply": "mul", "prod": "mul", "amin": "min", "amax": "max"}
+    kinds = {
+        "": "none",
+        "add": "add",
+        "sum": "add",
+        "multiply": "mul",
+        "prod": "mul",
+        "amin": "min",
+        "amax": "max",
+    }
     part = source[tuple(slice(0, n) for n in index.shape)]
     return Call("ScatterElements", [x, index, part], {"axis": dim, "reduction": kinds[reduce]})
 
@@ -335,8 +450,15 @@ TRANSLATIONS["scatter_add"] = lambda x, dim, index, source: _scatter(x, dim, ind
 
 
 @translates("nn.functional.embedding")
-def _embedding(weight: Any, indices: Any, padding_idx: int | None = None, max_norm: float | None = None,
-               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Call | str:
+def _embedding(
+    weight: Any,
+    indices: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Call | str:
     if padding_idx is not None or max_norm is not None or scale_grad_by_freq:
         return "Gather has no padding, no norm and no scaling"
     return Call("Gather", [weight, indices])
@@ -349,9 +471,15 @@ def _one_hot(x: Any, num_classes: int = -1) -> Call | str:
     return Call("OneHot", [x, float(num_classes), torch.tensor([0, 1])])
 
 
-@translates("nn.functional.pad/constant", "nn.functional.pad/reflect", "nn.functional.pad/replicate",
-            "nn.functional.pad/circular")
-def _pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Call | str:
+@translates(
+    "nn.functional.pad/constant",
+    "nn.functional.pad/reflect",
+    "nn.functional.pad/replicate",
+    "nn.functional.pad/circular",
+)
+def _pad(
+    x: Any, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Call | str:
     if mode != "constant" and any(p < 0 for p in pad):
         return "ONNX crops constants only"
     lows, highs = ([0] * x.ndim for _ in range(2))
@@ -363,10 +491,15 @@ def _pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None
 
 @translates("nn.functional.pixel_shuffle")
 def _pixel_shuffle(x: Any, factor: int) -> Call | str:
-    return Call("DepthToSpace", [x], {"blocksize": factor, "mode": "CRD"}) if x.ndim == 4 else "ONNX takes images"
+    return (
+        Call("DepthToSpace", [x], {"blocksize": factor, "mode": "CRD"})
+        if x.ndim == 4
+        else "ONNX takes images"
+    )
 
 
 # -- convolutions and pools
+
 
 def _each(value: Any, n: int) -> tuple[int, ...]:
     found = (value,) if isinstance(value, int) else tuple(value)
@@ -379,49 +512,116 @@ def _same(size: Sequence[int], dilations: Sequence[int]) -> tuple[int, ...]:
 
 
 @translates("nn.functional.conv1d", "nn.functional.conv2d", "nn.functional.conv3d")
-def _conv(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-          groups: int = 1) -> Call | str:
+def _conv(
+    x: Any,
+    w: Any,
+    b: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> Call | str:
     n = w.ndim - 2
     if x.ndim != w.ndim:
         return "ONNX takes a batch"
     dilations = _each(dilation, n)
-    pads = _same(w.shape[2:], dilations) if padding == "same" else \
-        (0,) * 2 * n if padding == "valid" else _each(padding, n) * 2
-    return Call("Conv", [x, w, *([] if b is None else [b])],
-                {"strides": _each(stride, n), "pads": pads, "dilations": dilations, "group": groups})
+    pads = (
+        _same(w.shape[2:], dilations)
+        if padding == "same"
+        else (0,) * 2 * n
+        if padding == "valid"
+        else _each(padding, n) * 2
+    )
+    return Call(
+        "Conv",
+        [x, w, *([] if b is None else [b])],
+        {"strides": _each(stride, n), "pads": pads, "dilations": dilations, "group": groups},
+    )
 
 
-@translates("nn.functional.conv_transpose1d", "nn.functional.conv_transpose2d", "nn.functional.conv_transpose3d")
-def _conv_transpose(x: Any, w: Any, b: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
-                    groups: int = 1, dilation: Any = 1) -> Call | str:
+@translates(
+    "nn.functional.conv_transpose1d",
+    "nn.functional.conv_transpose2d",
+    "nn.functional.conv_transpose3d",
+)
+def _conv_transpose(
+    x: Any,
+    w: Any,
+    b: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Call | str:
     n = w.ndim - 2
     if x.ndim != w.ndim:
         return "ONNX takes a batch"
-    return Call("ConvTranspose", [x, w, *([] if b is None else [b])], {
-        "strides": _each(stride, n), "pads": _each(padding, n) * 2, "dilations": _each(dilation, n), "group": groups,
-        "output_padding": _each(output_padding, n)})
+    return Call(
+        "ConvTranspose",
+        [x, w, *([] if b is None else [b])],
+        {
+            "strides": _each(stride, n),
+            "pads": _each(padding, n) * 2,
+            "dilations": _each(dilation, n),
+            "group": groups,
+            "output_padding": _each(output_padding, n),
+        },
+    )
 
 
 def _avg_pool(n: int) -> Translation:
-    def translation(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-                    count_include_pad: bool = True, divisor_override: int | None = None) -> Call | str:
+    def translation(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Call | str:
         if divisor_override is not None or x.ndim != n + 2:
             return "ONNX takes a batch, and no divisor"
-        return Call("AveragePool", [x], {
-            "kernel_shape": _each(kernel_size, n), "strides": _each(stride or kernel_size, n),
-            "pads": _each(padding, n) * 2, "ceil_mode": int(ceil_mode), "count_include_pad": int(count_include_pad)})
+        return Call(
+            "AveragePool",
+            [x],
+            {
+                "kernel_shape": _each(kernel_size, n),
+                "strides": _each(stride or kernel_size, n),
+                "pads": _each(padding, n) * 2,
+                "ceil_mode": int(ceil_mode),
+                "count_include_pad": int(count_include_pad),
+            },
+        )
+
     return translation
 
 
 def _max_pool(n: int) -> Translation:
-    def translation(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-                    ceil_mode: bool = False, return_indices: bool = False) -> Call | str:
+    def translation(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Call | str:
         if x.ndim != n + 2:
             return "ONNX takes a batch"
-        return Call("MaxPool", [x], {
-            "kernel_shape": _each(kernel_size, n), "strides": _each(stride or kernel_size, n),
-            "pads": _each(padding, n) * 2, "dilations": _each(dilation, n), "ceil_mode": int(ceil_mode)},
-            lambda y: y[0] if isinstance(y, tuple) else y)
+        return Call(
+            "MaxPool",
+            [x],
+            {
+                "kernel_shape": _each(kernel_size, n),
+                "strides": _each(stride or kernel_size, n),
+                "pads": _each(padding, n) * 2,
+                "dilations": _each(dilation, n),
+                "ceil_mode": int(ceil_mode),
+            },
+            lambda y: y[0] if isinstance(y, tuple) else y,
+        )
+
     return translation
 
 
@@ -429,111 +629,194 @@ TRANSLATIONS |= {f"nn.functional.avg_pool{n}d": _avg_pool(n) for n in (1, 2, 3)}
 TRANSLATIONS |= {f"nn.functional.max_pool{n}d": _max_pool(n) for n in (1, 2, 3)}
 
 
-@translates("nn.functional.adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool2d",
-            "nn.functional.adaptive_avg_pool3d")
+@translates(
+    "nn.functional.adaptive_avg_pool1d",
+    "nn.functional.adaptive_avg_pool2d",
+    "nn.functional.adaptive_avg_pool3d",
+)
 def _adaptive_avg_pool(x: Any, size: Any) -> Call | str:
     n = x.ndim - 2
-    return Call("GlobalAveragePool", [x]) if n > 0 and _each(1 if size is None else size, n) == (1,) * n \
-        and size is not None else "ONNX has this for one element only"
+    return (
+        Call("GlobalAveragePool", [x])
+        if n > 0 and _each(1 if size is None else size, n) == (1,) * n and size is not None
+        else "ONNX has this for one element only"
+    )
 
 
 # -- normalisations and losses
 
+
 @translates("nn.functional.batch_norm")
-def _batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None, training: bool = False,
-                momentum: float = 0.1, eps: float = 1e-5) -> Call | str:
+def _batch_norm(
+    x: Any,
+    mean: Any,
+    var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Call | str:
     if training or any(v is None for v in (mean, var, weight, bias)):
         return "ONNX has scale, bias and statistics; in training its variance is that of the population"
     return Call("BatchNormalization", [x, weight, bias, mean, var], {"epsilon": eps})
 
 
 @translates("nn.functional.layer_norm")
-def _layer_norm(x: Any, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Call | str:
+def _layer_norm(
+    x: Any, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Call | str:
     if weight is None:
         return "ONNX has a scale"
-    return Call("LayerNormalization", [x, weight, *([] if bias is None else [bias])],
-                {"axis": -len(shape), "epsilon": eps})
+    return Call(
+        "LayerNormalization",
+        [x, weight, *([] if bias is None else [bias])],
+        {"axis": -len(shape), "epsilon": eps},
+    )
 
 
 @translates("nn.functional.rms_norm")
-def _rms_norm(x: Any, shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Call | str:
+def _rms_norm(
+    x: Any, shape: Sequence[int], weight: Any = None, eps: float | None = None
+) -> Call | str:
     if weight is None:
         return "ONNX has a scale"
-    return Call("RMSNormalization", [x, weight],
-                {"axis": -len(shape), "epsilon": torch.finfo(x.dtype).eps if eps is None else eps})
+    return Call(
+        "RMSNormalization",
+        [x, weight],
+        {"axis": -len(shape), "epsilon": torch.finfo(x.dtype).eps if eps is None else eps},
+    )
 
 
 @translates("nn.functional.group_norm")
-def _group_norm(x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Call | str:
+def _group_norm(
+    x: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Call | str:
     if weight is None or bias is None:
         return "ONNX has a scale and a bias"
     return Call("GroupNormalization", [x, weight, bias], {"num_groups": groups, "epsilon": eps})
 
 
 @translates("nn.functional.instance_norm")
-def _instance_norm(x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
-                   use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> Call | str:
+def _instance_norm(
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Call | str:
     if not use_input_stats or weight is None or bias is None:
         return "ONNX has a scale, a bias and the input's own statistics"
     return Call("InstanceNormalization", [x, weight, bias], {"epsilon": eps})
 
 
 @translates("nn.functional.local_response_norm")
-def _local_response_norm(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Call | str:
+def _local_response_norm(
+    x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Call | str:
     if size % 2 == 0:
         return "a window of even size leans the other way"
     return Call("LRN", [x], {"size": size, "alpha": alpha, "beta": beta, "bias": k})
 
 
 @translates("nn.functional.cross_entropy")
-def _cross_entropy(x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
-                   label_smoothing: float = 0.0) -> Call | str:
+def _cross_entropy(
+    x: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Call | str:
     if target.dtype.is_floating_point or label_smoothing or x.ndim < 2:
         return "ONNX takes labels of a batch, without smoothing"
-    return Call("SoftmaxCrossEntropyLoss", [x, target, *([] if weight is None else [weight])],
-                {"ignore_index": ignore_index, "reduction": reduction})
+    return Call(
+        "SoftmaxCrossEntropyLoss",
+        [x, target, *([] if weight is None else [weight])],
+        {"ignore_index": ignore_index, "reduction": reduction},
+    )
 
 
 @translates("nn.functional.nll_loss")
-def _nll_loss(x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean") -> Call | str:
+def _nll_loss(
+    x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+) -> Call | str:
     if x.ndim < 2:
         return "ONNX takes a batch"
-    return Call("NegativeLogLikelihoodLoss", [x, target, *([] if weight is None else [weight])],
-                {"ignore_index": ignore_index, "reduction": reduction})
+    return Call(
+        "NegativeLogLikelihoodLoss",
+        [x, target, *([] if weight is None else [weight])],
+        {"ignore_index": ignore_index, "reduction": reduction},
+    )
 
 
 @translates("nn.functional.scaled_dot_product_attention")
-def _attention(q: Any, k: Any, v: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-               scale: float | None = None, enable_gqa: bool = False) -> Call | str:
+def _attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Call | str:
     if dropout_p or q.ndim != 4 or (k.shape[1] != q.shape[1] and not enable_gqa):
         return "ONNX takes four axes and no dropout"
-    return Call("Attention", [q, k, v, *([] if attn_mask is None else [attn_mask])],
-                {"is_causal": int(is_causal)} | ({} if scale is None else {"scale": scale}))
+    return Call(
+        "Attention",
+        [q, k, v, *([] if attn_mask is None else [attn_mask])],
+        {"is_causal": int(is_causal)} | ({} if scale is None else {"scale": scale}),
+    )
 
 
 @translates("nn.functional.grid_sample")
-def _grid_sample(x: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros",
-                 align_corners: bool = False) -> Call:
+def _grid_sample(
+    x: Any,
+    grid: Any,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Call:
     kinds = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}
-    return Call("GridSample", [x, grid],
-                {"mode": kinds[mode], "padding_mode": padding_mode, "align_corners": int(bool(align_corners))})
+    return Call(
+        "GridSample",
+        [x, grid],
+        {
+            "mode": kinds[mode],
+            "padding_mode": padding_mode,
+            "align_corners": int(bool(align_corners)),
+        },
+    )
 
 
 def _interpolation(kind: str, **attributes: Any) -> Translation:
-    def translation(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "",
-                    align_corners: bool | None = None, recompute_scale_factor: bool | None = None) -> Call | str:
+    def translation(
+        x: Any,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> Call | str:
         if size is None:
             return "with a factor torch computes coordinates by the factor, or not, by an option"
         half = "align_corners" if align_corners else "pytorch_half_pixel"
         given = {"coordinate_transformation_mode": half, **attributes, "mode": kind}
         return Call("Resize", [x, None, None, (*x.shape[:2], *_each(size, x.ndim - 2))], given)
+
     return translation
 
 
 TRANSLATIONS |= {
     "nn.functional.interpolate/nearest": _interpolation(
-        "nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+        "nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"
+    ),
     "nn.functional.interpolate/linear": _interpolation("linear"),
     "nn.functional.interpolate/bilinear": _interpolation("linear"),
     "nn.functional.interpolate/trilinear": _interpolation("linear"),
-    "nn.functional.interpolate/bicubic": _interpolation("cubic", cubic_coeff_a=-0.75)}
+    "nn.functional.interpolate/bicubic": _interpolation("cubic", cubic_coeff_a=-0.75),
+}

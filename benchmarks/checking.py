@@ -21,13 +21,21 @@ from deep500.frameworks import framework
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--framework", nargs="+", default=["pytorch"])
     parser.add_argument("--dtype", nargs="+", default=["float32", "float64"])
-    parser.add_argument("--only", nargs="+", default=registry.known("operators"), metavar="OPERATOR")
+    parser.add_argument(
+        "--only", nargs="+", default=registry.known("operators"), metavar="OPERATOR"
+    )
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--all", action="store_true", help="operators that run through our formula too")
-    parser.add_argument("--planted", action="store_true", help="planted errors instead, on the reference")
+    parser.add_argument(
+        "--all", action="store_true", help="operators that run through our formula too"
+    )
+    parser.add_argument(
+        "--planted", action="store_true", help="planted errors instead, on the reference"
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.planted:
@@ -53,8 +61,10 @@ def false_alarms(name: str, args: argparse.Namespace) -> None:
         for check in report.wrong:
             print(f"  {check.case} {check.dtype} {check.name}: {check.text}")
     found = Counter(verdict for (_, verdict), n in verdicts.items() for _ in range(n))
-    print(f"{name}: {len(operators)} operators, {len(cases)} cases in {', '.join(args.dtype)}: "
-          f"{found['ok']} checks ok, {found['wrong']} wrong, {found['not applicable']} not applicable")
+    print(
+        f"{name}: {len(operators)} operators, {len(cases)} cases in {', '.join(args.dtype)}: "
+        f"{found['ok']} checks ok, {found['wrong']} wrong, {found['not applicable']} not applicable"
+    )
 
 
 def planted(only: list[str], seed: int) -> None:
@@ -63,13 +73,19 @@ def planted(only: list[str], seed: int) -> None:
     from operators.planted import ERRORS
     from operators.test_planted_errors import fitting, wrong
 
-    among = [e for e in examples(seed) if type(e.operator).__name__ in only and any(y.size for y in e.outputs)]
+    among = [
+        e
+        for e in examples(seed)
+        if type(e.operator).__name__ in only and any(y.size for y in e.outputs)
+    ]
     for error in ERRORS:
         found = fitting(error, among)
         escaped = [e.name for spoilt, e in found if not wrong(spoilt, e)]
         operators = {type(e.operator).__name__ for _, e in found}
-        print(f"{error.__name__}: applies to {len(operators)} operators in {len(found)} examples, "
-              f"{len(escaped)} escaped {' '.join(escaped)}")
+        print(
+            f"{error.__name__}: applies to {len(operators)} operators in {len(found)} examples, "
+            f"{len(escaped)} escaped {' '.join(escaped)}"
+        )
 
 
 def with_threads(name: str) -> None:

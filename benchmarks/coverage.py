@@ -160,7 +160,11 @@ def coverage(case: Case, replications: int, random: Random, target: float = 93.5
     percent = 100 * correct / replications
     good = percent >= target and width <= WIDEST
     text = f"< {target}" if case.practice else f">= {target}, width <= {WIDEST}"
-    details = {"held": 100 * held / answered, "refused": 100 * (1 - answered / replications), "width": width}
+    details = {
+        "held": 100 * held / answered,
+        "refused": 100 * (1 - answered / replications),
+        "width": width,
+    }
     limits = wilson(correct, replications)
     ok = percent < target if case.practice else good
     return Row(case.group, case.name, percent, *limits, text, ok, details)
@@ -192,9 +196,16 @@ def adaptive(rho: float, sd: float, precision: float, replications: int, random:
     longest = int(12 * max(oracle, 50))
     looks = (stopped(lognormal(random, longest, rho, sd), precision) for _ in range(replications))
     ends = [end for end in looks if end]
-    held, cost = sum(good for _, good in ends), float(np.mean([n for n, _ in ends])) / max(oracle, 50)
+    held, cost = (
+        sum(good for _, good in ends),
+        float(np.mean([n for n, _ in ends])) / max(oracle, 50),
+    )
     target, percent = 92.0 if rho > 0.6 else 93.5, 100 * held / len(ends)
-    details = {"n/oracle": cost, "oracle n": oracle, "never stopped": 100 * (1 - len(ends) / replications)}
+    details = {
+        "n/oracle": cost,
+        "oracle n": oracle,
+        "never stopped": 100 * (1 - len(ends) / replications),
+    }
     name = f"rho {rho:g}, sd {sd:g}, precision {precision:g}"
     text, ok = f">= {target}, n <= {DEAREST} oracle", percent >= target and cost <= DEAREST
     return Row("adaptive stopping", name, percent, *wilson(held, len(ends)), text, ok, details)
@@ -219,7 +230,9 @@ def series_cases() -> Iterator[Case]:
         yield Case("AR(1)", f"rho {rho}, n = {n}", partial(lognormal, n=n, rho=rho))
     for quantile, n in ((0.5, 10), (0.5, 100), (0.9, 100), (0.99, 1000)):
         truth = (1 - quantile) ** (-1 / 1.5)
-        yield Case("Pareto 1.5", f"p{100 * quantile:g}, n = {n}", partial(pareto, n=n), truth, quantile)
+        yield Case(
+            "Pareto 1.5", f"p{100 * quantile:g}, n = {n}", partial(pareto, n=n), truth, quantile
+        )
 
 
 def process_cases() -> Iterator[Case]:
@@ -236,9 +249,13 @@ def process_cases() -> Iterator[Case]:
 def practice_cases() -> Iterator[Case]:
     for rho in (0.6, 0.9):
         draw = partial(lognormal, n=100, rho=rho)
-        yield Case("common practice", f"ranks, rho {rho}, n = 100", draw, method=naive_ranks, practice=True)
+        yield Case(
+            "common practice", f"ranks, rho {rho}, n = 100", draw, method=naive_ranks, practice=True
+        )
     draw_processes = partial(processes, count=5, ratio=1)
-    yield Case("common practice", "5 processes pooled", draw_processes, method=pooled_t, practice=True)
+    yield Case(
+        "common practice", "5 processes pooled", draw_processes, method=pooled_t, practice=True
+    )
 
 
 def steadiness_rows(trials: int, random: Random) -> Iterator[Row]:
@@ -246,12 +263,20 @@ def steadiness_rows(trials: int, random: Random) -> Iterator[Row]:
         draw = partial(lognormal, n=n, rho=rho, sd=0.1)
         name, cut = f"rho {rho:g}, n = {n}", lambda x: steady_state(x).kind != "flat"
         yield share_of("false cuts", name, draw, cut, "<= 5", trials, random)
-    answers = {"warm-up": "warmup", "slowdown": "slowdown", "first call": "warmup", "decay": "warmup"}
+    answers = {
+        "warm-up": "warmup",
+        "slowdown": "slowdown",
+        "first call": "warmup",
+        "decay": "warmup",
+    }
     for kind, answer in {**answers, "drift": "none"}.items():
         for rho, n in ((0, 300), (0.6, 300), (0, 1000)):
             if rho and kind == "drift":
                 continue  # not to be told from slow noise at this length
-            shape, name = partial(unsteady, kind=kind, n=n, rho=rho), f"{kind}, rho {rho:g}, n = {n}"
+            shape, name = (
+                partial(unsteady, kind=kind, n=n, rho=rho),
+                f"{kind}, rho {rho:g}, n = {n}",
+            )
             target = ">= 80" if kind == "drift" else ">= 90"
             right = partial(lambda x, answer: steady_state(x).kind == answer, answer=answer)
             yield share_of("changes found", name, shape, right, target, trials // 4, random)
@@ -268,11 +293,15 @@ def modality_rows(trials: int, random: Random) -> Iterator[Row]:
     for law, draw in one_mode.items():
         for n in (50, 100, 2000):
             name, drawn = f"{law}, n = {n}", partial(draw, n=n)
-            yield share_of("false modes", name, drawn, lambda x: len(modes(x)) > 1, "<= 2", trials, random)
+            yield share_of(
+                "false modes", name, drawn, lambda x: len(modes(x)) > 1, "<= 2", trials, random
+            )
     for share in (0.5, 0.2):
         for n in (100, 300):
             name, mixed = f"5 sd apart, share {share}, n = {n}", partial(mixture, n=n, share=share)
-            yield share_of("modes found", name, mixed, lambda x: len(modes(x)) == 2, ">= 95", trials, random)
+            yield share_of(
+                "modes found", name, mixed, lambda x: len(modes(x)) == 2, ">= 95", trials, random
+            )
 
 
 def table(replications: int, seed: int) -> Iterator[Row]:
@@ -295,7 +324,9 @@ def line(row: Row) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--replications", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")

@@ -67,12 +67,16 @@ class ByHand(torch.autograd.Function):
         return torch.from_numpy(grad.detach().numpy() * 3 * array * array)
 
 
-def both(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, dy: torch.Tensor) -> Callable[[], Any]:
+def both(
+    function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, dy: torch.Tensor
+) -> Callable[[], Any]:
     return lambda: torch.autograd.grad(function(x), x, dy)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -88,26 +92,64 @@ def main() -> int:
         x = torch.randn(shape, requires_grad=True)
         dy = torch.randn(shape)
         np.testing.assert_array_equal(cube(x).detach(), ByHand.apply(x).detach())
-        pairs += [(f"Python {shape}, forward and backward", both(ByHand.apply, x, dy), both(cube, x, dy), PYTHON_GOAL),
-                  (f"Python {shape}, forward", lambda x=x: ByHand.apply(x), lambda x=x: cube(x), PYTHON_GOAL)]
+        pairs += [
+            (
+                f"Python {shape}, forward and backward",
+                both(ByHand.apply, x, dy),
+                both(cube, x, dy),
+                PYTHON_GOAL,
+            ),
+            (
+                f"Python {shape}, forward",
+                lambda x=x: ByHand.apply(x),
+                lambda x=x: cube(x),
+                PYTHON_GOAL,
+            ),
+        ]
     np.testing.assert_array_equal(relu(x).detach(), torch.relu(x).detach())
     still = x.detach()
-    pairs += [("C++ ReLU, forward", lambda: torch.relu(still), lambda: relu(still), CPP_GOAL),
-              ("C++ ReLU with OpenMP, forward", lambda: torch.relu(still), lambda: parallel(still), CPP_GOAL),
-              ("C++ ReLU, forward for autograd", lambda: torch.relu(x), lambda: relu(x), CPP_GOAL),
-              ("C++ ReLU, forward and backward", both(torch.relu, x, dy), both(relu, x, dy), CPP_GOAL)]
+    pairs += [
+        ("C++ ReLU, forward", lambda: torch.relu(still), lambda: relu(still), CPP_GOAL),
+        (
+            "C++ ReLU with OpenMP, forward",
+            lambda: torch.relu(still),
+            lambda: parallel(still),
+            CPP_GOAL,
+        ),
+        ("C++ ReLU, forward for autograd", lambda: torch.relu(x), lambda: relu(x), CPP_GOAL),
+        ("C++ ReLU, forward and backward", both(torch.relu, x, dy), both(relu, x, dy), CPP_GOAL),
+    ]
     missed = [show(*pair, args.budget / len(pairs), args.seed) for pair in pairs]
     return 1 if any(missed) else 0
 
 
-def show(what: str, theirs: Callable[[], Any], ours: Callable[[], Any], goal: float, budget: float, seed: int) -> bool:
+def show(
+    what: str,
+    theirs: Callable[[], Any],
+    ours: Callable[[], Any],
+    goal: float,
+    budget: float,
+    seed: int,
+) -> bool:
     """Print the ratio; whether the goal is missed."""
     result = measure.run({"theirs": theirs, "ours": ours}, budget_s=budget, seed=seed)
     ratio = result.compare("theirs", "ours")
-    base, time = (np.median(np.concatenate([*map(np.ravel, result.samples(name))])) for name in ("theirs", "ours"))
-    word = "met" if ratio.high <= goal else "MISSED" if ratio.low > goal else "not decided: give a longer --budget"
-    print(f"{what}: ours / theirs = {ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], n = {ratio.n}; "
-          f"{time * 1e6:.2f} µs, {base * 1e6:.2f} µs; goal {goal}: {word}", flush=True)
+    base, time = (
+        np.median(np.concatenate([*map(np.ravel, result.samples(name))]))
+        for name in ("theirs", "ours")
+    )
+    word = (
+        "met"
+        if ratio.high <= goal
+        else "MISSED"
+        if ratio.low > goal
+        else "not decided: give a longer --budget"
+    )
+    print(
+        f"{what}: ours / theirs = {ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], n = {ratio.n}; "
+        f"{time * 1e6:.2f} µs, {base * 1e6:.2f} µs; goal {goal}: {word}",
+        flush=True,
+    )
     return ratio.low > goal
 
 

@@ -28,7 +28,9 @@ CASES = [  # name, planted slowdown in %, seconds, comparisons, what is counted,
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
@@ -40,22 +42,32 @@ def main() -> int:
         verdicts: dict[str, int] = {}
         widths, ratios, processes = [], [], []
         for i in range(n):
-            result = measure.run({"a": loop(BASE), "b": loop(BASE + BASE * planted // 100)}, setup=SETUP,
-                                 budget_s=seconds, seed=args.seed * 1000 + i)
+            result = measure.run(
+                {"a": loop(BASE), "b": loop(BASE + BASE * planted // 100)},
+                setup=SETUP,
+                budget_s=seconds,
+                seed=args.seed * 1000 + i,
+            )
             found = result.compare("a", "b")
             verdicts[found.verdict] = verdicts.get(found.verdict, 0) + 1
             widths.append((found.high - found.low) / 2)
             ratios.append(found.ratio)
             processes.append(found.processes)
-            print(f"{name} {i + 1}/{n}: {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}] {found.verdict}, "
-                  f"{found.processes} processes, n = {found.n}", file=sys.stderr)
+            print(
+                f"{name} {i + 1}/{n}: {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}] {found.verdict}, "
+                f"{found.processes} processes, n = {found.n}",
+                file=sys.stderr,
+            )
         hits = sum(verdicts.get(v, 0) for v in counted)
         low, high = binomtest(hits, n).proportion_ci()
         middle = sorted(range(n), key=ratios.__getitem__)[n // 2]
-        print(f"{name:5s} {seconds:4.0f} s each: {' or '.join(counted)} in {hits} of {n} "
-              f"[{100 * low:.1f} %, {100 * high:.1f} %], goal {goal} of {wanted}; verdicts {verdicts}; "
-              f"median ratio {ratios[middle]:.4f}, median half-width {sorted(widths)[n // 2]:.4f}, "
-              f"median processes {sorted(processes)[n // 2]}", flush=True)
+        print(
+            f"{name:5s} {seconds:4.0f} s each: {' or '.join(counted)} in {hits} of {n} "
+            f"[{100 * low:.1f} %, {100 * high:.1f} %], goal {goal} of {wanted}; verdicts {verdicts}; "
+            f"median ratio {ratios[middle]:.4f}, median half-width {sorted(widths)[n // 2]:.4f}, "
+            f"median processes {sorted(processes)[n // 2]}",
+            flush=True,
+        )
     return 0
 
 

@@ -36,8 +36,10 @@ def network():
 def batches(count: int, size: int) -> list[Batch]:
     """Random pictures: real digits have ties, at which two right MaxPools part."""
     rng = np.random.default_rng(0)
-    return [{"x": rng.standard_normal((size, 1, 8, 8)).astype("f4"), "label": rng.integers(0, 10, size)}
-            for _ in range(count)]
+    return [
+        {"x": rng.standard_normal((size, 1, 8, 8)).astype("f4"), "label": rng.integers(0, 10, size)}
+        for _ in range(count)
+    ]
 
 
 def onnxruntime_step() -> Callable[[Batch], float]:
@@ -60,7 +62,11 @@ def pytorch_step(fused: bool) -> Callable[[Batch], float]:
         def __init__(self) -> None:
             super().__init__()
             self.conv1, self.conv2 = nn.Conv2d(1, 6, 3, padding=1), nn.Conv2d(6, 16, 3, padding=1)
-            self.fc1, self.fc2, self.logits = nn.Linear(64, 120), nn.Linear(120, 84), nn.Linear(84, 10)
+            self.fc1, self.fc2, self.logits = (
+                nn.Linear(64, 120),
+                nn.Linear(120, 84),
+                nn.Linear(84, 10),
+            )
             self.pool, self.relu = nn.MaxPool2d(2), nn.ReLU()
 
         def forward(self, x):
@@ -94,15 +100,28 @@ def work(way: str, steps: int, size: int) -> None:
 
 
 def visit(way: str, args: argparse.Namespace) -> dict[str, list[float]]:
-    command = [sys.executable, __file__, "--way", way, "--steps", str(args.steps), "--batch", str(args.batch)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    command = [
+        sys.executable,
+        __file__,
+        "--way",
+        way,
+        "--steps",
+        str(args.steps),
+        "--batch",
+        str(args.batch),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    )
     if done.returncode:
         raise SystemExit(f"{way} failed:\n{done.stderr}")
     return json.loads(done.stdout)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=64)
@@ -117,13 +136,21 @@ def main() -> int:
         found = {way: visit(way, args) for way in rng.sample(WAYS, len(WAYS))}
         for way in WAYS:
             medians[way].append(float(np.median(found[way]["seconds"])))
-            np.testing.assert_allclose(found[way]["losses"][:20], found["pytorch"]["losses"][:20], rtol=1e-4)
-    print(f"digits CNN, batch {args.batch}, one thread: {args.rounds} rounds of fresh processes of {args.steps} steps")
+            np.testing.assert_allclose(
+                found[way]["losses"][:20], found["pytorch"]["losses"][:20], rtol=1e-4
+            )
+    print(
+        f"digits CNN, batch {args.batch}, one thread: {args.rounds} rounds of fresh processes of {args.steps} steps"
+    )
     for way in WAYS:
         print(f"{way:14s} {np.median(medians[way]) * 1e3:7.3f} ms a step")
     for other in WAYS[1:]:
-        ratio = measure.compare(np.array(medians[other]), np.array(medians["onnxruntime"]), paired=True)
-        print(f"onnxruntime / {other} = {ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]: {ratio.verdict}")
+        ratio = measure.compare(
+            np.array(medians[other]), np.array(medians["onnxruntime"]), paired=True
+        )
+        print(
+            f"onnxruntime / {other} = {ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]: {ratio.verdict}"
+        )
         if other == "pytorch":
             reached = ratio.high <= GOAL
     print(f"goal: at most {GOAL} of PyTorch's default, {'reached' if reached else 'missed'}")

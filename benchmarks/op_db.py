@@ -28,12 +28,17 @@ from deep500.frameworks import framework
 REFERENCE = framework("reference")
 GOAL = 0.99
 TOLERANCE = 1e-7  # in float64; gradients through ill-conditioned points lose up to eight digits
-TYPES = {"bitwise": torch.int64, "logical": torch.bool, "one_hot": torch.int64}  # float64 for all others
+TYPES = {
+    "bitwise": torch.int64,
+    "logical": torch.bool,
+    "one_hot": torch.int64,
+}  # float64 for all others
 
 
 REASONS = {  # why samples of these functions disagree
     "linalg.det": "the derivative of the determinant of an empty matrix",
-    "softmax": "there is no largest element of an empty axis", "log_softmax": "as softmax",
+    "softmax": "there is no largest element of an empty axis",
+    "log_softmax": "as softmax",
     "nn.functional.grid_sample": "beyond a border ONNX moves the place to be sampled, torch each of the 16 neighbours",
 }
 
@@ -83,27 +88,43 @@ def disagreement(info: Any, sample: Any, call: Call) -> tuple[str, bool]:
         return str(error)[:200], False
 
 
-def gradient_disagreement(operator: Any, call: Call, inputs: list[Any], right: list[Any]) -> tuple[str, bool]:
+def gradient_disagreement(
+    operator: Any, call: Call, inputs: list[Any], right: list[Any]
+) -> tuple[str, bool]:
     leaves = [x for x in call.inputs if torch.is_tensor(x) and x.requires_grad]
     smooth = [r for r in right if r.dtype.is_floating_point and r.requires_grad]
     if not leaves or not smooth or not operator.differentiable:
         return "", False
     draw = torch.Generator().manual_seed(0)
-    seeds = [torch.randn(r.shape, generator=draw, dtype=r.dtype) if r.requires_grad else None for r in right]
+    seeds = [
+        torch.randn(r.shape, generator=draw, dtype=r.dtype) if r.requires_grad else None
+        for r in right
+    ]
     used = [i for i, r in enumerate(right) if r.requires_grad]
     # PyTorch's gradient is by the sample's own tensors, ours by what was made from them: both are carried to the roots.
     roots = roots_of(leaves)
-    want = torch.autograd.grad([right[i] for i in used], roots, [seeds[i] for i in used], retain_graph=True,
-                               allow_unused=True)
+    want = torch.autograd.grad(
+        [right[i] for i in used],
+        roots,
+        [seeds[i] for i in used],
+        retain_graph=True,
+        allow_unused=True,
+    )
     found = REFERENCE.gradient(operator, inputs, [None if s is None else array(s) for s in seeds])
-    pairs = [(x, torch.from_numpy(np.array(g))) for x, g in zip(call.inputs, found, strict=False)
-             if g is not None and torch.is_tensor(x) and x.requires_grad]
+    pairs = [
+        (x, torch.from_numpy(np.array(g)))
+        for x, g in zip(call.inputs, found, strict=False)
+        if g is not None and torch.is_tensor(x) and x.requires_grad
+    ]
     if not pairs:
         return "no gradient is declared", True
-    have = torch.autograd.grad([x for x, _ in pairs], roots, [g for _, g in pairs], retain_graph=True,
-                               allow_unused=True)
+    have = torch.autograd.grad(
+        [x for x, _ in pairs], roots, [g for _, g in pairs], retain_graph=True, allow_unused=True
+    )
     for h, w in zip(have, want, strict=True):
-        if w is not None and (fault := distance("gradient", array(torch.zeros_like(w) if h is None else h), array(w))):
+        if w is not None and (
+            fault := distance("gradient", array(torch.zeros_like(w) if h is None else h), array(w))
+        ):
             return fault, True
     return "", True
 
@@ -150,8 +171,12 @@ def functions(only: str) -> list[tuple[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", metavar="TEXT", help="functions with this in their name")
-    parser.add_argument("--samples", type=int, default=10**6, metavar="N", help="at most so many of each")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="functions with this in their name"
+    )
+    parser.add_argument(
+        "--samples", type=int, default=10**6, metavar="N", help="at most so many of each"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the tallies there")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -159,18 +184,27 @@ def main() -> None:
     torch.manual_seed(0)
     tallies = {name: judge(info, name, options.samples) for name, info in functions(options.only)}
     for name, tally in tallies.items():
-        print(f"{name:48} {tally.agree} of {tally.agree + len(tally.faults)} agree ({tally.gradients} with gradient)"
-              + "".join(f"\n    {fault}" for fault in tally.faults[:3])
-              + (f"\n    because: {REASONS.get(name, 'unknown')}" if tally.faults else "")
-              + "".join(f"\n    {count} left out: {why}" for why, count in tally.left_out.items()))
+        print(
+            f"{name:48} {tally.agree} of {tally.agree + len(tally.faults)} agree ({tally.gradients} with gradient)"
+            + "".join(f"\n    {fault}" for fault in tally.faults[:3])
+            + (f"\n    because: {REASONS.get(name, 'unknown')}" if tally.faults else "")
+            + "".join(f"\n    {count} left out: {why}" for why, count in tally.left_out.items())
+        )
     agree = sum(tally.agree for tally in tallies.values())
     judged = agree + sum(len(tally.faults) for tally in tallies.values())
     gradients = sum(tally.gradients for tally in tallies.values())
-    print(f"\n{len(tallies)} functions: {agree} of {judged} samples agree ({agree / max(judged, 1):.2%}; goal "
-          f"{GOAL:.0%}), {gradients} of them compared with gradient too")
+    print(
+        f"\n{len(tallies)} functions: {agree} of {judged} samples agree ({agree / max(judged, 1):.2%}; goal "
+        f"{GOAL:.0%}), {gradients} of them compared with gradient too"
+    )
     if options.json:
-        Path(options.json).write_text(json.dumps({name: {**vars(t), "left_out": dict(t.left_out)}
-                                                  for name, t in tallies.items()}, indent=1) + "\n")
+        Path(options.json).write_text(
+            json.dumps(
+                {name: {**vars(t), "left_out": dict(t.left_out)} for name, t in tallies.items()},
+                indent=1,
+            )
+            + "\n"
+        )
     sys.exit(agree < GOAL * judged)
 
 

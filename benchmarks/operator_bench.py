@@ -29,18 +29,25 @@ CALLS, WARM = 100, 2
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=3000)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    subject = Subject(Job("MatMul", {}, "64x64,64x64", "float32", "pytorch", "native", "forward", 1))
+    subject = Subject(
+        Job("MatMul", {}, "64x64,64x64", "float32", "pytorch", "native", "forward", 1)
+    )
     shared = sys.modules["operator_bench_data"] = type(sys)("operator_bench_data")
     shared.run, (shared.a, shared.b) = subject.call.function, subject.call.arguments  # type: ignore[attr-defined]
     statement = Statement("run(a, b)", f"from {shared.__name__} import run, a, b")
     session = Session([Entry("ours", statement, {})], calibrate())
-    timer = Timer("matmul(a, b)", globals={"matmul": torch.matmul, "a": shared.a, "b": shared.b},  # type: ignore[attr-defined]
-                  num_threads=1)
+    timer = Timer(
+        "matmul(a, b)",
+        globals={"matmul": torch.matmul, "a": shared.a, "b": shared.b},  # type: ignore[attr-defined]
+        num_threads=1,
+    )
 
     def ours() -> float:
         session.block([WARM], [[0]])  # as theirs does before it times
@@ -57,9 +64,11 @@ def main() -> int:
             kept.append(float(np.sqrt(np.prod([s for v, s in visits if v is which]))))
     subject.check_again()
     found = measure.compare(np.array(times[theirs]), np.array(times[ours]), paired=True)
-    print(f"d5 / torch.utils.benchmark = {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}], medians "
-          f"{np.median(times[ours]) * 1e6:.3f} µs and {np.median(times[theirs]) * 1e6:.3f} µs, {found.n} rounds of 2 x "
-          f"{CALLS} calls: {found.verdict} (margin 2 %)")
+    print(
+        f"d5 / torch.utils.benchmark = {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}], medians "
+        f"{np.median(times[ours]) * 1e6:.3f} µs and {np.median(times[theirs]) * 1e6:.3f} µs, {found.n} rounds of 2 x "
+        f"{CALLS} calls: {found.verdict} (margin 2 %)"
+    )
     return 1 if found.low > 1.02 or found.high < 0.98 else 0
 
 

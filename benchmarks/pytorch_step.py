@@ -75,7 +75,9 @@ def epoch(train: Split, step: Step) -> Callable[[], None]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--budget", type=float, default=40.0)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -86,16 +88,35 @@ def main() -> int:
     batch = train.batch(np.arange(BATCH))
     hand, fused = by_hand(network, None), by_hand(network, True)
     ours = fw.executor(network).training_step(Adam())
-    result = measure.run({"hand": lambda: hand(batch), "fused": lambda: fused(batch), "executor": lambda: ours(batch)},
-                         budget_s=args.budget / 3, seed=args.seed)
-    good = show("one step", result, [("hand", "executor"), ("fused", "executor"), ("hand", "fused")])
+    result = measure.run(
+        {
+            "hand": lambda: hand(batch),
+            "fused": lambda: fused(batch),
+            "executor": lambda: ours(batch),
+        },
+        budget_s=args.budget / 3,
+        seed=args.seed,
+    )
+    good = show(
+        "one step", result, [("hand", "executor"), ("fused", "executor"), ("hand", "fused")]
+    )
 
     one = Split(batch)
-    trainer = Trainer(fw.executor(network), Adam(), {"train": train, "validation": one, "test": one},
-                      ShuffleSampler(BATCH, seed=0), epochs=1)
-    result = measure.run({"hand": epoch(train, hand), "fused": epoch(train, fused), "trainer": trainer.run},
-                         budget_s=args.budget * 2 / 3, seed=args.seed)
-    return 0 if show("one epoch", result, [("hand", "trainer"), ("fused", "trainer")]) and good else 1
+    trainer = Trainer(
+        fw.executor(network),
+        Adam(),
+        {"train": train, "validation": one, "test": one},
+        ShuffleSampler(BATCH, seed=0),
+        epochs=1,
+    )
+    result = measure.run(
+        {"hand": epoch(train, hand), "fused": epoch(train, fused), "trainer": trainer.run},
+        budget_s=args.budget * 2 / 3,
+        seed=args.seed,
+    )
+    return (
+        0 if show("one epoch", result, [("hand", "trainer"), ("fused", "trainer")]) and good else 1
+    )
 
 
 def show(what: str, result: measure.Result, pairs: list[tuple[str, str]]) -> bool:
@@ -103,8 +124,11 @@ def show(what: str, result: measure.Result, pairs: list[tuple[str, str]]) -> boo
     found = [result.compare(*pair) for pair in pairs]
     for (base, other), ratio in zip(pairs, found, strict=True):
         time = result.interval(other)
-        print(f"{what}: {other} / {base} = {ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], n = {ratio.n}; "
-              f"{other} {time.estimate * 1e3:.3f} ms [{time.low * 1e3:.3f}, {time.high * 1e3:.3f}]", flush=True)
+        print(
+            f"{what}: {other} / {base} = {ratio.ratio:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], n = {ratio.n}; "
+            f"{other} {time.estimate * 1e3:.3f} ms [{time.low * 1e3:.3f}, {time.high * 1e3:.3f}]",
+            flush=True,
+        )
     return found[0].high <= GOAL
 
 

@@ -41,7 +41,13 @@ def plain() -> None:
 
 def measure(rounds: int) -> dict[str, list[float]]:
     """Nanoseconds per with-block (or call) of every way, one value per round."""
-    names = {"empty": Empty(), "region": region, "kept": region("x"), "plain": plain, "decorated": region("f")(plain)}
+    names = {
+        "empty": Empty(),
+        "region": region,
+        "kept": region("x"),
+        "plain": plain,
+        "decorated": region("f")(plain),
+    }
     timers = {way: timeit.Timer(statement, globals=names) for way, statement in WAYS.items()}
     found: dict[str, list[float]] = {way: [] for way in WAYS}
     for _ in range(rounds):
@@ -54,14 +60,20 @@ def measure(rounds: int) -> dict[str, list[float]]:
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     found = measure(rounds)
-    beyond = [a - b for a, b in zip(found["with region('x')"], found["empty with-block"], strict=True)]
+    beyond = [
+        a - b for a, b in zip(found["with region('x')"], found["empty with-block"], strict=True)
+    ]
     found["region beyond the empty with-block"] = beyond
     print(f"nanoseconds, medians of n = {rounds} rounds of {CALLS} calls, 95 % intervals")
     for way, values in found.items():
         it = interval(values)
-        print(f"{way:36} {it.estimate:7.0f}  [{it.low:.0f}, {it.high:.0f}]   best {min(values):.0f}")
+        print(
+            f"{way:36} {it.estimate:7.0f}  [{it.low:.0f}, {it.high:.0f}]   best {min(values):.0f}"
+        )
     cost = interval(found["with region('x')"])
-    print(f"limit {LIMIT_NS} ns: {'kept' if cost.high < LIMIT_NS else 'NOT kept, or not known at this noise'}")
+    print(
+        f"limit {LIMIT_NS} ns: {'kept' if cost.high < LIMIT_NS else 'NOT kept, or not known at this noise'}"
+    )
 
 
 if __name__ == "__main__":

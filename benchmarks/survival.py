@@ -1,6 +1,6 @@
 """kill -9 at random moments of `d5 bench`, and flipped bytes in finished bundles: does verify tell the truth?
 
-    python benchmarks/survival.py [--kills 30] [--flips 100] [--seed 0]
+python benchmarks/survival.py [--kills 30] [--flips 100] [--seed 0]
 """
 
 import argparse
@@ -24,9 +24,24 @@ def kills(number: int, rng: random.Random, folder: Path) -> None:
     clean = unfinished = blocks = nothing = 0
     for i in range(number):
         run = folder / f"run{i}"
-        process = subprocess.Popen([sys.executable, "-m", "deep500.cli", "bench", "sum(range(5000))", "--precision",
-                                    "1e-6", "--budget", "30", "--out", str(run)], env=env,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "deep500.cli",
+                "bench",
+                "sum(range(5000))",
+                "--precision",
+                "1e-6",
+                "--budget",
+                "30",
+                "--out",
+                str(run),
+            ],
+            env=env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(rng.uniform(0.2, 3.0))
         process.kill()
         process.wait()
@@ -42,8 +57,10 @@ def kills(number: int, rng: random.Random, folder: Path) -> None:
         blocks += found.blocks
     states = [r.state for r in Ledger(folder / "home" / "ledger.sqlite").runs()]
     unfinished = states.count("unfinished")
-    print(f"kill -9: {clean} of {number - nothing} bundles are a clean prefix ({blocks} blocks in all; {nothing} were "
-          f"killed before the bundle was begun); the ledger names {unfinished} of {len(states)} runs as unfinished")
+    print(
+        f"kill -9: {clean} of {number - nothing} bundles are a clean prefix ({blocks} blocks in all; {nothing} were "
+        f"killed before the bundle was begun); the ledger names {unfinished} of {len(states)} runs as unfinished"
+    )
 
 
 def flips(number: int, rng: random.Random, folder: Path) -> None:
@@ -70,7 +87,9 @@ def flips(number: int, rng: random.Random, folder: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--flips", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)

@@ -25,7 +25,9 @@ FEWEST = 100
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -48,14 +50,19 @@ def main() -> int:
         theirs_s: list[float] = []
         until = time.monotonic() + args.seconds
         while len(ours_s) < FEWEST or time.monotonic() < until:
-            order = [ours, theirs, theirs, ours] if rng.random() < 0.5 else [theirs, ours, ours, theirs]
+            order = (
+                [ours, theirs, theirs, ours] if rng.random() < 0.5 else [theirs, ours, ours, theirs]
+            )
             visits = [(visit, visit()) for visit in order]
             ours_s.append(float(np.sqrt(np.prod([s for v, s in visits if v is ours]))))
             theirs_s.append(float(np.sqrt(np.prod([s for v, s in visits if v is theirs]))))
         found = measure.compare(np.array(theirs_s), np.array(ours_s), paired=True)
-        print(f"{name:7s} measure / timeit = {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}], "
-              f"timeit {np.median(theirs_s) * 1e6:.3f} µs, batch of {calls}, {found.n} rounds: {found.verdict} "
-              f"(margin 2 %)", flush=True)
+        print(
+            f"{name:7s} measure / timeit = {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}], "
+            f"timeit {np.median(theirs_s) * 1e6:.3f} µs, batch of {calls}, {found.n} rounds: {found.verdict} "
+            f"(margin 2 %)",
+            flush=True,
+        )
     return 0
 
 

@@ -1,10 +1,10 @@
 """What Deep500 says when something cannot be done.
 
-    Deep500Error          every error meant for users: one line, exit code 2
-    ├── Unsupported       a framework (or this machine) cannot do what was asked
-    ├── Wrong             what was timed gives wrong results, so its times are not shown: exit code 1
-    └── Refused           it could be computed, and it would mislead
-        └── TooFewSamples it could be computed honestly, from more data
+Deep500Error          every error meant for users: one line, exit code 2
+├── Unsupported       a framework (or this machine) cannot do what was asked
+├── Wrong             what was timed gives wrong results, so its times are not shown: exit code 1
+└── Refused           it could be computed, and it would mislead
+    └── TooFewSamples it could be computed honestly, from more data
 """
 
 

@@ -16,7 +16,9 @@ def home() -> Path:
     try:
         return Path.home() / ".local" / "share" / "deep500"
     except RuntimeError:
-        raise Deep500Error("this user has no home folder to keep the ledger in: set DEEP500_HOME") from None
+        raise Deep500Error(
+            "this user has no home folder to keep the ledger in: set DEEP500_HOME"
+        ) from None
 
 
 def cache() -> Path:

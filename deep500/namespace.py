@@ -72,7 +72,9 @@ class Namespace:
 
     def __init_subclass__(cls) -> None:
         if missing := [name for name in Namespace.__annotations__ if name not in dir(cls)]:
-            raise TypeError(f"{cls.__name__} does not bind {', '.join(missing)}; every adapter binds the whole core")
+            raise TypeError(
+                f"{cls.__name__} does not bind {', '.join(missing)}; every adapter binds the whole core"
+            )
 
     # -- elementwise and reductions
     def square(self, x: Array) -> Array:
@@ -85,13 +87,19 @@ class Namespace:
         """exp(x) - 1, exact near 0 too: what rounding took from exp(x) is in its logarithm again."""
         e = self.exp(x)
         plain = (e == 1) | (self.abs(x) > 1)  # where nothing cancels, or everything has
-        return self.where(plain, self.where(e == 1, x, e - 1), (e - 1) * (x / self.log(self.where(plain, 2, e))))
+        return self.where(
+            plain, self.where(e == 1, x, e - 1), (e - 1) * (x / self.log(self.where(plain, 2, e)))
+        )
 
     def log1p(self, x: Array) -> Array:
         """log(1 + x), exact near 0 too: log(u) / (u - 1) hardly changes over what rounding took from u."""
         u = 1 + x
         plain = (u == 1) | (u > 2)
-        return self.where(plain, self.where(u == 1, x, self.log(u)), self.log(u) * (x / self.where(plain, 1, u - 1)))
+        return self.where(
+            plain,
+            self.where(u == 1, x, self.log(u)),
+            self.log(u) * (x / self.where(plain, 1, u - 1)),
+        )
 
     def sinh(self, x: Array) -> Array:
         e = self.expm1(self.abs(x))
@@ -116,7 +124,9 @@ class Namespace:
 
     def logsumexp(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         largest = self.max(x, axis=axis, keepdims=True)
-        largest = self.where(self.abs(largest) < math.inf, largest, 0)  # or infinities cancel to NaN
+        largest = self.where(
+            self.abs(largest) < math.inf, largest, 0
+        )  # or infinities cancel to NaN
         total = largest + self.log(self.sum(self.exp(x - largest), axis=axis, keepdims=True))
         return total if keepdims else self.squeeze(total, range(x.ndim) if axis is None else axis)
 
@@ -139,7 +149,11 @@ class Namespace:
 
     def squeeze(self, x: Array, axis: int | Iterable[int] | None = None) -> Array:
         """Without these axes of length 1; without all such axes when none is named."""
-        gone = {i for i, n in enumerate(x.shape) if n == 1} if axis is None else {a % x.ndim for a in ints(axis)}
+        gone = (
+            {i for i, n in enumerate(x.shape) if n == 1}
+            if axis is None
+            else {a % x.ndim for a in ints(axis)}
+        )
         return self.reshape(x, tuple(n for i, n in enumerate(x.shape) if i not in gone))
 
     def stack(self, xs: Sequence[Array], axis: int = 0) -> Array:
@@ -156,14 +170,21 @@ class Namespace:
     def pad(self, x: Array, pads: Pads, value: float = 0) -> Array:
         """Constant padding of every axis; a negative amount crops."""
         if any(p < 0 for pair in pads for p in pair):
-            x = x[tuple(slice(max(0, -lo), n - max(0, -hi)) for n, (lo, hi) in zip(x.shape, pads, strict=True))]
+            x = x[
+                tuple(
+                    slice(max(0, -lo), n - max(0, -hi))
+                    for n, (lo, hi) in zip(x.shape, pads, strict=True)
+                )
+            ]
             pads = [(max(0, lo), max(0, hi)) for lo, hi in pads]
         return self.enlarge(x, pads, value) if any(map(any, pads)) else x
 
     def nonzero(self, x: Array) -> Array:
         """(n, rank) int64: the places of what is not 0 or False, in order. Compiled programs have fixed shapes."""
-        raise Unsupported("how many elements come out depends on their values, which a program compiled for fixed "
-                          "shapes cannot do: run it on reference, pytorch or tensorflow")
+        raise Unsupported(
+            "how many elements come out depends on their values, which a program compiled for fixed "
+            "shapes cannot do: run it on reference, pytorch or tensorflow"
+        )
 
     def unbroadcast(self, g: Array, shape: Sequence[int]) -> Array:
         """The adjoint of broadcasting an array of this shape to g's: sum over the axes that were stretched."""
@@ -175,33 +196,51 @@ class Namespace:
         return self.reshape(self.sum(g, axis=axes) if axes else g, tuple(shape))
 
     # -- windows over the last axes, and convolutions made of them
-    def windows(self, x: Array, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Array:
+    def windows(
+        self, x: Array, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    ) -> Array:
         """(..., *counts, *kernel): every window of the last len(kernel) axes."""
-        counts = window_counts(x.shape[-len(kernel):], kernel, strides, dilations)
+        counts = window_counts(x.shape[-len(kernel) :], kernel, strides, dilations)
         if math.prod(kernel) > 64:  # or a compiler sees thousands of slices
             return self._taken_windows(x, counts, kernel, strides, dilations)
         parts = [x[(..., *elements(at, counts, strides, dilations))] for at in offsets(kernel)]
         stacked = self.stack(parts, axis=-1)
         return self.reshape(stacked, (*stacked.shape[:-1], *kernel))
 
-    def _taken_windows(self, x: Array, counts: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
-                       dilations: Sequence[int]) -> Array:
+    def _taken_windows(
+        self,
+        x: Array,
+        counts: Sequence[int],
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
+    ) -> Array:
         """The same by indices, one axis after the other."""
         first, n = x.ndim - len(kernel), len(kernel)
-        for axis, (count, k, stride, dilation) in enumerate(zip(counts, kernel, strides, dilations, strict=True)):
+        for axis, (count, k, stride, dilation) in enumerate(
+            zip(counts, kernel, strides, dilations, strict=True)
+        ):
             places = [[at * stride + i * dilation for i in range(k)] for at in range(count)]
             x = self.take(x, self.asarray(places, "int64"), axis=first + 2 * axis)
-        order = (*range(first), *range(first, first + 2 * n, 2), *range(first + 1, first + 2 * n, 2))
+        order = (
+            *range(first),
+            *range(first, first + 2 * n, 2),
+            *range(first + 1, first + 2 * n, 2),
+        )
         return self.permute_dims(x, order)
 
-    def fold(self, w: Array, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Array:
+    def fold(
+        self, w: Array, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    ) -> Array:
         """The adjoint of windows: every window added back to its place in an array of spatial `shape`."""
         n = len(shape)
         total = None
         for at in offsets(w.shape[-n:]):
             part = self.stuff(w[(..., *at)], strides)
             starts = [i * d for i, d in zip(at, dilations, strict=True)]
-            ends = [size - lo - m for size, lo, m in zip(shape, starts, part.shape[-n:], strict=True)]
+            ends = [
+                size - lo - m for size, lo, m in zip(shape, starts, part.shape[-n:], strict=True)
+            ]
             part = self.pad(part, [(0, 0)] * (part.ndim - n) + list(zip(starts, ends, strict=True)))
             total = part if total is None else total + part
         return total
@@ -213,34 +252,61 @@ class Namespace:
                 wide = [(0, 0)] * (x.ndim + 1)
                 wide[axis + 1] = (0, stride - 1)
                 y = self.pad(self.expand_dims(x, axis + 1), wide)
-                y = self.reshape(y, (*x.shape[:axis], x.shape[axis] * stride, *x.shape[axis + 1:]))
+                y = self.reshape(y, (*x.shape[:axis], x.shape[axis] * stride, *x.shape[axis + 1 :]))
                 x = slice_axis(y, axis, 0, y.shape[axis] - (stride - 1))
         return x
 
-    def conv(self, x: Array, w: Array, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
-             groups: int = 1) -> Array:
+    def conv(
+        self,
+        x: Array,
+        w: Array,
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Array:
         """ONNX's Conv of x (batch, channels, *spatial) with w (features, channels / groups, *kernel)."""
         n = w.ndim - 2
         v = self.windows(self.pad(x, [(0, 0), (0, 0), *pads]), w.shape[2:], strides, dilations)
-        counts = v.shape[2:2 + n]
+        counts = v.shape[2 : 2 + n]
         v = self.permute_dims(v, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
         v = self.reshape(v, (x.shape[0], groups, math.prod(w.shape[1:]), math.prod(counts)))
         y = self.matmul(self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), v)
         return self.reshape(y, (x.shape[0], w.shape[0], *counts))
 
-    def conv_transpose(self, y: Array, w: Array, shape: Sequence[int], strides: Sequence[int], pads: Pads,
-                       dilations: Sequence[int], groups: int = 1) -> Array:
+    def conv_transpose(
+        self,
+        y: Array,
+        w: Array,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Array:
         """The adjoint of conv in x, whose spatial shape is `shape`."""
         n, counts = w.ndim - 2, y.shape[2:]
         y = self.reshape(y, (y.shape[0], groups, w.shape[0] // groups, math.prod(counts)))
-        w_t = self.permute_dims(self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), (0, 2, 1))
-        v = self.reshape(self.matmul(w_t, y), (y.shape[0], groups * w.shape[1], *w.shape[2:], *counts))
+        w_t = self.permute_dims(
+            self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), (0, 2, 1)
+        )
+        v = self.reshape(
+            self.matmul(w_t, y), (y.shape[0], groups * w.shape[1], *w.shape[2:], *counts)
+        )
         v = self.permute_dims(v, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
         padded = [size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)]
         return crop(self.fold(v, padded, strides, dilations), shape, pads)
 
-    def conv_weight(self, x: Array, y: Array, kernel: Sequence[int], strides: Sequence[int], pads: Pads,
-                    dilations: Sequence[int], groups: int = 1) -> Array:
+    def conv_weight(
+        self,
+        x: Array,
+        y: Array,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Array:
         """The adjoint of conv in w, whose spatial shape is `kernel`: a conv with batch and channels exchanged."""
         batch, channels = x.shape[:2]
         x = self.reshape(x, (batch, groups, channels // groups, *x.shape[2:]))
@@ -248,7 +314,9 @@ class Namespace:
         x = self.reshape(x, (channels // groups, groups * batch, *x.shape[3:]))
         y = self.permute_dims(y, (1, 0, *range(2, y.ndim)))
         w = self.conv(x, y, dilations, pads, strides, groups)
-        w = w[(..., *(slice(0, k) for k in kernel))]  # strides that do not divide leave windows over
+        w = w[
+            (..., *(slice(0, k) for k in kernel))
+        ]  # strides that do not divide leave windows over
         return self.permute_dims(w, (1, 0, *range(2, w.ndim)))
 
     # -- control flow, at once unless an adapter records it
@@ -281,7 +349,9 @@ class Namespace:
         half = (n + 1) // 2
         low = self.arange(half, "int64")
         bits = self.concat(self.threefry(self.astype(key, "int64"), low, low + half), axis=0)[:n]
-        return self.reshape(self.astype(self.shift_right(bits, 8), "float32") * 2.0**-24, tuple(shape))
+        return self.reshape(
+            self.astype(self.shift_right(bits, 8), "float32") * 2.0**-24, tuple(shape)
+        )
 
     def threefry(self, key: Array, a: Array, b: Array) -> tuple[Array, Array]:
         """Threefry-2x32 with 20 rounds of the counters (a, b): 32-bit words held in int64."""
@@ -341,26 +411,42 @@ def crop(x: Array, shape: Sequence[int], pads: Pads) -> Array:
     return x[(..., *(slice(lo, lo + size) for size, (lo, _) in zip(shape, pads, strict=True)))]
 
 
-def window_counts(shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
-                  dilations: Sequence[int]) -> tuple[int, ...]:
+def window_counts(
+    shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> tuple[int, ...]:
     """How many windows fit along every axis."""
-    return tuple((size - d * (k - 1) - 1) // s + 1
-                 for size, k, s, d in zip(shape, kernel, strides, dilations, strict=True))
+    return tuple(
+        (size - d * (k - 1) - 1) // s + 1
+        for size, k, s, d in zip(shape, kernel, strides, dilations, strict=True)
+    )
 
 
-def left_over(shape: Sequence[int], counts: Sequence[int], kernel: Sequence[int], strides: Sequence[int],
-              pads: Pads, dilations: Sequence[int]) -> list[int]:
+def left_over(
+    shape: Sequence[int],
+    counts: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Pads,
+    dilations: Sequence[int],
+) -> list[int]:
     """What no window reaches at the end of every axis: the output padding of a transposed convolution."""
-    return [size + lo + hi - ((m - 1) * s + d * (k - 1) + 1) for size, m, k, s, (lo, hi), d
-            in zip(shape, counts, kernel, strides, pads, dilations, strict=True)]
+    return [
+        size + lo + hi - ((m - 1) * s + d * (k - 1) + 1)
+        for size, m, k, s, (lo, hi), d in zip(
+            shape, counts, kernel, strides, pads, dilations, strict=True
+        )
+    ]
 
 
 def offsets(kernel: Sequence[int]) -> Iterable[tuple[int, ...]]:
     return itertools.product(*map(range, kernel))
 
 
-def elements(at: Sequence[int], counts: Sequence[int], strides: Sequence[int],
-              dilations: Sequence[int]) -> list[slice]:
+def elements(
+    at: Sequence[int], counts: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> list[slice]:
     """Where the element `at` of every window is."""
-    return [slice(i * d, i * d + (m - 1) * s + 1, s)
-            for i, d, m, s in zip(at, dilations, counts, strides, strict=True)]
+    return [
+        slice(i * d, i * d + (m - 1) * s + 1, s)
+        for i, d, m, s in zip(at, dilations, counts, strides, strict=True)
+    ]

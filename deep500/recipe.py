@@ -69,10 +69,14 @@ def load_recipe(path: str | Path) -> Recipe:
         if isinstance(error, KeyboardInterrupt):
             raise
         what = " ".join(str(error).split())[:200]
-        raise Deep500Error(f"the recipe {path} cannot be read: {type(error).__name__}: {what}") from None
+        raise Deep500Error(
+            f"the recipe {path} cannot be read: {type(error).__name__}: {what}"
+        ) from None
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in found:
-            raise Deep500Error(f"the recipe {path} has no {part}: a recipe is FIXED + MUTABLE + METRICS")
+            raise Deep500Error(
+                f"the recipe {path} has no {part}: a recipe is FIXED + MUTABLE + METRICS"
+            )
     source = hashlib.sha256(path.read_bytes()).hexdigest()
     return Recipe(path.stem, found["FIXED"], found["MUTABLE"], found["METRICS"], source)
 
@@ -81,20 +85,36 @@ def known_recipes() -> dict[str, Path]:
     """The recipes that come with Deep500, by name."""
     spec = importlib.util.find_spec("recipes")
     folders = spec.submodule_search_locations or [] if spec else []
-    return {file.stem: file for folder in folders for file in sorted(Path(folder).glob("[!_]*.py"))
-            if file.stem != "recipe"}
+    return {
+        file.stem: file
+        for folder in folders
+        for file in sorted(Path(folder).glob("[!_]*.py"))
+        if file.stem != "recipe"
+    }
 
 
-def run_recipe(fixed: Mapping[str, Any], mutable: Mapping[str, Any], metrics: Any, **how: Any) -> Outcome:
+def run_recipe(
+    fixed: Mapping[str, Any], mutable: Mapping[str, Any], metrics: Any, **how: Any
+) -> Outcome:
     """Run a recipe given as the three parts; `how` is that of `cook` (folder, tier, seeds, resume, events)."""
     return cook(Recipe(how.pop("name", "recipe"), fixed, mutable, metrics), **how)
 
 
-def cook(recipe: Recipe, folder: str | Path | None = None, tier: str = "small", seeds: int | None = None,
-         resume: bool = False, events: Iterable[Event] = ()) -> Outcome:
+def cook(
+    recipe: Recipe,
+    folder: str | Path | None = None,
+    tier: str = "small",
+    seeds: int | None = None,
+    resume: bool = False,
+    events: Iterable[Event] = (),
+) -> Outcome:
     """Train every seed, write the bundle and return what came out."""
     plan = make_plan(recipe, tier, seeds)
-    folder = Path(folder).absolute() if folder else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
+    folder = (
+        Path(folder).absolute()
+        if folder
+        else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
+    )
     ledger = Ledger()
     run = ledger.started(folder, "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
     try:
@@ -114,24 +134,45 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
     if not 1 <= count <= 10_000:
         raise Deep500Error(f"{count} seeds make no sense: give 1 to 10000")
     epochs = min(recipe.fixed["epochs"], max(2, round(recipe.fixed["epochs"] * TIERS[tier].epochs)))
-    return {"recipe": recipe.to_json(), "hash": recipe.hash, "tier": tier, "seeds": list(range(count)),
-            "epochs": epochs, "level": LEVEL, "threads": 1}
+    return {
+        "recipe": recipe.to_json(),
+        "hash": recipe.hash,
+        "tier": tier,
+        "seeds": list(range(count)),
+        "epochs": epochs,
+        "level": LEVEL,
+        "threads": 1,
+    }
 
 
 class _Cooking:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
-    def __init__(self, recipe: Recipe, plan: dict[str, Any], folder: Path, resume: bool, events: tuple[Event, ...]):
+    def __init__(
+        self,
+        recipe: Recipe,
+        plan: dict[str, Any],
+        folder: Path,
+        resume: bool,
+        events: tuple[Event, ...],
+    ):
         self.recipe, self.plan, self.folder, self.events = recipe, plan, folder, events
-        self.kitchen = folder.with_name(folder.name + ".checkpoints")  # beside the bundle, gone when it is finished
-        self.splits = _definition("datasets", recipe.fixed["dataset"], recipe.fixed.get("dataset_kwargs", {})).load()
+        self.kitchen = folder.with_name(
+            folder.name + ".checkpoints"
+        )  # beside the bundle, gone when it is finished
+        self.splits = _definition(
+            "datasets", recipe.fixed["dataset"], recipe.fixed.get("dataset_kwargs", {})
+        ).load()
         self._rehearse()
         self.blocks: list[dict] = []
         if resume:
             self._reopen()
         else:
-            self.writer = bundle.create(folder, {"plan.json": plan, "environment.json": environment().to_json()},
-                                        kind="recipe")
+            self.writer = bundle.create(
+                folder,
+                {"plan.json": plan, "environment.json": environment().to_json()},
+                kind="recipe",
+            )
 
     def go(self) -> tuple[dict[str, Any], str]:
         try:
@@ -140,7 +181,10 @@ class _Cooking:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
             derived = outcome(self.plan, self.blocks)
-            files = {f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in self.plan["seeds"]}
+            files = {
+                f"weights-{seed}.safetensors": self._kept_weights(seed)
+                for seed in self.plan["seeds"]
+            }
             manifest = self.writer.finish({"derived.json": derived}, files)
         except BaseException:
             if self.blocks:
@@ -160,20 +204,34 @@ class _Cooking:
             executor.training_step(optimizer)(self.splits["train"].batch(slice(0, 2)))
         except (TypeError, ValueError, RuntimeError, AttributeError) as error:
             what = " ".join(str(error).split())[:200]
-            raise Deep500Error(f"recipe {self.recipe.name} cannot be trained: {type(error).__name__}: {what}") from None
-        self.plan |= {"framework": executor.framework.name, "kernels": executor.kernels(),
-                      "update": "native" if optimizer.native(executor.framework.name) else "composed"}
+            raise Deep500Error(
+                f"recipe {self.recipe.name} cannot be trained: {type(error).__name__}: {what}"
+            ) from None
+        self.plan |= {
+            "framework": executor.framework.name,
+            "kernels": executor.kernels(),
+            "update": "native" if optimizer.native(executor.framework.name) else "composed",
+        }
 
     def _train(self, seed: int) -> None:
         executor = self._executor(seed)
-        sampler: Sampler = self.recipe.fixed.get("train_sampler", registry.find("samplers", "ShuffleSampler"))(
-            self.recipe.mutable["batch_size"], seed)
-        trainer = Trainer(executor, self._optimizer(), self.splits, sampler, self.plan["epochs"],
-                          [*self.events, _Record(self, seed)])
+        sampler: Sampler = self.recipe.fixed.get(
+            "train_sampler", registry.find("samplers", "ShuffleSampler")
+        )(self.recipe.mutable["batch_size"], seed)
+        trainer = Trainer(
+            executor,
+            self._optimizer(),
+            self.splits,
+            sampler,
+            self.plan["epochs"],
+            [*self.events, _Record(self, seed)],
+        )
         done = [b for b in self.blocks if b["seed"] == seed]
         start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None
         if start and self._digest(self._checkpoint(seed, len(done))) != done[-1]["checkpoint"]:
-            raise Deep500Error(f"the checkpoint of seed {seed} is not the one that the bundle names: start anew")
+            raise Deep500Error(
+                f"the checkpoint of seed {seed} is not the one that the bundle names: start anew"
+            )
         history = trainer.run(start)
         weights = save(executor.arrays())
         partial = self._weights(seed).with_suffix(".partial")
@@ -182,8 +240,14 @@ class _Cooking:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self._weights(seed))
-        self.append({"seed": seed, "test": history.evaluations[-1]["test"], "build_seconds": trainer.build_seconds,
-                     "weights": hashlib.sha256(weights).hexdigest()})
+        self.append(
+            {
+                "seed": seed,
+                "test": history.evaluations[-1]["test"],
+                "build_seconds": trainer.build_seconds,
+                "weights": hashlib.sha256(weights).hexdigest(),
+            }
+        )
         for old in self.kitchen.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
@@ -198,8 +262,16 @@ class _Cooking:
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
         losses = [loss if math.isfinite(loss) else None for loss in history.losses[first:]]
-        self.append({"seed": seed, "losses": losses, "step_seconds": history.step_seconds[first:],
-                     "samples": history.samples, "evaluation": record, "checkpoint": self._digest(path)})
+        self.append(
+            {
+                "seed": seed,
+                "losses": losses,
+                "step_seconds": history.step_seconds[first:],
+                "samples": history.samples,
+                "evaluation": record,
+                "checkpoint": self._digest(path),
+            }
+        )
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
 
     def _reopen(self) -> None:
@@ -207,7 +279,9 @@ class _Cooking:
         try:
             found = bundle.read(self.folder)
             if found.documents.get("plan.json") != self.plan:
-                raise Deep500Error(f"{self.folder} was begun with another recipe or settings: give the same again")
+                raise Deep500Error(
+                    f"{self.folder} was begun with another recipe or settings: give the same again"
+                )
             self.blocks = check_blocks(found.blocks)
         except BaseException:
             self.writer.close()
@@ -218,22 +292,32 @@ class _Cooking:
         data = self.splits["train"].arrays
         definition = _definition("networks", fixed["model"], fixed.get("model_kwargs", {}))
         try:
-            network: Network = definition.build(data["x"].shape[1:], int(data["label"].max()) + 1, seed)
+            network: Network = definition.build(
+                data["x"].shape[1:], int(data["label"].max()) + 1, seed
+            )
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise Deep500Error(f"the model of recipe {self.recipe.name} cannot be built: {error}") from None
+            raise Deep500Error(
+                f"the model of recipe {self.recipe.name} cannot be built: {error}"
+            ) from None
         try:
             executor = mutable["executor"](network, **mutable.get("executor_kwargs", {}))
         except TypeError as error:
-            raise Deep500Error(f"the executor of recipe {self.recipe.name} cannot be made: {error}") from None
+            raise Deep500Error(
+                f"the executor of recipe {self.recipe.name} cannot be made: {error}"
+            ) from None
         executor.framework.set_threads(self.plan["threads"])
         return executor
 
     def _optimizer(self) -> Any:
         mutable = self.recipe.mutable
         try:
-            return mutable["optimizer"](*mutable.get("optimizer_args", ()), **mutable.get("optimizer_kwargs", {}))
+            return mutable["optimizer"](
+                *mutable.get("optimizer_args", ()), **mutable.get("optimizer_kwargs", {})
+            )
         except TypeError as error:
-            raise Deep500Error(f"the optimizer of recipe {self.recipe.name} cannot be made: {error}") from None
+            raise Deep500Error(
+                f"the optimizer of recipe {self.recipe.name} cannot be made: {error}"
+            ) from None
 
     def _checkpoint(self, seed: int, epochs: int) -> Path:
         return self.kitchen / f"{seed}-{epochs}.safetensors"
@@ -245,10 +329,14 @@ class _Cooking:
         try:
             weights = self._weights(seed).read_bytes()
         except OSError as error:
-            raise Deep500Error(f"no weights of seed {seed} in {self.kitchen} ({error.strerror}): start anew") from None
+            raise Deep500Error(
+                f"no weights of seed {seed} in {self.kitchen} ({error.strerror}): start anew"
+            ) from None
         [wanted] = [b["weights"] for b in self.blocks if b["seed"] == seed and "test" in b]
         if hashlib.sha256(weights).hexdigest() != wanted:
-            raise Deep500Error(f"the weights of seed {seed} in {self.kitchen} are not those of the bundle: start anew")
+            raise Deep500Error(
+                f"the weights of seed {seed} in {self.kitchen} are not those of the bundle: start anew"
+            )
         return weights
 
     @staticmethod

@@ -24,15 +24,24 @@ def find(kind: str, name: str) -> type:
     if name in (outside := _outside(kind)):
         return outside[name].load()
     near = difflib.get_close_matches(name, known(kind), 1) or difflib.get_close_matches(
-        name.lower(), [k.lower() for k in known(kind)], 1)
-    hint = f" Did you mean {next(k for k in known(kind) if k.lower() == near[0].lower())!r}?" if near else ""
+        name.lower(), [k.lower() for k in known(kind)], 1
+    )
+    hint = (
+        f" Did you mean {next(k for k in known(kind) if k.lower() == near[0].lower())!r}?"
+        if near
+        else ""
+    )
     raise Deep500Error(f"no {_singular(kind)} is named {name!r}.{hint} Known: {listed(kind)}")
 
 
 def listed(kind: str) -> str:
     """What there is, in words for a message: all names, or where they are listed when there are many."""
     names = known(kind)
-    return ", ".join(names) if len(names) <= 20 else f"{len(names)} of them, which `d5 list {kind}` shows"
+    return (
+        ", ".join(names)
+        if len(names) <= 20
+        else f"{len(names)} of them, which `d5 list {kind}` shows"
+    )
 
 
 def module(kind: str, name: str) -> ModuleType:
@@ -40,7 +49,9 @@ def module(kind: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(f"{__package__}.{kind}.{name}")
     except ModuleNotFoundError as error:
-        raise Unsupported(f"{error.name} is not installed: pip install 'deep500-bench[all]'") from None
+        raise Unsupported(
+            f"{error.name} is not installed: pip install 'deep500-bench[all]'"
+        ) from None
 
 
 @cache

@@ -11,8 +11,11 @@ settings.register_profile("deep500", deadline=None, derandomize="CI" in os.envir
 settings.load_profile("deep500")
 
 # JAX compiles anew for every shape: in tests quickly, not well.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
-                                   "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1")
+os.environ.setdefault(
+    "XLA_FLAGS",
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+)
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update({"PJRT_NPROC": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"})

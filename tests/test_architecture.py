@@ -29,7 +29,12 @@ LAYERS = [
     "cli",
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
-FRAMEWORKS = {"torch": "pytorch", "jax": "jax", "tensorflow": "tensorflow", "onnxruntime": "onnxruntime"}
+FRAMEWORKS = {
+    "torch": "pytorch",
+    "jax": "jax",
+    "tensorflow": "tensorflow",
+    "onnxruntime": "onnxruntime",
+}
 HEAVY = {"matplotlib", "mpi4py", "numpy", "onnx", "onnxscript", "scipy", "spox", *FRAMEWORKS}
 
 
@@ -94,7 +99,10 @@ def faults(root: Path) -> list[str]:
     return [
         f"{file}:{getattr(node, 'lineno', 0)}: {reason}"
         for file, node in nodes(root)
-        for reason in [source_fault(file, node), *(import_fault(root, file, t) for t in targets(file, node))]
+        for reason in [
+            source_fault(file, node),
+            *(import_fault(root, file, t) for t in targets(file, node)),
+        ]
         if reason
     ]
 
@@ -109,13 +117,29 @@ def test_imports_point_down_and_sources_are_clean() -> None:
         ("errors.py", "from . import bundle", "bundle is not below errors"),
         ("errors.py", "from .bundle import save", "bundle is not below errors"),
         ("measure/clock.py", "from ..cli import main", "cli is not below measure"),
-        ("measure/clock.py", "def f():\n    from ..cli.verbs import show", "cli is not below measure"),
+        (
+            "measure/clock.py",
+            "def f():\n    from ..cli.verbs import show",
+            "cli is not below measure",
+        ),
         ("measure/deep/er.py", "from ...cli import main", "cli is not below measure"),
         ("measure/__init__.py", "from ..cli import main", "cli is not below measure"),
-        ("operators/relu.py", "from ..frameworks import pytorch", "frameworks is not below operators"),
-        ("cli/verbs.py", "from .. import measure, __version__", "nothing inside imports the package root"),
+        (
+            "operators/relu.py",
+            "from ..frameworks import pytorch",
+            "frameworks is not below operators",
+        ),
+        (
+            "cli/verbs.py",
+            "from .. import measure, __version__",
+            "nothing inside imports the package root",
+        ),
         ("cli/verbs.py", "import deep500", "imports inside the package are relative"),
-        ("cli/verbs.py", "from deep500.measure import run", "imports inside the package are relative"),
+        (
+            "cli/verbs.py",
+            "from deep500.measure import run",
+            "imports inside the package are relative",
+        ),
         ("cli/verbs.py", "import torch.nn", "only frameworks/pytorch imports torch"),
         ("frameworks/jax.py", "from torch import nn", "only frameworks/pytorch imports torch"),
         ("novelty.py", "", "unknown module 'novelty': add it to a row of LAYERS"),
@@ -187,7 +211,9 @@ def test_public_names_stay_what_they_are() -> None:
 def test_a_shadowed_public_name_is_found(tmp_path: Path) -> None:
     lazy = "__all__ = ['run', 'go']\ndef __getattr__(name):\n    return len if name in __all__ else [][0]\n"
     plant(tmp_path, {"planted/__init__.py": lazy, "planted/run.py": ""})
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PUBLIC.replace("NAMES", '["planted"]')
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PUBLIC.replace(
+        "NAMES", '["planted"]'
+    )
     clash = ["planted.run is also a submodule's name", "planted.run became another thing"]
     assert json.loads(python(code)) == ["planted.__all__ is not sorted", *clash]
 
@@ -206,4 +232,8 @@ def test_a_heavy_import_is_found() -> None:
 
 def heavy_imports(code: str) -> list[str]:
     run = f"import contextlib, sys\nwith contextlib.suppress(SystemExit):\n    {code}\n"
-    return python(f"{run}print('heavy:', *sorted(set(sys.modules) & {HEAVY}))").split("heavy:")[1].split()
+    return (
+        python(f"{run}print('heavy:', *sorted(set(sys.modules) & {HEAVY}))")
+        .split("heavy:")[1]
+        .split()
+    )

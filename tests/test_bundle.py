@@ -20,7 +20,10 @@ from deep500 import bundle
 from deep500.bundle import encoding, reading
 from deep500.errors import Deep500Error
 
-PLAN = {"plan.json": {"entries": [{"name": "a"}], "level": 0.95}, "environment.json": {"cpu": "é ☃"}}
+PLAN = {
+    "plan.json": {"entries": [{"name": "a"}], "level": 0.95},
+    "environment.json": {"cpu": "é ☃"},
+}
 BLOCKS = [{"process": i, "calls": [3], "ns": [[i, 10**12]]} for i in range(5)]
 FILES = {"weights.safetensors": bytes(range(256)), "empty.bin": b""}
 
@@ -55,8 +58,14 @@ def test_what_goes_in_comes_out(finished: Path) -> None:
     assert (found.blocks, found.problems, found.finished, found.kind) == (BLOCKS, [], True, "bench")
     assert found.lost_bytes == 0 and found.leftovers == []
     assert {name: found.load(name) for name in found.files} == FILES
-    assert isinstance(manifest, dict) and manifest["hash"] == found.hash and manifest["head"] == found.head
-    assert manifest["blocks"] == 5 and set(manifest["files"]) == set(os.listdir(finished)) - {"manifest.json"}
+    assert (
+        isinstance(manifest, dict)
+        and manifest["hash"] == found.hash
+        and manifest["head"] == found.head
+    )
+    assert manifest["blocks"] == 5 and set(manifest["files"]) == set(os.listdir(finished)) - {
+        "manifest.json"
+    }
 
 
 def test_the_chain_is_what_the_format_says_byte_for_byte(finished: Path) -> None:
@@ -64,7 +73,9 @@ def test_the_chain_is_what_the_format_says_byte_for_byte(finished: Path) -> None
     lines = (finished / "samples.jsonl").read_bytes().splitlines(keepends=True)
     for line in lines:
         block = line[len(b'{"chain":"') + 64 + len(b'","block":') : -2]
-        assert block == json.dumps(json.loads(block), sort_keys=True, separators=(",", ":")).encode()
+        assert (
+            block == json.dumps(json.loads(block), sort_keys=True, separators=(",", ":")).encode()
+        )
         previous = hashlib.sha256(previous.encode() + block).hexdigest()
         assert line == b'{"chain":"' + previous.encode() + b'","block":' + block + b"}\n"
     header = json.loads(lines[0])["block"]
@@ -72,12 +83,21 @@ def test_the_chain_is_what_the_format_says_byte_for_byte(finished: Path) -> None
     assert header["format"] == 1 and header["kind"] == "bench" and header["documents"] == documents
     manifest = json.loads((finished / "manifest.json").read_bytes())
     stated = manifest.pop("hash")
-    assert hashlib.sha256((json.dumps(manifest, sort_keys=True, indent=1) + "\n").encode()).hexdigest() == stated
+    assert (
+        hashlib.sha256((json.dumps(manifest, sort_keys=True, indent=1) + "\n").encode()).hexdigest()
+        == stated
+    )
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -90,7 +110,10 @@ def test_documents_round_trip_and_have_one_spelling(document: object) -> None:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), min_size=1, max_size=5), st.data())
+@given(
+    st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), min_size=1, max_size=5),
+    st.data(),
+)
 def test_hashes_chain(blocks: list[dict[str, object]], data: st.DataObject) -> None:
     head, links = encoding.ZERO, []
     for block in blocks:
@@ -131,7 +154,9 @@ def places(folder: Path) -> list[tuple[str, int]]:
 def test_a_hundred_flipped_bytes_are_found(finished: Path, where: str) -> None:
     draw = random.Random(500)
     chosen = [place for place in places(finished) if where in place[0]]
-    assert flips(finished, [(*draw.choice(chosen), draw.randrange(1, 256)) for _ in range(100)]) == 100
+    assert (
+        flips(finished, [(*draw.choice(chosen), draw.randrange(1, 256)) for _ in range(100)]) == 100
+    )
 
 
 @pytest.mark.slow
@@ -140,7 +165,9 @@ def test_every_flipped_byte_is_found(finished: Path) -> None:
     assert flips(finished, rounds) == len(rounds)
 
 
-def test_missing_added_renamed_truncated_and_swapped_files_are_named(finished: Path, tmp_path: Path) -> None:
+def test_missing_added_renamed_truncated_and_swapped_files_are_named(
+    finished: Path, tmp_path: Path
+) -> None:
     names = sorted(path.name for path in finished.iterdir())
     for number, name in enumerate(names):
         for change in ("missing", "renamed", "truncated", "longer"):
@@ -159,9 +186,15 @@ def test_missing_added_renamed_truncated_and_swapped_files_are_named(finished: P
             problems = bundle.read(copy).problems
             assert problems and all("\n" not in line and ": " in line for line in problems)
             if name != "manifest.json":
-                assert any(line.startswith(f"{name}: ") for line in problems), (change, name, problems)
+                assert any(line.startswith(f"{name}: ") for line in problems), (
+                    change,
+                    name,
+                    problems,
+                )
     (finished / "notes.txt").write_text("mine")
-    assert bundle.read(finished).problems == ["notes.txt: no part of the bundle, its manifest does not name it"]
+    assert bundle.read(finished).problems == [
+        "notes.txt: no part of the bundle, its manifest does not name it"
+    ]
 
 
 def test_all_damage_is_listed_and_nothing_damaged_is_handed_out(finished: Path) -> None:
@@ -169,8 +202,14 @@ def test_all_damage_is_listed_and_nothing_damaged_is_handed_out(finished: Path) 
     (finished / "derived.json").unlink()
     (finished / "empty.bin").write_bytes(b"x")
     found = bundle.read(finished)
-    assert [line.partition(":")[0] for line in found.problems] == ["derived.json", "empty.bin", "plan.json"]
-    assert set(found.documents) == {"environment.json", "manifest.json"} and set(found.files) == {"weights.safetensors"}
+    assert [line.partition(":")[0] for line in found.problems] == [
+        "derived.json",
+        "empty.bin",
+        "plan.json",
+    ]
+    assert set(found.documents) == {"environment.json", "manifest.json"} and set(found.files) == {
+        "weights.safetensors"
+    }
 
 
 def test_a_file_changed_after_reading_is_not_handed_out(finished: Path) -> None:
@@ -203,7 +242,12 @@ def test_a_zip_reads_like_the_folder(finished: Path, tmp_path: Path) -> None:
 def test_an_unfinished_bundle_binds_its_documents(tmp_path: Path) -> None:
     folder = make(tmp_path / "b", finish=False)
     found = bundle.read(folder)
-    assert (found.documents, found.blocks, found.finished, found.problems) == (PLAN, BLOCKS, False, [])
+    assert (found.documents, found.blocks, found.finished, found.problems) == (
+        PLAN,
+        BLOCKS,
+        False,
+        [],
+    )
     assert found.hash is None
     (folder / "plan.json").write_bytes(bundle.canonical({"other": 1}))
     assert bundle.read(folder).problems == ["plan.json: its content is not what its hash says"]
@@ -222,7 +266,12 @@ def test_resume_cuts_the_torn_line_and_continues(tmp_path: Path, cut: int) -> No
     writer.append(BLOCKS[-1])
     digest = writer.finish({"derived.json": {}})
     found = bundle.read(folder)
-    assert (found.blocks, found.problems, found.hash, found.created) == (BLOCKS, [], digest, torn.created)
+    assert (found.blocks, found.problems, found.hash, found.created) == (
+        BLOCKS,
+        [],
+        digest,
+        torn.created,
+    )
 
 
 def test_resume_refuses_finished_broken_and_busy(tmp_path: Path) -> None:
@@ -231,7 +280,9 @@ def test_resume_refuses_finished_broken_and_busy(tmp_path: Path) -> None:
     with pytest.raises(Deep500Error, match="No such file"):
         bundle.resume(tmp_path / "nothing")
     broken = make(tmp_path / "broken", finish=False)
-    (broken / "samples.jsonl").write_bytes((broken / "samples.jsonl").read_bytes().replace(b"1000", b"1001", 1))
+    (broken / "samples.jsonl").write_bytes(
+        (broken / "samples.jsonl").read_bytes().replace(b"1000", b"1001", 1)
+    )
     with pytest.raises(Deep500Error, match="line 2"):
         bundle.resume(broken)
     writer = bundle.create(tmp_path / "busy", PLAN)
@@ -242,7 +293,9 @@ def test_resume_refuses_finished_broken_and_busy(tmp_path: Path) -> None:
     assert bundle.read(tmp_path / "busy").problems == []
 
 
-def test_a_finish_that_was_killed_leaves_an_unfinished_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finish_that_was_killed_leaves_an_unfinished_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stop at every rename of finish() in turn, as a kill would."""
     real = os.replace
     for last in range(4):
@@ -262,17 +315,37 @@ def test_a_finish_that_was_killed_leaves_an_unfinished_bundle(tmp_path: Path, mo
         monkeypatch.undo()
         writer.close()
         found = bundle.read(folder)
-        assert (found.finished, found.problems, found.blocks, found.documents) == (False, [], BLOCKS, PLAN)
+        assert (found.finished, found.problems, found.blocks, found.documents) == (
+            False,
+            [],
+            BLOCKS,
+            PLAN,
+        )
         assert len(found.leftovers) == 4
         bundle.resume(folder).finish({"derived.json": {}})
         assert bundle.read(folder).problems == [] and len(os.listdir(folder)) == 5
 
 
 def test_what_cannot_be_written_leaves_nothing_half(tmp_path: Path) -> None:
-    for documents in ({"a.json": float("nan")}, {"a.json": object()}, {"a.json": {1: 0, "b": 0}}, {"a.json": 10**5000}):
+    for documents in (
+        {"a.json": float("nan")},
+        {"a.json": object()},
+        {"a.json": {1: 0, "b": 0}},
+        {"a.json": 10**5000},
+    ):
         with pytest.raises(Deep500Error, match="a.json: this cannot be written as JSON"):
             bundle.create(tmp_path / "b", {"fine.json": 1, **documents})
-    for name in ("../a.json", "a/b.json", "/a.json", "", ".a.json", "a\0.json", "manifest.json", "a.txt", "a\\b.json"):
+    for name in (
+        "../a.json",
+        "a/b.json",
+        "/a.json",
+        "",
+        ".a.json",
+        "a\0.json",
+        "manifest.json",
+        "a.txt",
+        "a\\b.json",
+    ):
         with pytest.raises(Deep500Error, match="cannot name a document"):
             bundle.create(tmp_path / "b", {name: 1})
     with pytest.raises(Deep500Error, match="kind"):
@@ -283,7 +356,12 @@ def test_what_cannot_be_written_leaves_nothing_half(tmp_path: Path) -> None:
     size = (tmp_path / "b" / "samples.jsonl").stat().st_size
     with pytest.raises(Deep500Error, match="JSON"):
         writer.append({"x": float("inf")})
-    for arguments in (({"d.json": float("nan")}, {}), ({"plan.json": 1}, {}), ({}, {"x.json": b""}), ({}, {"..": b""})):
+    for arguments in (
+        ({"d.json": float("nan")}, {}),
+        ({"plan.json": 1}, {}),
+        ({}, {"x.json": b""}),
+        ({}, {"..": b""}),
+    ):
         with pytest.raises(Deep500Error):
             writer.finish(*arguments)
     assert sorted(os.listdir(tmp_path / "b")) == ["environment.json", "plan.json", "samples.jsonl"]
@@ -303,7 +381,9 @@ def test_folders_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path) -> 
         with pytest.raises(Deep500Error) as caught:
             bundle.create(tmp_path / path, PLAN)
         assert "\n" not in str(caught.value)
-    assert sorted(os.listdir(tmp_path)) == ["file", "full"] and os.listdir(tmp_path / "full") == ["mine"]
+    assert sorted(os.listdir(tmp_path)) == ["file", "full"] and os.listdir(tmp_path / "full") == [
+        "mine"
+    ]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -339,7 +419,9 @@ def test_discard_removes_what_was_made_and_only_that(tmp_path: Path) -> None:
     assert bundle.read(tmp_path / "c").finished
 
 
-def test_a_relative_folder_survives_a_change_of_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_folder_survives_a_change_of_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     writer = bundle.create("b", PLAN)
     monkeypatch.chdir("/")
@@ -348,23 +430,35 @@ def test_a_relative_folder_survives_a_change_of_directory(tmp_path: Path, monkey
     assert bundle.read(tmp_path / "b").problems == []
 
 
-def test_a_newer_format_is_refused_and_an_older_one_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_format_is_refused_and_an_older_one_migrated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old, new = make(tmp_path / "old"), tmp_path / "new"
     for finish in (False, True):
         monkeypatch.setattr("deep500.bundle.writing.FORMAT", 7)
         make(new, finish)
         monkeypatch.undo()
-        with pytest.raises(Deep500Error, match=r"^bundle format 7 is newer than this Deep500 reads \(1\): upgrade"):
+        with pytest.raises(
+            Deep500Error, match=r"^bundle format 7 is newer than this Deep500 reads \(1\): upgrade"
+        ):
             bundle.read(new)
         shutil.rmtree(new)
 
-    def rename(documents: encoding.Documents, blocks: encoding.Blocks) -> tuple[encoding.Documents, encoding.Blocks]:
-        return {**documents, "plan.json": "migrated"}, [{"worker": block["process"]} for block in blocks]
+    def rename(
+        documents: encoding.Documents, blocks: encoding.Blocks
+    ) -> tuple[encoding.Documents, encoding.Blocks]:
+        return {**documents, "plan.json": "migrated"}, [
+            {"worker": block["process"]} for block in blocks
+        ]
 
     monkeypatch.setattr(reading, "FORMAT", 2)
     monkeypatch.setitem(reading._MIGRATIONS, 1, rename)
     found = bundle.read(old)
-    assert found.documents["plan.json"] == "migrated" and found.blocks[3] == {"worker": 3} and not found.problems
+    assert (
+        found.documents["plan.json"] == "migrated"
+        and found.blocks[3] == {"worker": 3}
+        and not found.problems
+    )
     (old / "plan.json").write_text("{}\n")
     assert bundle.read(old).problems  # what is damaged is not migrated
     monkeypatch.delitem(reading._MIGRATIONS, 1)
@@ -412,7 +506,10 @@ def test_the_commands_of_the_format_page_check_a_bundle_by_hand(finished: Path) 
     script = page.partition("```bash\n")[2].partition("```")[0]
 
     def holds() -> bool:
-        return subprocess.run(["bash", "-c", script], cwd=finished, capture_output=True).returncode == 0
+        return (
+            subprocess.run(["bash", "-c", script], cwd=finished, capture_output=True).returncode
+            == 0
+        )
 
     assert holds()
     for name, old, new in [
@@ -425,7 +522,10 @@ def test_the_commands_of_the_format_page_check_a_bundle_by_hand(finished: Path) 
         assert not holds(), name
         (finished / name).write_bytes(whole)
     assert holds()
-    chain, manifest = finished / "samples.jsonl", json.loads((finished / "manifest.json").read_bytes())
+    chain, manifest = (
+        finished / "samples.jsonl",
+        json.loads((finished / "manifest.json").read_bytes()),
+    )
     chain.write_bytes(chain.read_bytes().replace(b'"process":2', b'"process":3'))
     manifest["files"]["samples.jsonl"] = encoding.sha256(chain.read_bytes())
     manifest.pop("hash")

@@ -88,7 +88,10 @@ def test_bad_json_in_a_chain_whose_hashes_fit(folder: Path) -> None:
     head = json.loads(lines[0])["chain"]
     for data in [*BAD_JSON, b"[1]", b"3", b"null", b"{}}", b"{}x}"]:
         block = data if data.startswith(b"{") and data.endswith(b"}") else b'{"a":' + data + b"}"
-        line = b'{"chain":"%s","block":%s}\n' % (encoding.sha256(head.encode() + block).encode(), block)
+        line = b'{"chain":"%s","block":%s}\n' % (
+            encoding.sha256(head.encode() + block).encode(),
+            block,
+        )
         (folder / "samples.jsonl").write_bytes(lines[0] + line)
         try:
             json.loads(block, parse_constant=lambda text: 1 / 0)
@@ -100,7 +103,9 @@ def test_bad_json_in_a_chain_whose_hashes_fit(folder: Path) -> None:
             assert complaint(folder).startswith("samples.jsonl: line 2: ")
 
 
-@pytest.mark.parametrize("value", [None, True, 3, -1, 1.5, "x", [], {}, ["x"], {"x": 1}, "../../etc/passwd", 10**30])
+@pytest.mark.parametrize(
+    "value", [None, True, 3, -1, 1.5, "x", [], {}, ["x"], {"x": 1}, "../../etc/passwd", 10**30]
+)
 def test_wrong_types_in_manifest_and_header(folder: Path, value: object) -> None:
     (folder / "manifest.json").write_bytes(bundle.canonical(value))
     assert "manifest.json" in complaint(folder)
@@ -138,7 +143,9 @@ def test_a_manifest_cannot_make_it_read_elsewhere(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", [*NAMES, "extra"])
 @pytest.mark.parametrize("kind", ["symlink", "fifo", "folder", "socket", "dangling"])
-def test_links_pipes_sockets_and_folders_are_not_opened(folder: Path, name: str, kind: str, monkeypatch) -> None:
+def test_links_pipes_sockets_and_folders_are_not_opened(
+    folder: Path, name: str, kind: str, monkeypatch
+) -> None:
     monkeypatch.chdir(folder)
     (folder / name).unlink(missing_ok=True)
     if kind == "symlink":
@@ -189,7 +196,9 @@ def test_what_is_no_bundle(tmp_path: Path) -> None:
 
 def test_sizes_are_checked_before_reading(folder: Path) -> None:
     os.truncate(folder / "weights.bin", 2**30 + 1)
-    with pytest.raises(Deep500Error, match=r"weights.bin has 1073741825 bytes, more than 1073741824"):
+    with pytest.raises(
+        Deep500Error, match=r"weights.bin has 1073741825 bytes, more than 1073741824"
+    ):
         bundle.read(folder)
     os.truncate(folder / "weights.bin", 2**30)
     for number in range(4):
@@ -199,7 +208,9 @@ def test_sizes_are_checked_before_reading(folder: Path) -> None:
         bundle.read(folder)
 
 
-def test_long_lines_and_documents_are_not_parsed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_lines_and_documents_are_not_parsed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in ("reading", "writing"):
         monkeypatch.setattr(f"deep500.bundle.{module}.PARSE_LIMIT", 10_000)
     with pytest.raises(Deep500Error, match="bytes"):
@@ -213,7 +224,11 @@ def test_long_lines_and_documents_are_not_parsed(folder: Path, monkeypatch: pyte
     assert "longer than" in complaint(folder)
 
 
-def pack(path: Path, entries: list[tuple[str | zipfile.ZipInfo, bytes]], method: int = zipfile.ZIP_DEFLATED) -> Path:
+def pack(
+    path: Path,
+    entries: list[tuple[str | zipfile.ZipInfo, bytes]],
+    method: int = zipfile.ZIP_DEFLATED,
+) -> Path:
     with zipfile.ZipFile(path, "w", method) as archive:
         for name, data in entries:
             archive.writestr(name, data)
@@ -247,9 +262,15 @@ def test_zip_entries_that_lead_elsewhere(folder: Path, name: str, reason: str) -
 def test_zip_links_bombs_and_odd_packing(folder: Path) -> None:
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    assert "regular file" in complaint(pack(folder.parent / "link.zip", [*contents(folder), (link, b"/etc/passwd")]))
-    assert "200 times" in complaint(pack(folder.parent / "bomb.zip", [*contents(folder), ("x", bytes(2**21))]))
-    assert "deflate" in complaint(pack(folder.parent / "lzma.zip", contents(folder), zipfile.ZIP_LZMA))
+    assert "regular file" in complaint(
+        pack(folder.parent / "link.zip", [*contents(folder), (link, b"/etc/passwd")])
+    )
+    assert "200 times" in complaint(
+        pack(folder.parent / "bomb.zip", [*contents(folder), ("x", bytes(2**21))])
+    )
+    assert "deflate" in complaint(
+        pack(folder.parent / "lzma.zip", contents(folder), zipfile.ZIP_LZMA)
+    )
     outside = [(f"../{name}", data) for name, data in contents(folder)]
     assert "leads elsewhere" in complaint(pack(folder.parent / "out.zip", outside))
     rooted = [(f"/{name}", data) for name, data in contents(folder)]
@@ -258,17 +279,23 @@ def test_zip_links_bombs_and_odd_packing(folder: Path) -> None:
     assert bundle.read(good).problems == []
     huge = good.read_bytes()
     at = huge.index(b"PK\x01\x02")
-    huge = huge[: at + 24] + (2**31).to_bytes(4, "little") + huge[at + 28 :]  # an entry that claims 2 GiB
+    huge = (
+        huge[: at + 24] + (2**31).to_bytes(4, "little") + huge[at + 28 :]
+    )  # an entry that claims 2 GiB
     (folder.parent / "huge.zip").write_bytes(huge)
     assert "refused" in complaint(folder.parent / "huge.zip")
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(NAMES), finished=st.booleans(), data=st.data())
-def test_arbitrary_bytes_in_any_file_never_raise_anything_else(folder: Path, name: str, finished, data) -> None:
+def test_arbitrary_bytes_in_any_file_never_raise_anything_else(
+    folder: Path, name: str, finished, data
+) -> None:
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
     cut = data.draw(st.integers(0, len(whole[name])))
-    garbage = data.draw(st.binary(max_size=200) | st.sampled_from([b"{", b"[]", b'{"a":1}\n', b"\n", b"null\n"]))
+    garbage = data.draw(
+        st.binary(max_size=200) | st.sampled_from([b"{", b"[]", b'{"a":1}\n', b"\n", b"null\n"])
+    )
     before, after = whole[name][:cut], whole[name][cut:]
     changed = data.draw(st.sampled_from([garbage, before + garbage, before + garbage + after]))
     try:
@@ -287,8 +314,14 @@ def test_arbitrary_bytes_in_any_file_never_raise_anything_else(folder: Path, nam
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(places=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=4))
-def test_a_damaged_zip_never_raises_anything_else(folder: Path, places: list[tuple[float, int]]) -> None:
+@given(
+    places=st.lists(
+        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=4
+    )
+)
+def test_a_damaged_zip_never_raises_anything_else(
+    folder: Path, places: list[tuple[float, int]]
+) -> None:
     packed = folder.parent / "b.zip"
     if not packed.exists():
         pack(packed, contents(folder))
@@ -299,6 +332,8 @@ def test_a_damaged_zip_never_raises_anything_else(folder: Path, places: list[tup
     broken.write_bytes(data)
     try:
         found = bundle.read(broken)
-        assert found.problems or found.blocks == [{"ns": [1, 2, 3]}]  # or only the wrapping was touched
+        assert found.problems or found.blocks == [
+            {"ns": [1, 2, 3]}
+        ]  # or only the wrapping was touched
     except Deep500Error as error:
         assert str(error).isprintable()

@@ -49,7 +49,10 @@ def run(adapter: str | Namespace, f: Callable, arrays: Sequence[np.ndarray]) -> 
     fw = framework(adapter)
     fw.set_threads(1)
     call = partial(f, fw.xp)
-    return [fw.array(y) for y in _flat((fw.module.jit(call) if adapter == "jax" else call)(*map(fw.tensor, arrays)))]
+    return [
+        fw.array(y)
+        for y in _flat((fw.module.jit(call) if adapter == "jax" else call)(*map(fw.tensor, arrays)))
+    ]
 
 
 def _recorded_run(f: Callable, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -63,7 +66,11 @@ def _recorded_run(f: Callable, arrays: Sequence[np.ndarray]) -> list[np.ndarray]
 
 
 def _flat(result: Any) -> list:
-    return [y for part in result for y in _flat(part)] if isinstance(result, tuple | list) else [result]
+    return (
+        [y for part in result for y in _flat(part)]
+        if isinstance(result, tuple | list)
+        else [result]
+    )
 
 
 @dataclass(frozen=True)
@@ -83,7 +90,11 @@ class Example:
         rng = np.random.default_rng(zlib.crc32(self.name.encode()))
         made = []
         for wanted in self.inputs:
-            values = wanted if isinstance(wanted, np.ndarray) else rng.standard_normal(wanted).astype(dtype) * 2
+            values = (
+                wanted
+                if isinstance(wanted, np.ndarray)
+                else rng.standard_normal(wanted).astype(dtype) * 2
+            )
             made.append(np.abs(values) + np.asarray(0.5, dtype) if self.positive else values)
         return made
 
@@ -101,37 +112,54 @@ def check(adapter: str | Namespace, example: Example, dtype: str) -> None:
 
 # -- oracles, as plain as can be
 
+
 def erf(x: np.ndarray) -> np.ndarray:
     return np.vectorize(math.erf)(x)
 
 
-def windows(x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> np.ndarray:
+def windows(
+    x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> np.ndarray:
     n = len(kernel)
-    counts = [len(range(0, size - d * (k - 1), s))
-              for size, k, s, d in zip(x.shape[-n:], kernel, strides, dilations, strict=True)]
+    counts = [
+        len(range(0, size - d * (k - 1), s))
+        for size, k, s, d in zip(x.shape[-n:], kernel, strides, dilations, strict=True)
+    ]
     out = np.zeros((*x.shape[:-n], *counts, *kernel), x.dtype)
     for at in np.ndindex(*counts):
         for inside in np.ndindex(*kernel):
-            place = [a * s + i * d for a, s, i, d in zip(at, strides, inside, dilations, strict=True)]
+            place = [
+                a * s + i * d for a, s, i, d in zip(at, strides, inside, dilations, strict=True)
+            ]
             out[(..., *at, *inside)] = x[(..., *place)]
     return out
 
 
-def fold(w: np.ndarray, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> np.ndarray:
+def fold(
+    w: np.ndarray, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> np.ndarray:
     n = len(shape)
-    out = np.zeros((*w.shape[:-2 * n], *shape), w.dtype)
-    for at in np.ndindex(*w.shape[-2 * n:-n]):
+    out = np.zeros((*w.shape[: -2 * n], *shape), w.dtype)
+    for at in np.ndindex(*w.shape[-2 * n : -n]):
         for inside in np.ndindex(*w.shape[-n:]):
-            place = [a * s + i * d for a, s, i, d in zip(at, strides, inside, dilations, strict=True)]
+            place = [
+                a * s + i * d for a, s, i, d in zip(at, strides, inside, dilations, strict=True)
+            ]
             out[(..., *place)] += w[(..., *at, *inside)]
     return out
 
 
-def conv(x: np.ndarray, w: np.ndarray, strides: Sequence[int], pads: Sequence[tuple[int, int]],
-         dilations: Sequence[int], groups: int = 1) -> np.ndarray:
+def conv(
+    x: np.ndarray,
+    w: np.ndarray,
+    strides: Sequence[int],
+    pads: Sequence[tuple[int, int]],
+    dilations: Sequence[int],
+    groups: int = 1,
+) -> np.ndarray:
     v = windows(np.pad(x, [(0, 0), (0, 0), *pads]), w.shape[2:], strides, dilations)
     n, per, features = len(strides), w.shape[1], w.shape[0] // groups
-    y = np.zeros((x.shape[0], w.shape[0], *v.shape[2:2 + n]), x.dtype)
+    y = np.zeros((x.shape[0], w.shape[0], *v.shape[2 : 2 + n]), x.dtype)
     for m in range(w.shape[0]):
         first = m // features * per
         for c in range(per):
@@ -139,7 +167,9 @@ def conv(x: np.ndarray, w: np.ndarray, strides: Sequence[int], pads: Sequence[tu
     return y
 
 
-def by_basis(linear: Callable[[np.ndarray], np.ndarray], shape: Sequence[int], y: np.ndarray) -> np.ndarray:
+def by_basis(
+    linear: Callable[[np.ndarray], np.ndarray], shape: Sequence[int], y: np.ndarray
+) -> np.ndarray:
     """The adjoint of a linear function, from its values on every basis vector."""
     out = np.zeros(shape)
     for at in np.ndindex(*shape):
@@ -172,8 +202,12 @@ def uniform(key: np.ndarray, shape: Sequence[int]) -> np.ndarray:
 
 
 def recurrence(xp: Any, h: Any, x: Any) -> tuple:
-    return xp.scan(lambda carry, row: ((xp.tanh(carry[0] + row[0]), carry[1] * 0.5), (carry[0] * 2,)),
-                   (h, h), (x,), 5)
+    return xp.scan(
+        lambda carry, row: ((xp.tanh(carry[0] + row[0]), carry[1] * 0.5), (carry[0] * 2,)),
+        (h, h),
+        (x,),
+        5,
+    )
 
 
 def recurrence_oracle(h: np.ndarray, x: np.ndarray) -> tuple:
@@ -190,150 +224,454 @@ INTS = np.array([[-7, -2, 0], [3, 8, 5]])
 MASK, OTHER = np.array([[True, False], [True, True]]), np.array([True, False])
 WHERE = ((2, 1), [(1, 0), (2, 1)], (1, 2))  # strides, pads, dilations
 
-UNARY = [Example(name, lambda xp, x, name=name: getattr(xp, name)(x), ((3, 4),), oracle)
-         for name, oracle in {
-             "abs": np.abs, "exp": np.exp, "sin": np.sin, "cos": np.cos, "tanh": np.tanh, "sign": np.sign, "erf": erf,
-             "atan": np.atan, "sinh": np.sinh, "cosh": np.cosh, "expm1": np.expm1,
-             "floor": np.floor, "square": np.square, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-             "relu": lambda x: np.where(x > 0, x, 0), "zeros_like": np.zeros_like, "ones_like": np.ones_like}.items()]
-UNARY += [Example(name, lambda xp, x, name=name: getattr(xp, name)(x), ((3, 4),), oracle, positive=True)
-          for name, oracle in {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "reciprocal": np.reciprocal}.items()]
-REDUCTIONS = [
-    Example(f"{name} {axis} {keep}", lambda xp, x, n=name, a=axis, k=keep: getattr(xp, n)(x, axis=a, keepdims=k),
-            ((3, 4, 2),), lambda x, f=oracle, a=axis, k=keep: f(x, axis=a, keepdims=k))
+UNARY = [
+    Example(name, lambda xp, x, name=name: getattr(xp, name)(x), ((3, 4),), oracle)
     for name, oracle in {
-        "sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min, "mean": np.mean,
-        "logsumexp": lambda x, **how: np.log(np.sum(np.exp(x), **how))}.items()
-    for axis, keep in [(None, False), (None, True), (-1, False), ((0, 2), True), ((1, -1), False)]]
+        "abs": np.abs,
+        "exp": np.exp,
+        "sin": np.sin,
+        "cos": np.cos,
+        "tanh": np.tanh,
+        "sign": np.sign,
+        "erf": erf,
+        "atan": np.atan,
+        "sinh": np.sinh,
+        "cosh": np.cosh,
+        "expm1": np.expm1,
+        "floor": np.floor,
+        "square": np.square,
+        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "relu": lambda x: np.where(x > 0, x, 0),
+        "zeros_like": np.zeros_like,
+        "ones_like": np.ones_like,
+    }.items()
+]
+UNARY += [
+    Example(name, lambda xp, x, name=name: getattr(xp, name)(x), ((3, 4),), oracle, positive=True)
+    for name, oracle in {
+        "log": np.log,
+        "log1p": np.log1p,
+        "sqrt": np.sqrt,
+        "reciprocal": np.reciprocal,
+    }.items()
+]
+REDUCTIONS = [
+    Example(
+        f"{name} {axis} {keep}",
+        lambda xp, x, n=name, a=axis, k=keep: getattr(xp, n)(x, axis=a, keepdims=k),
+        ((3, 4, 2),),
+        lambda x, f=oracle, a=axis, k=keep: f(x, axis=a, keepdims=k),
+    )
+    for name, oracle in {
+        "sum": np.sum,
+        "prod": np.prod,
+        "max": np.max,
+        "min": np.min,
+        "mean": np.mean,
+        "logsumexp": lambda x, **how: np.log(np.sum(np.exp(x), **how)),
+    }.items()
+    for axis, keep in [(None, False), (None, True), (-1, False), ((0, 2), True), ((1, -1), False)]
+]
 EXAMPLES = [
-    *UNARY, *REDUCTIONS,
+    *UNARY,
+    *REDUCTIONS,
     Example("sum of integers", lambda xp, x: xp.sum(x, axis=0), (INTS,), lambda x: x.sum(axis=0)),
     Example("asin", lambda xp, x: xp.asin(x / 9), ((3, 4),), lambda x: np.asin(x / 9)),
     Example("acos", lambda xp, x: xp.acos(x / 9), ((3, 4),), lambda x: np.acos(x / 9)),
-    Example("expm1 near 0", lambda xp, x: xp.expm1(x * 1e-6) * 1e6, ((3, 4),), lambda x: np.expm1(x * 1e-6) * 1e6),
-    Example("expm1 far out", lambda xp, x: xp.expm1(x * 9 - 99), ((3, 4),), lambda x: np.expm1(x * 9 - 99)),
-    Example("log1p near 0", lambda xp, x: xp.log1p(x * 1e-6) * 1e6, ((3, 4),), lambda x: np.log1p(x * 1e-6) * 1e6),
-    Example("sinh near 0", lambda xp, x: xp.sinh(x * 1e-6) * 1e6, ((3, 4),), lambda x: np.sinh(x * 1e-6) * 1e6),
-    Example("isnan", lambda xp, x: xp.isnan(xp.where(x > 0, x, math.nan)), ((3, 4),), lambda x: ~(x > 0)),
+    Example(
+        "expm1 near 0",
+        lambda xp, x: xp.expm1(x * 1e-6) * 1e6,
+        ((3, 4),),
+        lambda x: np.expm1(x * 1e-6) * 1e6,
+    ),
+    Example(
+        "expm1 far out",
+        lambda xp, x: xp.expm1(x * 9 - 99),
+        ((3, 4),),
+        lambda x: np.expm1(x * 9 - 99),
+    ),
+    Example(
+        "log1p near 0",
+        lambda xp, x: xp.log1p(x * 1e-6) * 1e6,
+        ((3, 4),),
+        lambda x: np.log1p(x * 1e-6) * 1e6,
+    ),
+    Example(
+        "sinh near 0",
+        lambda xp, x: xp.sinh(x * 1e-6) * 1e6,
+        ((3, 4),),
+        lambda x: np.sinh(x * 1e-6) * 1e6,
+    ),
+    Example(
+        "isnan", lambda xp, x: xp.isnan(xp.where(x > 0, x, math.nan)), ((3, 4),), lambda x: ~(x > 0)
+    ),
     Example("logical_not", lambda xp, x: xp.logical_not(x), (MASK,), lambda x: ~x),
-    Example("logical_and", lambda xp, x, y: (xp.logical_and(x, y), x & y), (MASK, OTHER), lambda x, y: (x & y, x & y)),
-    Example("logical_or", lambda xp, x, y: (xp.logical_or(x, y), x | y), (MASK, OTHER), lambda x, y: (x | y, x | y)),
-    Example("maximum", lambda xp, x, y: (xp.maximum(x, y), xp.maximum(x, 0), xp.maximum(1, x)), ((3, 4), (4,)),
-            lambda x, y: (np.where(x > y, x, y), np.where(x > 0, x, 0), np.where(x > 1, x, 1))),
-    Example("minimum", lambda xp, x, y: (xp.minimum(x, y), xp.minimum(x, 0.5)), ((3, 4), (4,)),
-            lambda x, y: (np.where(x < y, x, y), np.where(x < 0.5, x, 0.5))),
-    Example("pow", lambda xp, x, y: (xp.pow(x, y), x**2, xp.pow(x, 0.5)), ((3, 4), (4,)),
-            lambda x, y: (np.exp(y * np.log(x)), x * x, np.sqrt(x)), positive=True),
-    Example("fmod", lambda xp, x, y: xp.fmod(x, y), ((3, 4), (4,)), lambda x, y: x - y * np.trunc(x / y)),
-    Example("fmod of integers", lambda xp, x: (xp.fmod(x, x * 0 + 3), xp.fmod(x, x * 0 - 3)), (INTS,),
-            lambda x: (np.sign(x) * (np.abs(x) % 3),) * 2),
-    Example("where", lambda xp, x, y: (xp.where(x > y, x, y), xp.where(x < y, x, 0), xp.where(x != y, -1.5, x)),
-            ((3, 4), (4,)), lambda x, y: (np.maximum(x, y), (x < y) * x, np.full(x.shape, -1.5))),
-    Example("clip", lambda xp, x: (xp.clip(x, -1, 1), xp.clip(x, None, 0.5), xp.clip(x, 0.5), xp.clip(x)), ((3, 4),),
-            lambda x: (np.clip(x, -1, 1), np.clip(x, None, 0.5), np.clip(x, 0.5, None), x)),
-    Example("operators", lambda xp, x, y: (2 * x + 1, 1 - x / y, 3 / y, 2**x, -x, abs(1) - y * 0.5), ((3, 4), (4,)),
-            lambda x, y: (2 * x + 1, 1 - x / y, 3 / y, np.exp2(x), -x, 1 - y / 2)),
-    Example("comparisons", lambda xp, x, y: (x > y, x >= y, x < y, x <= y, x == y, x != y, (x > 0) & (x < 1)),
-            ((3, 4), (4,)), lambda x, y: (x > y, x >= y, x < y, x <= y, x == y, x != y, (x > 0) & (x < 1))),
-    Example("whole quotients", lambda xp, x: (x // 3, x % 3, x // -3, x % -3), (INTS,),
-            lambda x: (np.floor(x / 3).astype("int64"), np.mod(x, 3), np.floor(x / -3).astype("int64"), np.mod(x, -3))),
-    Example("floored quotients", lambda xp, x, y: (x // y, x % y), ((3, 4), (4,)),
-            lambda x, y: (np.floor(x / y), x - y * np.floor(x / y))),
-    Example("astype", lambda xp, x: (xp.astype(x, "int64"), xp.astype(x, "bool"), xp.astype(x > 0, x.dtype)),
-            ((3, 4),), lambda x: (np.trunc(x).astype("int64"), x != 0, np.where(x > 0, 1.0, 0.0))),
-    Example("asarray", lambda xp: xp.asarray([[1, 2], [3, 4]], "int64"), (), lambda: np.array([[1, 2], [3, 4]])),
-    Example("full", lambda xp, x: (xp.full((2, 3), 1.5, x.dtype), xp.full((), 7, "int64")), ((2,),),
-            lambda x: (np.full((2, 3), 1.5), np.int64(7))),
-    Example("zeros", lambda xp, x: (xp.zeros((2, 3), x.dtype), xp.zeros([2], "int64")), ((2,),),
-            lambda x: (np.zeros((2, 3)), np.zeros(2, "int64"))),
-    Example("arange", lambda xp, x: (xp.arange(4, x.dtype), xp.arange(3, "int64")), ((2,),),
-            lambda x: (np.arange(4.0), np.arange(3))),
-    Example("reshape", lambda xp, x: (xp.reshape(x, (4, -1)), xp.reshape(x, [24]), xp.reshape(x[:0], (0, 8))),
-            ((2, 3, 4),), lambda x: (x.reshape(4, 6), x.ravel(), np.zeros((0, 8)))),
-    Example("permute_dims", lambda xp, x: xp.permute_dims(x, (2, 0, 1)), ((2, 3, 4),), lambda x: np.moveaxis(x, 2, 0)),
-    Example("broadcast_to", lambda xp, x: xp.broadcast_to(x, (2, 3, 4)), ((3, 1),),
-            lambda x: x + np.zeros((2, 3, 4))),
-    Example("concat", lambda xp, x, y: (xp.concat([x, y], axis=1), xp.concat([x, x])), ((3, 4), (3, 2)),
-            lambda x, y: (np.hstack([x, y]), np.vstack([x, x]))),
-    Example("flip", lambda xp, x: (xp.flip(x, -1), xp.flip(x, (0, 1))), ((3, 4, 2),),
-            lambda x: (x[..., ::-1], x[::-1, ::-1])),
-    Example("enlarge", lambda xp, x: xp.enlarge(x, [(1, 2), (0, 1)], 7), ((3, 4),),
-            lambda x: np.block([[np.full((1, 5), 7.0)], [x, np.full((3, 1), 7.0)], [np.full((2, 5), 7.0)]])),
-    Example("pad", lambda xp, x: (xp.pad(x, [(-1, 1), (0, -2)], 2), xp.pad(x, [(0, 0), (0, 0)])), ((3, 4),),
-            lambda x: (np.vstack([x[1:, :2], np.full((1, 2), 2.0)]), x)),
-    Example("slicing", lambda xp, x: (x[1], x[..., -1], x[1:, :, 1:4:2], x[-2:, 0], x[..., 0:1], x[:, 1][0]),
-            ((3, 2, 5),), lambda x: (x[1], x[:, :, 4], x[1:, :, [1, 3]], x[1:, 0], x[:, :, :1], x[0, 1])),
-    Example("expand_dims", lambda xp, x: (xp.expand_dims(x, 0), xp.expand_dims(x, (-1, 1))), ((3, 4),),
-            lambda x: (x[None], x[:, None, :, None])),
-    Example("squeeze", lambda xp, x: (xp.squeeze(x), xp.squeeze(x, -1), xp.squeeze(x, (0, 3))), ((1, 3, 4, 1),),
-            lambda x: (x[0, :, :, 0], x[..., 0], x[0, :, :, 0])),
-    Example("stack", lambda xp, x, y: (xp.stack([x, y]), xp.stack([x, y], axis=-1)), ((3, 4), (3, 4)),
-            lambda x, y: (np.array([x, y]), np.moveaxis(np.array([x, y]), 0, 2))),
-    Example("split", lambda xp, x: xp.split(x, (1, 3), 1), ((3, 4),), lambda x: (x[:, :1], x[:, 1:])),
-    Example("one_hot", lambda xp, i: xp.one_hot(i, 3, "float32"), (np.array([[1, 2], [-1, 0]]),),
-            lambda i: np.array([[[0, 1, 0], [0, 0, 1]], [[0, 0, 0], [1, 0, 0]]], "float32")),
-    Example("unbroadcast", lambda xp, g: (xp.unbroadcast(g, (4, 1)), xp.unbroadcast(g, ()), xp.unbroadcast(g, g.shape)),
-            ((3, 4, 5),), lambda g: (g.sum(axis=0).sum(axis=1)[:, None], g.sum(), g)),
-    Example("argmax", lambda xp, x: (xp.argmax(x, 1), xp.argmax(x, axis=-1, keepdims=True)),
-            (np.array([[1.0, 5, 5], [2, 2, 1]], "float32"),), lambda x: (np.array([1, 0]), np.array([[1], [0]]))),
-    Example("cumulative_sum", lambda xp, x: xp.cumulative_sum(x, 1), ((3, 4),), lambda x: x @ np.triu(np.ones((4, 4)))),
-    Example("matmul", lambda xp, x, y: (xp.matmul(x, y), x @ y, xp.matmul(x[0, 0, 0], y)), ((2, 1, 3, 4), (5, 4, 2)),
-            lambda x, y: (both := np.sum(x[..., None] * y[:, None], axis=-2), both, both[0, :, 0])),
-    Example("einsum", lambda xp, x, y: xp.einsum("nij,njk->ik", x, y), ((2, 3, 4), (2, 4, 2)),
-            lambda x, y: sum(x[n] @ y[n] for n in range(2))),
-    Example("take", lambda xp, x, i: (xp.take(x, i, axis=1), xp.take(x, i, axis=-1), xp.take(x, i[0])),
-            ((4, 4), np.array([[0, 2], [3, 3]])), lambda x, i: (x[:, i], x[:, i], x[i[0]])),
-    Example("take_along_axis", lambda xp, x, i: xp.take_along_axis(x, i, -1), ((3, 4), np.array([[0], [2], [3]])),
-            lambda x, i: x[[0, 1, 2], [0, 2, 3]][:, None]),
-    Example("scatter_add", lambda xp, x, i, v: xp.scatter_add(x, i, v, 1),
-            ((2, 4), np.array([[0, 0, 3], [1, 2, 1]]), (2, 3)),
-            lambda x, i, v: x + np.stack([v[r] @ np.eye(4)[i[r]] for r in range(2)])),
-    Example("sort_descending", lambda xp, x: xp.sort_descending(x, 1),
-            (np.array([[1, 3, 3, 2], [0, 0, 5, -1]], "float32"),),
-            lambda x: (np.array([[3, 3, 2, 1], [5, 0, 0, -1]], "float32"), np.array([[1, 2, 3, 0], [2, 0, 1, 3]]))),
-    Example("windows", lambda xp, x: xp.windows(x, (2, 3), (2, 1), (1, 2)), ((2, 7, 8),),
-            lambda x: windows(x, (2, 3), (2, 1), (1, 2))),
-    Example("windows, large", lambda xp, x: xp.windows(x, (9, 8), (2, 1), (1, 2)), ((2, 12, 16),),
-            lambda x: windows(x, (9, 8), (2, 1), (1, 2))),
-    Example("fold", lambda xp, w: xp.fold(w, (8, 8), (2, 1), (1, 2)), ((2, 4, 4, 2, 3),),
-            lambda w: fold(w, (8, 8), (2, 1), (1, 2))),
-    Example("stuff", lambda xp, x: xp.stuff(x, (3, 1, 2)), ((2, 2, 3, 2),),
-            lambda x: np.kron(x, np.eye(6)[:1].reshape(3, 1, 2))[:, :4, :, :3]),
-    Example("conv", lambda xp, x, w: xp.conv(x, w, *WHERE, 2), ((2, 4, 7, 8), (6, 2, 3, 2)),
-            lambda x, w: conv(x, w, *WHERE, 2)),
-    Example("conv in 1-D", lambda xp, x, w: xp.conv(x, w, (3,), [(1, 1)], (1,)), ((2, 3, 11), (4, 3, 4)),
-            lambda x, w: conv(x, w, (3,), [(1, 1)], (1,))),
-    Example("conv in 3-D", lambda xp, x, w: xp.conv(x, w, (1, 2, 1), [(1, 1)] * 3, (1, 1, 1)),
-            ((1, 2, 4, 4, 3), (3, 2, 2, 3, 2)), lambda x, w: conv(x, w, (1, 2, 1), [(1, 1)] * 3, (1, 1, 1))),
-    Example("conv_transpose", lambda xp, y, w: xp.conv_transpose(y, w, (6, 4), *WHERE, 2),
-            ((1, 4, 3, 5), (4, 1, 3, 2)),
-            lambda y, w: by_basis(lambda x: conv(x, w, *WHERE, 2), (1, 2, 6, 4), y)),
-    Example("conv_weight", lambda xp, x, y: xp.conv_weight(x, y, (3, 2), *WHERE, 2), ((1, 2, 6, 4), (1, 4, 3, 5)),
-            lambda x, y: by_basis(lambda w: conv(x, w, *WHERE, 2), (4, 1, 3, 2), y)),
+    Example(
+        "logical_and",
+        lambda xp, x, y: (xp.logical_and(x, y), x & y),
+        (MASK, OTHER),
+        lambda x, y: (x & y, x & y),
+    ),
+    Example(
+        "logical_or",
+        lambda xp, x, y: (xp.logical_or(x, y), x | y),
+        (MASK, OTHER),
+        lambda x, y: (x | y, x | y),
+    ),
+    Example(
+        "maximum",
+        lambda xp, x, y: (xp.maximum(x, y), xp.maximum(x, 0), xp.maximum(1, x)),
+        ((3, 4), (4,)),
+        lambda x, y: (np.where(x > y, x, y), np.where(x > 0, x, 0), np.where(x > 1, x, 1)),
+    ),
+    Example(
+        "minimum",
+        lambda xp, x, y: (xp.minimum(x, y), xp.minimum(x, 0.5)),
+        ((3, 4), (4,)),
+        lambda x, y: (np.where(x < y, x, y), np.where(x < 0.5, x, 0.5)),
+    ),
+    Example(
+        "pow",
+        lambda xp, x, y: (xp.pow(x, y), x**2, xp.pow(x, 0.5)),
+        ((3, 4), (4,)),
+        lambda x, y: (np.exp(y * np.log(x)), x * x, np.sqrt(x)),
+        positive=True,
+    ),
+    Example(
+        "fmod", lambda xp, x, y: xp.fmod(x, y), ((3, 4), (4,)), lambda x, y: x - y * np.trunc(x / y)
+    ),
+    Example(
+        "fmod of integers",
+        lambda xp, x: (xp.fmod(x, x * 0 + 3), xp.fmod(x, x * 0 - 3)),
+        (INTS,),
+        lambda x: (np.sign(x) * (np.abs(x) % 3),) * 2,
+    ),
+    Example(
+        "where",
+        lambda xp, x, y: (xp.where(x > y, x, y), xp.where(x < y, x, 0), xp.where(x != y, -1.5, x)),
+        ((3, 4), (4,)),
+        lambda x, y: (np.maximum(x, y), (x < y) * x, np.full(x.shape, -1.5)),
+    ),
+    Example(
+        "clip",
+        lambda xp, x: (xp.clip(x, -1, 1), xp.clip(x, None, 0.5), xp.clip(x, 0.5), xp.clip(x)),
+        ((3, 4),),
+        lambda x: (np.clip(x, -1, 1), np.clip(x, None, 0.5), np.clip(x, 0.5, None), x),
+    ),
+    Example(
+        "operators",
+        lambda xp, x, y: (2 * x + 1, 1 - x / y, 3 / y, 2**x, -x, abs(1) - y * 0.5),
+        ((3, 4), (4,)),
+        lambda x, y: (2 * x + 1, 1 - x / y, 3 / y, np.exp2(x), -x, 1 - y / 2),
+    ),
+    Example(
+        "comparisons",
+        lambda xp, x, y: (x > y, x >= y, x < y, x <= y, x == y, x != y, (x > 0) & (x < 1)),
+        ((3, 4), (4,)),
+        lambda x, y: (x > y, x >= y, x < y, x <= y, x == y, x != y, (x > 0) & (x < 1)),
+    ),
+    Example(
+        "whole quotients",
+        lambda xp, x: (x // 3, x % 3, x // -3, x % -3),
+        (INTS,),
+        lambda x: (
+            np.floor(x / 3).astype("int64"),
+            np.mod(x, 3),
+            np.floor(x / -3).astype("int64"),
+            np.mod(x, -3),
+        ),
+    ),
+    Example(
+        "floored quotients",
+        lambda xp, x, y: (x // y, x % y),
+        ((3, 4), (4,)),
+        lambda x, y: (np.floor(x / y), x - y * np.floor(x / y)),
+    ),
+    Example(
+        "astype",
+        lambda xp, x: (xp.astype(x, "int64"), xp.astype(x, "bool"), xp.astype(x > 0, x.dtype)),
+        ((3, 4),),
+        lambda x: (np.trunc(x).astype("int64"), x != 0, np.where(x > 0, 1.0, 0.0)),
+    ),
+    Example(
+        "asarray",
+        lambda xp: xp.asarray([[1, 2], [3, 4]], "int64"),
+        (),
+        lambda: np.array([[1, 2], [3, 4]]),
+    ),
+    Example(
+        "full",
+        lambda xp, x: (xp.full((2, 3), 1.5, x.dtype), xp.full((), 7, "int64")),
+        ((2,),),
+        lambda x: (np.full((2, 3), 1.5), np.int64(7)),
+    ),
+    Example(
+        "zeros",
+        lambda xp, x: (xp.zeros((2, 3), x.dtype), xp.zeros([2], "int64")),
+        ((2,),),
+        lambda x: (np.zeros((2, 3)), np.zeros(2, "int64")),
+    ),
+    Example(
+        "arange",
+        lambda xp, x: (xp.arange(4, x.dtype), xp.arange(3, "int64")),
+        ((2,),),
+        lambda x: (np.arange(4.0), np.arange(3)),
+    ),
+    Example(
+        "reshape",
+        lambda xp, x: (xp.reshape(x, (4, -1)), xp.reshape(x, [24]), xp.reshape(x[:0], (0, 8))),
+        ((2, 3, 4),),
+        lambda x: (x.reshape(4, 6), x.ravel(), np.zeros((0, 8))),
+    ),
+    Example(
+        "permute_dims",
+        lambda xp, x: xp.permute_dims(x, (2, 0, 1)),
+        ((2, 3, 4),),
+        lambda x: np.moveaxis(x, 2, 0),
+    ),
+    Example(
+        "broadcast_to",
+        lambda xp, x: xp.broadcast_to(x, (2, 3, 4)),
+        ((3, 1),),
+        lambda x: x + np.zeros((2, 3, 4)),
+    ),
+    Example(
+        "concat",
+        lambda xp, x, y: (xp.concat([x, y], axis=1), xp.concat([x, x])),
+        ((3, 4), (3, 2)),
+        lambda x, y: (np.hstack([x, y]), np.vstack([x, x])),
+    ),
+    Example(
+        "flip",
+        lambda xp, x: (xp.flip(x, -1), xp.flip(x, (0, 1))),
+        ((3, 4, 2),),
+        lambda x: (x[..., ::-1], x[::-1, ::-1]),
+    ),
+    Example(
+        "enlarge",
+        lambda xp, x: xp.enlarge(x, [(1, 2), (0, 1)], 7),
+        ((3, 4),),
+        lambda x: np.block(
+            [[np.full((1, 5), 7.0)], [x, np.full((3, 1), 7.0)], [np.full((2, 5), 7.0)]]
+        ),
+    ),
+    Example(
+        "pad",
+        lambda xp, x: (xp.pad(x, [(-1, 1), (0, -2)], 2), xp.pad(x, [(0, 0), (0, 0)])),
+        ((3, 4),),
+        lambda x: (np.vstack([x[1:, :2], np.full((1, 2), 2.0)]), x),
+    ),
+    Example(
+        "slicing",
+        lambda xp, x: (x[1], x[..., -1], x[1:, :, 1:4:2], x[-2:, 0], x[..., 0:1], x[:, 1][0]),
+        ((3, 2, 5),),
+        lambda x: (x[1], x[:, :, 4], x[1:, :, [1, 3]], x[1:, 0], x[:, :, :1], x[0, 1]),
+    ),
+    Example(
+        "expand_dims",
+        lambda xp, x: (xp.expand_dims(x, 0), xp.expand_dims(x, (-1, 1))),
+        ((3, 4),),
+        lambda x: (x[None], x[:, None, :, None]),
+    ),
+    Example(
+        "squeeze",
+        lambda xp, x: (xp.squeeze(x), xp.squeeze(x, -1), xp.squeeze(x, (0, 3))),
+        ((1, 3, 4, 1),),
+        lambda x: (x[0, :, :, 0], x[..., 0], x[0, :, :, 0]),
+    ),
+    Example(
+        "stack",
+        lambda xp, x, y: (xp.stack([x, y]), xp.stack([x, y], axis=-1)),
+        ((3, 4), (3, 4)),
+        lambda x, y: (np.array([x, y]), np.moveaxis(np.array([x, y]), 0, 2)),
+    ),
+    Example(
+        "split", lambda xp, x: xp.split(x, (1, 3), 1), ((3, 4),), lambda x: (x[:, :1], x[:, 1:])
+    ),
+    Example(
+        "one_hot",
+        lambda xp, i: xp.one_hot(i, 3, "float32"),
+        (np.array([[1, 2], [-1, 0]]),),
+        lambda i: np.array([[[0, 1, 0], [0, 0, 1]], [[0, 0, 0], [1, 0, 0]]], "float32"),
+    ),
+    Example(
+        "unbroadcast",
+        lambda xp, g: (
+            xp.unbroadcast(g, (4, 1)),
+            xp.unbroadcast(g, ()),
+            xp.unbroadcast(g, g.shape),
+        ),
+        ((3, 4, 5),),
+        lambda g: (g.sum(axis=0).sum(axis=1)[:, None], g.sum(), g),
+    ),
+    Example(
+        "argmax",
+        lambda xp, x: (xp.argmax(x, 1), xp.argmax(x, axis=-1, keepdims=True)),
+        (np.array([[1.0, 5, 5], [2, 2, 1]], "float32"),),
+        lambda x: (np.array([1, 0]), np.array([[1], [0]])),
+    ),
+    Example(
+        "cumulative_sum",
+        lambda xp, x: xp.cumulative_sum(x, 1),
+        ((3, 4),),
+        lambda x: x @ np.triu(np.ones((4, 4))),
+    ),
+    Example(
+        "matmul",
+        lambda xp, x, y: (xp.matmul(x, y), x @ y, xp.matmul(x[0, 0, 0], y)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        lambda x, y: (both := np.sum(x[..., None] * y[:, None], axis=-2), both, both[0, :, 0]),
+    ),
+    Example(
+        "einsum",
+        lambda xp, x, y: xp.einsum("nij,njk->ik", x, y),
+        ((2, 3, 4), (2, 4, 2)),
+        lambda x, y: sum(x[n] @ y[n] for n in range(2)),
+    ),
+    Example(
+        "take",
+        lambda xp, x, i: (xp.take(x, i, axis=1), xp.take(x, i, axis=-1), xp.take(x, i[0])),
+        ((4, 4), np.array([[0, 2], [3, 3]])),
+        lambda x, i: (x[:, i], x[:, i], x[i[0]]),
+    ),
+    Example(
+        "take_along_axis",
+        lambda xp, x, i: xp.take_along_axis(x, i, -1),
+        ((3, 4), np.array([[0], [2], [3]])),
+        lambda x, i: x[[0, 1, 2], [0, 2, 3]][:, None],
+    ),
+    Example(
+        "scatter_add",
+        lambda xp, x, i, v: xp.scatter_add(x, i, v, 1),
+        ((2, 4), np.array([[0, 0, 3], [1, 2, 1]]), (2, 3)),
+        lambda x, i, v: x + np.stack([v[r] @ np.eye(4)[i[r]] for r in range(2)]),
+    ),
+    Example(
+        "sort_descending",
+        lambda xp, x: xp.sort_descending(x, 1),
+        (np.array([[1, 3, 3, 2], [0, 0, 5, -1]], "float32"),),
+        lambda x: (
+            np.array([[3, 3, 2, 1], [5, 0, 0, -1]], "float32"),
+            np.array([[1, 2, 3, 0], [2, 0, 1, 3]]),
+        ),
+    ),
+    Example(
+        "windows",
+        lambda xp, x: xp.windows(x, (2, 3), (2, 1), (1, 2)),
+        ((2, 7, 8),),
+        lambda x: windows(x, (2, 3), (2, 1), (1, 2)),
+    ),
+    Example(
+        "windows, large",
+        lambda xp, x: xp.windows(x, (9, 8), (2, 1), (1, 2)),
+        ((2, 12, 16),),
+        lambda x: windows(x, (9, 8), (2, 1), (1, 2)),
+    ),
+    Example(
+        "fold",
+        lambda xp, w: xp.fold(w, (8, 8), (2, 1), (1, 2)),
+        ((2, 4, 4, 2, 3),),
+        lambda w: fold(w, (8, 8), (2, 1), (1, 2)),
+    ),
+    Example(
+        "stuff",
+        lambda xp, x: xp.stuff(x, (3, 1, 2)),
+        ((2, 2, 3, 2),),
+        lambda x: np.kron(x, np.eye(6)[:1].reshape(3, 1, 2))[:, :4, :, :3],
+    ),
+    Example(
+        "conv",
+        lambda xp, x, w: xp.conv(x, w, *WHERE, 2),
+        ((2, 4, 7, 8), (6, 2, 3, 2)),
+        lambda x, w: conv(x, w, *WHERE, 2),
+    ),
+    Example(
+        "conv in 1-D",
+        lambda xp, x, w: xp.conv(x, w, (3,), [(1, 1)], (1,)),
+        ((2, 3, 11), (4, 3, 4)),
+        lambda x, w: conv(x, w, (3,), [(1, 1)], (1,)),
+    ),
+    Example(
+        "conv in 3-D",
+        lambda xp, x, w: xp.conv(x, w, (1, 2, 1), [(1, 1)] * 3, (1, 1, 1)),
+        ((1, 2, 4, 4, 3), (3, 2, 2, 3, 2)),
+        lambda x, w: conv(x, w, (1, 2, 1), [(1, 1)] * 3, (1, 1, 1)),
+    ),
+    Example(
+        "conv_transpose",
+        lambda xp, y, w: xp.conv_transpose(y, w, (6, 4), *WHERE, 2),
+        ((1, 4, 3, 5), (4, 1, 3, 2)),
+        lambda y, w: by_basis(lambda x: conv(x, w, *WHERE, 2), (1, 2, 6, 4), y),
+    ),
+    Example(
+        "conv_weight",
+        lambda xp, x, y: xp.conv_weight(x, y, (3, 2), *WHERE, 2),
+        ((1, 2, 6, 4), (1, 4, 3, 5)),
+        lambda x, y: by_basis(lambda w: conv(x, w, *WHERE, 2), (4, 1, 3, 2), y),
+    ),
     Example("scan", recurrence, ((3,), (5, 3)), recurrence_oracle),
-    Example("cond", lambda xp, x: [xp.cond(xp.sum(s * x) > 0, lambda v: v + 1, lambda v: v * 2, x) for s in (1, -1)],
-            ((3,),), lambda x: [x + 1, x * 2] if x.sum() > 0 else [x * 2, x + 1]),
-    Example("while_loop", lambda xp, x: xp.while_loop(lambda n, v: n < 3, lambda n, v: (n + 1, v * 2),
-                                                      (xp.zeros((), "int64"), x)),
-            ((2, 3),), lambda x: (np.int64(3), x * 8)),
+    Example(
+        "cond",
+        lambda xp, x: [
+            xp.cond(xp.sum(s * x) > 0, lambda v: v + 1, lambda v: v * 2, x) for s in (1, -1)
+        ],
+        ((3,),),
+        lambda x: [x + 1, x * 2] if x.sum() > 0 else [x * 2, x + 1],
+    ),
+    Example(
+        "while_loop",
+        lambda xp, x: xp.while_loop(
+            lambda n, v: n < 3, lambda n, v: (n + 1, v * 2), (xp.zeros((), "int64"), x)
+        ),
+        ((2, 3),),
+        lambda x: (np.int64(3), x * 8),
+    ),
     Example("mask32", lambda xp, x: xp.mask32(x * 4), (WORDS,), lambda x: x * 4 % 2**32),
-    Example("bitcast", lambda xp, x: xp.bitcast(x, "uint64"), (WORDS - 7,), lambda x: x.view("uint64")),
+    Example(
+        "bitcast", lambda xp, x: xp.bitcast(x, "uint64"), (WORDS - 7,), lambda x: x.view("uint64")
+    ),
     Example("xor", lambda xp, x: xp.xor(x, xp.flip(x, 0)), (WORDS,), lambda x: x ^ x[::-1]),
     Example("shift_left", lambda xp, x: xp.shift_left(x, 8), (WORDS,), lambda x: x * 256),
-    Example("shift_left by arrays", lambda xp, x, by: (xp.shift_left(x, by), xp.shift_right(x, by)),
-            (np.array([255, 37, 1], "uint8"), np.array([1, 2, 7], "uint8")),
-            lambda x, by: (np.array([254, 148, 128], "uint8"), np.array([127, 9, 0], "uint8"))),
-    Example("bits", lambda xp, x: (~x, ~(x > 0), x & 5, x | 5), (INTS,),
-            lambda x: (-x - 1, x <= 0, np.bitwise_and(x, 5), np.bitwise_or(x, 5))),
+    Example(
+        "shift_left by arrays",
+        lambda xp, x, by: (xp.shift_left(x, by), xp.shift_right(x, by)),
+        (np.array([255, 37, 1], "uint8"), np.array([1, 2, 7], "uint8")),
+        lambda x, by: (np.array([254, 148, 128], "uint8"), np.array([127, 9, 0], "uint8")),
+    ),
+    Example(
+        "bits",
+        lambda xp, x: (~x, ~(x > 0), x & 5, x | 5),
+        (INTS,),
+        lambda x: (-x - 1, x <= 0, np.bitwise_and(x, 5), np.bitwise_or(x, 5)),
+    ),
     Example("shift_right", lambda xp, x: xp.shift_right(x, 8), (WORDS,), lambda x: x // 256),
-    Example("rotate_left", lambda xp, x: xp.rotate_left(x, 13), (WORDS,), lambda x: x * 8192 % 2**32 + x // 2**19),
-    Example("threefry", lambda xp, k, a, b: xp.threefry(k, a, b), (KEY.astype("int64"), WORDS, WORDS[::-1].copy()),
-            threefry),
-    Example("uniform", lambda xp, key: xp.uniform(key, (3, 5)), (KEY,), lambda key: uniform(key, (3, 5))),
-    Example("uniform, a scalar", lambda xp, key: xp.uniform(key, ()), (KEY,), lambda key: uniform(key, ())),
+    Example(
+        "rotate_left",
+        lambda xp, x: xp.rotate_left(x, 13),
+        (WORDS,),
+        lambda x: x * 8192 % 2**32 + x // 2**19,
+    ),
+    Example(
+        "threefry",
+        lambda xp, k, a, b: xp.threefry(k, a, b),
+        (KEY.astype("int64"), WORDS, WORDS[::-1].copy()),
+        threefry,
+    ),
+    Example(
+        "uniform", lambda xp, key: xp.uniform(key, (3, 5)), (KEY,), lambda key: uniform(key, (3, 5))
+    ),
+    Example(
+        "uniform, a scalar",
+        lambda xp, key: xp.uniform(key, ()),
+        (KEY,),
+        lambda key: uniform(key, ()),
+    ),
 ]
-GRID = [cell for cell in itertools.product(ADAPTERS, ["float32", "float64"], EXAMPLES)
-        if cell[1] == "float32" or any(isinstance(shape, tuple) for shape in cell[2].inputs)]
+GRID = [
+    cell
+    for cell in itertools.product(ADAPTERS, ["float32", "float64"], EXAMPLES)
+    if cell[1] == "float32" or any(isinstance(shape, tuple) for shape in cell[2].inputs)
+]
 
 
 def needs(adapter: str) -> None:
@@ -341,9 +679,14 @@ def needs(adapter: str) -> None:
         pytest.skip(f"{adapter} is not installed")
 
 
-@pytest.mark.parametrize(("adapter", "dtype", "example"), [
-    pytest.param(*cell, id=f"{cell[0]}-{cell[1]}-{cell[2].name}")
-    for cell in GRID if (cell[0], cell[1], cell[2].name) not in GAPS])
+@pytest.mark.parametrize(
+    ("adapter", "dtype", "example"),
+    [
+        pytest.param(*cell, id=f"{cell[0]}-{cell[1]}-{cell[2].name}")
+        for cell in GRID
+        if (cell[0], cell[1], cell[2].name) not in GAPS
+    ],
+)
 def test_function(adapter: str, dtype: str, example: Example) -> None:
     needs(adapter)
     check(adapter, example, dtype)
@@ -369,13 +712,21 @@ def last_wins(x: np.ndarray, i: np.ndarray, v: np.ndarray, axis: int) -> np.ndar
 
 PLANTED = {
     "tanh": lambda self, x: np.tanh(x) + np.asarray(1e-5, x.dtype),  # a wrong value
-    "sum": lambda self, x, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims, dtype="float64"),
+    "sum": lambda self, x, axis=None, keepdims=False: np.sum(
+        x, axis=axis, keepdims=keepdims, dtype="float64"
+    ),
     "squeeze": lambda self, x, axis=None: x,  # a wrong shape
-    "argmax": lambda self, x, axis, keepdims=False: x.shape[axis] - 1 - np.argmax(np.flip(x, axis), axis),  # the last
+    "argmax": lambda self, x, axis, keepdims=False: (
+        x.shape[axis] - 1 - np.argmax(np.flip(x, axis), axis)
+    ),  # the last
     "scatter_add": lambda self, x, i, v, axis: last_wins(x, i, v, axis),
     "windows": lambda self, x, k, s, d: NumpyNamespace.windows(self, np.flip(x, -1), k, s, d),
-    "conv_transpose": lambda self, y, w, *how: NumpyNamespace.conv_transpose(self, y, np.flip(w, -1), *how),
-    "uniform": lambda self, key, shape: np.nextafter(uniform(key, shape), np.float32(1)),  # wrong in the last bit
+    "conv_transpose": lambda self, y, w, *how: NumpyNamespace.conv_transpose(
+        self, y, np.flip(w, -1), *how
+    ),
+    "uniform": lambda self, key, shape: np.nextafter(
+        uniform(key, shape), np.float32(1)
+    ),  # wrong in the last bit
 }
 
 
@@ -395,6 +746,7 @@ def test_an_adapter_without_the_whole_core_is_refused() -> None:
 
 # -- adjoints: <y, A x> = <A^T y, x>
 
+
 @dataclass(frozen=True)
 class Geometry:
     """A convolution: everything but its numbers."""
@@ -402,7 +754,9 @@ class Geometry:
     batch: int
     groups: int
     per_group: tuple[int, int]  # channels and features
-    axes: tuple[tuple[int, int, int, tuple[int, int], int], ...]  # size, kernel, stride, pads, dilation
+    axes: tuple[
+        tuple[int, int, int, tuple[int, int], int], ...
+    ]  # size, kernel, stride, pads, dilation
 
     def arrays(self, dtype: str) -> list[np.ndarray]:
         channels, features = (n * self.groups for n in self.per_group)
@@ -412,15 +766,21 @@ class Geometry:
         inside = window_counts(sizes, kernel, strides, dilations)
         x, w = (self.batch, channels, *sizes), (features, self.per_group[0], *kernel)
         rng = np.random.default_rng(5)
-        return [rng.standard_normal(shape).astype(dtype)
-                for shape in (x, w, (self.batch, features, *counts), (*x[:2], *inside, *kernel))]
+        return [
+            rng.standard_normal(shape).astype(dtype)
+            for shape in (x, w, (self.batch, features, *counts), (*x[:2], *inside, *kernel))
+        ]
 
     def results(self, xp: Any, x: Any, w: Any, y: Any, v: Any) -> list:
         sizes, kernel, *how = zip(*self.axes, strict=True)
         strides, _, dilations = how
-        return [xp.conv(x, w, *how, self.groups), xp.conv_transpose(y, w, sizes, *how, self.groups),
-                xp.conv_weight(x, y, kernel, *how, self.groups),
-                xp.windows(x, kernel, strides, dilations), xp.fold(v, sizes, strides, dilations)]
+        return [
+            xp.conv(x, w, *how, self.groups),
+            xp.conv_transpose(y, w, sizes, *how, self.groups),
+            xp.conv_weight(x, y, kernel, *how, self.groups),
+            xp.windows(x, kernel, strides, dilations),
+            xp.fold(v, sizes, strides, dilations),
+        ]
 
 
 @st.composite
@@ -430,10 +790,20 @@ def geometries(draw: Any) -> Geometry:
     def axis() -> tuple:
         kernel, stride, dilation = draw(small), draw(small), draw(st.integers(1, 2))
         span = dilation * (kernel - 1) + 1
-        return draw(st.integers(span, span + 4)), kernel, stride, (draw(small) - 1, draw(small) - 1), dilation
+        return (
+            draw(st.integers(span, span + 4)),
+            kernel,
+            stride,
+            (draw(small) - 1, draw(small) - 1),
+            dilation,
+        )
 
-    return Geometry(draw(small), draw(small), (draw(small), draw(small)),
-                    tuple(axis() for _ in range(draw(st.integers(1, 2)))))
+    return Geometry(
+        draw(small),
+        draw(small),
+        (draw(small), draw(small)),
+        tuple(axis() for _ in range(draw(st.integers(1, 2)))),
+    )
 
 
 def check_adjoints(adapter: str | Namespace, geometry: Geometry, dtype: str) -> None:
@@ -442,8 +812,12 @@ def check_adjoints(adapter: str | Namespace, geometry: Geometry, dtype: str) -> 
     x, w, y, v, conv_x, back_x, back_w, windows_x, folded = wide
     limit = {"float32": 1e-7, "float64": 1e-15}[dtype]
     size_x, size_w, size_y, size_v = (float(np.linalg.norm(a)) for a in (x, w, y, v))
-    assert np.sum(y * conv_x) == pytest.approx(np.sum(back_x * x), abs=limit * size_x * size_w * size_y)
-    assert np.sum(y * conv_x) == pytest.approx(np.sum(back_w * w), abs=limit * size_x * size_w * size_y)
+    assert np.sum(y * conv_x) == pytest.approx(
+        np.sum(back_x * x), abs=limit * size_x * size_w * size_y
+    )
+    assert np.sum(y * conv_x) == pytest.approx(
+        np.sum(back_w * w), abs=limit * size_x * size_w * size_y
+    )
     assert np.sum(v * windows_x) == pytest.approx(np.sum(folded * x), abs=limit * size_x * size_v)
 
 
@@ -455,9 +829,11 @@ def test_adjoints(adapter: str, geometry: Geometry) -> None:
     check_adjoints(adapter, geometry, "float64")
 
 
-FIXED = [Geometry(2, 1, (3, 4), ((8, 3, 1, (1, 1), 1), (8, 3, 1, (1, 1), 1))),
-         Geometry(2, 2, (2, 3), ((8, 3, 2, (1, 0), 1), (9, 2, 3, (0, 2), 2))),
-         Geometry(1, 3, (1, 1), ((7, 2, 2, (2, 1), 2),))]
+FIXED = [
+    Geometry(2, 1, (3, 4), ((8, 3, 1, (1, 1), 1), (8, 3, 1, (1, 1), 1))),
+    Geometry(2, 2, (2, 3), ((8, 3, 2, (1, 0), 1), (9, 2, 3, (0, 2), 2))),
+    Geometry(1, 3, (1, 1), ((7, 2, 2, (2, 1), 2),)),
+]
 
 
 @pytest.mark.parametrize("adapter", ["jax", "onnxruntime", "tensorflow"])
@@ -480,11 +856,15 @@ def test_a_wrong_adjoint_is_found(name: str) -> None:
 
 # -- random numbers
 
-@pytest.mark.parametrize(("key", "counter", "words"), [
-    ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
-    ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
-    ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
-])
+
+@pytest.mark.parametrize(
+    ("key", "counter", "words"),
+    [
+        ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+        ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+        ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+    ],
+)
 def test_threefry_gives_the_published_words(key: tuple, counter: tuple, words: tuple) -> None:
     for f in (threefry, NumpyNamespace().threefry):
         a, b = f(np.array(key), np.array(counter[:1]), np.array(counter[1:]))
@@ -505,11 +885,14 @@ def test_random_numbers_are_uniform_and_depend_on_the_key() -> None:
     for values in draws:
         assert 0 <= values.min() and values.max() < 1
         counts = np.histogram(values, bins=20, range=(0, 1))[0]
-        assert float(np.sum((counts - 5000.05) ** 2) / 5000.05) < 50  # chi-square with 19 degrees of freedom, p = 1e-4
+        assert (
+            float(np.sum((counts - 5000.05) ** 2) / 5000.05) < 50
+        )  # chi-square with 19 degrees of freedom, p = 1e-4
     assert abs(np.corrcoef(*draws)[0, 1]) < 0.02
 
 
 # -- helpers, and the traps of recording
+
 
 def test_helpers() -> None:
     assert ints(3) == (3,) and ints([1, -1]) == (1, -1)

@@ -14,7 +14,9 @@ import deep500
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if page.is_file()]
+PAGES = [
+    page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if page.is_file()
+]
 DEADLINE = "180s"
 
 BLOCK = re.compile(
@@ -65,8 +67,12 @@ def blocks(text: str) -> list[tuple[int, list[str]]]:
     """The code blocks of a page that are run, each as its line and its command."""
     found = []
     for block in BLOCK.finditer(text):
-        code = re.sub("^" + re.match(" *", block["code"]).group(), "", block["code"], flags=re.MULTILINE)
-        command = [sys.executable, "-c", code] if block["language"] == "python" else ["bash", "-ec", code]
+        code = re.sub(
+            "^" + re.match(" *", block["code"]).group(), "", block["code"], flags=re.MULTILINE
+        )
+        command = (
+            [sys.executable, "-c", code] if block["language"] == "python" else ["bash", "-ec", code]
+        )
         if not block["reason"] and (block["language"] == "python" or code.startswith("d5 ")):
             found.append((text.count("\n", 0, block.start("code")) + 1, command))
     return found
@@ -78,7 +84,11 @@ def failure(command: list[str], folder: Path) -> str:
     env = os.environ | {"PATH": path, "DEEP500_HOME": str(folder / "home")}
     limited = ["timeout", DEADLINE, *command]  # ends the command's children too
     done = subprocess.run(limited, cwd=folder, env=env, input="", capture_output=True, text=True)
-    return f"exit code {done.returncode}: {(done.stdout + done.stderr)[-2000:]}" if done.returncode else ""
+    return (
+        f"exit code {done.returncode}: {(done.stdout + done.stderr)[-2000:]}"
+        if done.returncode
+        else ""
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -88,7 +98,9 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         assert not (why := failure(command, tmp_path)), f"{page.name}:{line}: {why}"
 
 
-@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.py")), ids=lambda example: example.name)
+@pytest.mark.parametrize(
+    "example", sorted(ROOT.glob("examples/*.py")), ids=lambda example: example.name
+)
 def test_an_example_runs(example: Path, tmp_path: Path) -> None:
     assert not (why := failure([sys.executable, str(example)], tmp_path)), why
 

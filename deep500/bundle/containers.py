@@ -43,7 +43,11 @@ def show(name: str) -> str:
 
 def one_line(error: BaseException) -> str:
     """What an exception says, on one short line."""
-    text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
+    text = (
+        (error.strerror if isinstance(error, OSError) else None)
+        or str(error)
+        or type(error).__name__
+    )
     return ascii(" ".join(text.split()))[1:-1][:200]
 
 
@@ -203,4 +207,6 @@ def open_container(path: Path) -> Container:
     except OSError as error:
         raise Deep500Error(f"{path}: cannot be read ({one_line(error)})") from None
     except _NONSENSE as error:
-        raise Deep500Error(f"{path} is no bundle, neither folder nor zip ({one_line(error)})") from None
+        raise Deep500Error(
+            f"{path} is no bundle, neither folder nor zip ({one_line(error)})"
+        ) from None

@@ -28,7 +28,9 @@ def canonical(document: object) -> bytes:
 
 def _dumps(document: object, indent: int | None, separators: tuple[str, str]) -> bytes:
     try:
-        text = json.dumps(document, sort_keys=True, indent=indent, separators=separators, allow_nan=False)
+        text = json.dumps(
+            document, sort_keys=True, indent=indent, separators=separators, allow_nan=False
+        )
     except (TypeError, ValueError, RecursionError) as error:
         raise Deep500Error(f"this cannot be written as JSON ({one_line(error)})") from None
     return text.encode()
@@ -75,7 +77,9 @@ def check_name(name: str, document: bool) -> None:
     """A Deep500Error unless a bundle may hold a document (or another file) of this name."""
     if not NAME.fullmatch(name) or name in (CHAIN, MANIFEST) or is_document(name) != document:
         what = "document (it ends in .json)" if document else "file (it does not end in .json)"
-        raise Deep500Error(f"{show(name)} cannot name a {what} of a bundle: letters, digits and ._- only")
+        raise Deep500Error(
+            f"{show(name)} cannot name a {what} of a bundle: letters, digits and ._- only"
+        )
 
 
 def link(previous: str, block: dict[str, object]) -> tuple[str, bytes]:

@@ -50,10 +50,16 @@ class Bundle:
     head: str = ZERO
     documents: Documents = field(default_factory=dict)
     blocks: Blocks = field(default_factory=list)  # without the header
-    files: dict[str, str] = field(default_factory=dict)  # all others: name -> sha256; load() reads one
-    hashes: dict[str, str] = field(default_factory=dict)  # of the documents that were given at creation
+    files: dict[str, str] = field(
+        default_factory=dict
+    )  # all others: name -> sha256; load() reads one
+    hashes: dict[str, str] = field(
+        default_factory=dict
+    )  # of the documents that were given at creation
     lost_bytes: int = 0  # the torn last line of an unfinished bundle
-    leftovers: list[str] = field(default_factory=list)  # what a killed finish() left; resume() removes it
+    leftovers: list[str] = field(
+        default_factory=list
+    )  # what a killed finish() left; resume() removes it
     problems: list[str] = field(default_factory=list)
 
     def load(self, name: str) -> bytes:
@@ -73,7 +79,9 @@ def read(path: str | os.PathLike[str]) -> Bundle:
         if not names & {CHAIN, MANIFEST}:
             raise Deep500Error(f"{path} is no bundle: it holds neither {CHAIN} nor {MANIFEST}")
         bundle = Bundle(path, finished=MANIFEST in names)
-        bundle.problems += [f"{show(name)}: {what}" for name, what in sorted(source.strange.items())]
+        bundle.problems += [
+            f"{show(name)}: {what}" for name, what in sorted(source.strange.items())
+        ]
         manifest = _read_manifest(source, bundle)
         _read_chain(source, bundle)
         if manifest:
@@ -97,7 +105,9 @@ def _read_manifest(source: Container, bundle: Bundle) -> dict[str, Any]:
         manifest = _checked(parse(data), _MANIFEST_FIELDS, "files")
         if _recoded(manifest) != data:
             raise Damage("not in canonical form, it was changed")
-        bundle.hash = sha256(_recoded({name: value for name, value in manifest.items() if name != "hash"}))
+        bundle.hash = sha256(
+            _recoded({name: value for name, value in manifest.items() if name != "hash"})
+        )
         if bundle.hash != manifest["hash"]:
             raise Damage("its hash is not the hash of its content")
     except Damage as error:
@@ -174,8 +184,14 @@ def _match(bundle: Bundle, manifest: dict[str, Any]) -> None:
     chain = {"format": bundle.format, "kind": bundle.kind, "created": bundle.created}
     chain |= {"head": bundle.head, "blocks": len(bundle.blocks)}
     wrong = [name for name, value in chain.items() if manifest[name] != value]
-    if wrong or not bundle.hashes.items() <= manifest["files"].items() or CHAIN not in manifest["files"]:
-        bundle.problems.append(f"{MANIFEST}: it does not fit {CHAIN} ({', '.join(wrong or ['files'])})")
+    if (
+        wrong
+        or not bundle.hashes.items() <= manifest["files"].items()
+        or CHAIN not in manifest["files"]
+    ):
+        bundle.problems.append(
+            f"{MANIFEST}: it does not fit {CHAIN} ({', '.join(wrong or ['files'])})"
+        )
 
 
 def _read_files(source: Container, bundle: Bundle, promised: dict[str, str]) -> None:
@@ -210,4 +226,6 @@ def _read_extras(source: Container, bundle: Bundle, extras: Set[str]) -> None:
         if not bundle.finished and (name in begun or TEMPORARY.fullmatch(name)):
             bundle.leftovers.append(name)
         else:
-            bundle.problems.append(f"{show(name)}: no part of the bundle, its manifest does not name it")
+            bundle.problems.append(
+                f"{show(name)}: no part of the bundle, its manifest does not name it"
+            )

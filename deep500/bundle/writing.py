@@ -50,15 +50,23 @@ class Writer:
         self._check_open()
         head, line = link(self.head, block)
         if len(line) > PARSE_LIMIT or self._size + len(line) > FILE_LIMIT:
-            raise Deep500Error(f"{self.folder / CHAIN}: a line of {len(line)} bytes is more than it may hold")
+            raise Deep500Error(
+                f"{self.folder / CHAIN}: a line of {len(line)} bytes is more than it may hold"
+            )
         try:
             written = os.write(self._fd, line)
             if written < len(line):
-                raise OSError(f"only {written} of {len(line)} bytes could be written, the disk may be full")
+                raise OSError(
+                    f"only {written} of {len(line)} bytes could be written, the disk may be full"
+                )
         except OSError as error:
-            with suppress(OSError):  # a torn line that stays is cut by resume(), tolerated by read()
+            with suppress(
+                OSError
+            ):  # a torn line that stays is cut by resume(), tolerated by read()
                 os.ftruncate(self._fd, self._size)
-            raise Deep500Error(f"{self.folder / CHAIN} cannot be written: {one_line(error)}") from None
+            raise Deep500Error(
+                f"{self.folder / CHAIN} cannot be written: {one_line(error)}"
+            ) from None
         self.head, self._size = head, self._size + len(line)
 
     def finish(self, documents: Documents, files: dict[str, bytes] | None = None) -> str:
@@ -66,7 +74,9 @@ class Writer:
         self._check_open()
         new = _encoded(documents, self.documents) | _checked(files or {})
         if sum(map(len, new.values())) + self._size > TOTAL_LIMIT:
-            raise Deep500Error(f"{self.folder} cannot be finished: a bundle holds {TOTAL_LIMIT} bytes")
+            raise Deep500Error(
+                f"{self.folder} cannot be finished: a bundle holds {TOTAL_LIMIT} bytes"
+            )
         with _one_line(f"{self.folder} cannot be finished"):
             manifest = self._manifest({name: sha256(data) for name, data in new.items()})
             digest = sha256(canonical(manifest))
@@ -124,14 +134,18 @@ class Writer:
             raise Deep500Error(f"{self.folder} is closed: nothing can be added to it")
 
     def _make_folder(self) -> None:
-        for path in reversed([path for path in (self.folder, *self.folder.parents) if not path.exists()]):
+        for path in reversed(
+            [path for path in (self.folder, *self.folder.parents) if not path.exists()]
+        ):
             path.mkdir(exist_ok=True)
             self._made.append(path)
         if any(self.folder.iterdir()):
             raise Deep500Error(f"{self.folder} is not empty: choose another folder")
 
     def _write(self, name: str, data: bytes) -> None:
-        fd = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        fd = os.open(
+            self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666
+        )
         self._made.append(self.folder / name)
         with os.fdopen(fd, "wb") as file:
             file.write(data)
@@ -153,7 +167,9 @@ def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "be
     """Start a bundle in a new or empty folder: its documents and the header that binds them, or nothing."""
     encoded = _encoded(documents, {})
     if not NAME.fullmatch(kind):
-        raise Deep500Error(f"{show(kind)} cannot be the kind of a bundle: letters, digits and ._- only")
+        raise Deep500Error(
+            f"{show(kind)} cannot be the kind of a bundle: letters, digits and ._- only"
+        )
     hashes = {name: sha256(data) for name, data in encoded.items()}
     writer = Writer(Path(folder).absolute(), kind, _now(), hashes)
     try:
@@ -163,7 +179,9 @@ def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "be
                 writer._write(name, data)
             writer._open_chain(os.O_CREAT | os.O_EXCL)
             writer._made.append(writer.folder / CHAIN)
-            writer._append({"format": FORMAT, "kind": kind, "created": writer.created, "documents": hashes})
+            writer._append(
+                {"format": FORMAT, "kind": kind, "created": writer.created, "documents": hashes}
+            )
             os.fsync(writer._fd)
     except BaseException:
         writer.discard()
@@ -204,7 +222,9 @@ def _encoded(documents: Documents, taken: dict[str, str]) -> dict[str, bytes]:
         except Deep500Error as error:
             raise Deep500Error(f"{name}: {error}") from None
         if name in taken or len(result[name]) > PARSE_LIMIT:
-            raise Deep500Error(f"{name} was given at creation already, or has more than {PARSE_LIMIT} bytes")
+            raise Deep500Error(
+                f"{name} was given at creation already, or has more than {PARSE_LIMIT} bytes"
+            )
     return result
 
 
@@ -212,7 +232,9 @@ def _checked(files: dict[str, bytes]) -> dict[str, bytes]:
     for name, data in files.items():
         check_name(name, document=False)
         if len(data) > FILE_LIMIT:
-            raise Deep500Error(f"{name} has {len(data)} bytes, and a file of a bundle at most {FILE_LIMIT}")
+            raise Deep500Error(
+                f"{name} has {len(data)} bytes, and a file of a bundle at most {FILE_LIMIT}"
+            )
     return files
 
 

@@ -8,11 +8,33 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..errors import Deep500Error, Wrong
-from . import bench, bench_elementary, bench_operator, check, compare, doctor, list_, report, run, show, verify
+from . import (
+    bench,
+    bench_elementary,
+    bench_operator,
+    check,
+    compare,
+    doctor,
+    list_,
+    report,
+    run,
+    show,
+    verify,
+)
 
-VERBS = {"doctor": doctor, "check": check, "bench": bench, "bench operator": bench_operator,
-         "bench elementary": bench_elementary, "run": run, "compare": compare, "show": show, "verify": verify,
-         "report": report, "list": list_}
+VERBS = {
+    "doctor": doctor,
+    "check": check,
+    "bench": bench,
+    "bench operator": bench_operator,
+    "bench elementary": bench_elementary,
+    "run": run,
+    "compare": compare,
+    "show": show,
+    "verify": verify,
+    "report": report,
+    "list": list_,
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -22,12 +44,16 @@ class _Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """All verbs and their options."""
-    top = _Parser(prog="d5", description="Is it right? Is it fast? Would anyone else get the same answer?")
+    top = _Parser(
+        prog="d5", description="Is it right? Is it fast? Would anyone else get the same answer?"
+    )
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
         summary = (module.__doc__ or "").splitlines()[0]
         verb = verbs.add_parser(name, help=summary, description=summary)
-        verb.add_argument("--json", action="store_true", help="data on standard output, for programs")
+        verb.add_argument(
+            "--json", action="store_true", help="data on standard output, for programs"
+        )
         module.arguments(verb)
         verb.set_defaults(call=module.call)
     return top
@@ -43,7 +69,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a bundle may hold what a terminal cannot show
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a bundle may hold what a terminal cannot show
     try:
         args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         code = args.call(args)

@@ -18,16 +18,66 @@ DTYPES = ("float64", "float32", "float16", "bfloat16")
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", choices=("operator",), help="what is checked")
-    add("operator", help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu")
-    add("--framework", nargs="+", default=["pytorch"], metavar="NAME", help="where it runs (pytorch)")
-    add("--reference", default=None, metavar="FILE:NAME", help="a NumPy function that computes the same in float64")
-    add("--inputs", nargs="+", default=None, metavar="SHAPE", help="4x6, 4x6:int64, a value such as [1,2], or - (none)")
-    add("--set", action="append", default=[], metavar="NAME=VALUE", help="an attribute, such as alpha=0.3")
-    add("--dtype", nargs="+", default=["float64", "float32"], choices=DTYPES, help="float64 float32 unless said")
+    add(
+        "operator",
+        help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
+    )
+    add(
+        "--framework",
+        nargs="+",
+        default=["pytorch"],
+        metavar="NAME",
+        help="where it runs (pytorch)",
+    )
+    add(
+        "--reference",
+        default=None,
+        metavar="FILE:NAME",
+        help="a NumPy function that computes the same in float64",
+    )
+    add(
+        "--inputs",
+        nargs="+",
+        default=None,
+        metavar="SHAPE",
+        help="4x6, 4x6:int64, a value such as [1,2], or - (none)",
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an attribute, such as alpha=0.3",
+    )
+    add(
+        "--dtype",
+        nargs="+",
+        default=["float64", "float32"],
+        choices=DTYPES,
+        help="float64 float32 unless said",
+    )
     add("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
-    add("--timeout", type=float, default=120.0, metavar="SECONDS", help="for all checks of one framework (120)")
-    add("--heatmap", type=Path, default=None, metavar="FILE", help="where it differs, as a picture (.svg or .png)")
-    add("--variance", type=Path, default=None, metavar="FILE", help="where it varies between runs, as a picture")
+    add(
+        "--timeout",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="for all checks of one framework (120)",
+    )
+    add(
+        "--heatmap",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="where it differs, as a picture (.svg or .png)",
+    )
+    add(
+        "--variance",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="where it varies between runs, as a picture",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -44,7 +94,9 @@ def call(args: argparse.Namespace) -> int:
                 reports.append(died(args.operator, name, str(error)))
         drawn = _draw(args, Path(folder) / "arrays.npz")
     if args.json:
-        print_json({"ok": all(reports), "reports": [r.to_json() for r in reports], "pictures": drawn})
+        print_json(
+            {"ok": all(reports), "reports": [r.to_json() for r in reports], "pictures": drawn}
+        )
     else:
         print(checks_text(reports))
         for path in drawn:
@@ -54,14 +106,25 @@ def call(args: argparse.Namespace) -> int:
     return 0 if all(reports) else 1
 
 
-def _from_child(args: argparse.Namespace, framework: str, folder: str | None) -> "list[OperatorReport]":
+def _from_child(
+    args: argparse.Namespace, framework: str, folder: str | None
+) -> "list[OperatorReport]":
     from ..evidence.checking.report import OperatorReport
     from ..evidence.isolation import isolated
 
-    request = {"operator": args.operator, "attributes": dict(map(_attribute, args.set)), "reference": args.reference,
-               "frameworks": [framework], "dtypes": args.dtype, "inputs": args.inputs, "seed": args.seed,
-               "folder": folder}
-    found = isolated(f"{__package__.rpartition('.')[0]}.evidence.checking.remote:check", request, args.timeout)
+    request = {
+        "operator": args.operator,
+        "attributes": dict(map(_attribute, args.set)),
+        "reference": args.reference,
+        "frameworks": [framework],
+        "dtypes": args.dtype,
+        "inputs": args.inputs,
+        "seed": args.seed,
+        "folder": folder,
+    }
+    found = isolated(
+        f"{__package__.rpartition('.')[0]}.evidence.checking.remote:check", request, args.timeout
+    )
     return [OperatorReport.from_json(data) for data in found]
 
 

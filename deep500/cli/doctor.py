@@ -6,7 +6,9 @@ from .output import print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--budget", type=float, default=2.0, metavar="SECONDS", help="for measuring the noise (2)")
+    parser.add_argument(
+        "--budget", type=float, default=2.0, metavar="SECONDS", help="for measuring the noise (2)"
+    )
 
 
 def call(args: argparse.Namespace) -> int:

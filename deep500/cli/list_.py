@@ -13,8 +13,13 @@ from .output import print_json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=sorted(LISTS), default="runs")
-    parser.add_argument("--most", type=int, default=None, metavar="N",
-                        help="how many rows (all; of the runs the last 100)")
+    parser.add_argument(
+        "--most",
+        type=int,
+        default=None,
+        metavar="N",
+        help="how many rows (all; of the runs the last 100)",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -28,7 +33,9 @@ def call(args: argparse.Namespace) -> int:
         print_json([dict(zip(headers, row, strict=True)) for row in rows])
     elif not rows:
         print(f"no {args.what} yet: `d5 bench` makes one")
-    elif args.what == "frameworks":  # few rows and many columns: across, for the sake of narrow terminals
+    elif (
+        args.what == "frameworks"
+    ):  # few rows and many columns: across, for the sake of narrow terminals
         first, *others = zip(headers, *rows, strict=True)
         print(table(list(first), [list(row) for row in others]))
     else:
@@ -39,8 +46,10 @@ def call(args: argparse.Namespace) -> int:
 def _runs(most: int) -> tuple[list[str], list[list]]:
     from ..evidence.ledger import Ledger
 
-    return (["run", "state", "started", "kind", "folder", "detail"],
-            [[r.run, r.state, r.started, r.kind, r.folder, r.detail] for r in Ledger().runs()[:most]])
+    return (
+        ["run", "state", "started", "kind", "folder", "detail"],
+        [[r.run, r.state, r.started, r.kind, r.folder, r.detail] for r in Ledger().runs()[:most]],
+    )
 
 
 def _sensors(most: int) -> tuple[list[str], list[list]]:
@@ -48,8 +57,13 @@ def _sensors(most: int) -> tuple[list[str], list[list]]:
 
     with sensors() as sensing:
         pass
-    return (["sensor", "unit", "source", "unavailable"],
-            [[name, r.unit, r.source, r.unavailable or ""] for name, r in list(sensing.readings().items())[:most]])
+    return (
+        ["sensor", "unit", "source", "unavailable"],
+        [
+            [name, r.unit, r.source, r.unavailable or ""]
+            for name, r in list(sensing.readings().items())[:most]
+        ],
+    )
 
 
 def _frameworks(most: int) -> tuple[list[str], list[list]]:
@@ -58,14 +72,19 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
     abilities = {name: asdict(framework(name).abilities) for name in known_frameworks()[:most]}
     columns = next(iter(abilities.values()))
     installed = available_frameworks()
-    rows = [[name, _word(name in installed), *map(_word, able.values())] for name, able in abilities.items()]
+    rows = [
+        [name, _word(name in installed), *map(_word, able.values())]
+        for name, able in abilities.items()
+    ]
     return ["framework", "installed", *(column.replace("_", " ") for column in columns)], rows
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
     from ..recipe import known_recipes
 
-    return ["recipe", "file"], [[name, str(path)] for name, path in list(known_recipes().items())[:most]]
+    return ["recipe", "file"], [
+        [name, str(path)] for name, path in list(known_recipes().items())[:most]
+    ]
 
 
 def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
@@ -77,7 +96,20 @@ def _word(ability: bool) -> str:
     return "yes" if ability else "–"
 
 
-KINDS = ("operators", "networks", "optimizers", "losses", "initialisers", "datasets", "samplers", "metrics")
+KINDS = (
+    "operators",
+    "networks",
+    "optimizers",
+    "losses",
+    "initialisers",
+    "datasets",
+    "samplers",
+    "metrics",
+)
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
-    "runs": _runs, "sensors": _sensors, "frameworks": _frameworks, "recipes": _recipes,
-    **{kind: partial(_definitions, kind) for kind in KINDS}}
+    "runs": _runs,
+    "sensors": _sensors,
+    "frameworks": _frameworks,
+    "recipes": _recipes,
+    **{kind: partial(_definitions, kind) for kind in KINDS},
+}

@@ -31,7 +31,9 @@ def beside(bundle: Path) -> Path:
     return bundle.with_name(bundle.name + ".html")
 
 
-def say(args: argparse.Namespace, data: "ReportData | OutcomeData", page: Path | None = None) -> None:
+def say(
+    args: argparse.Namespace, data: "ReportData | OutcomeData", page: Path | None = None
+) -> None:
     """Print a bundle's result."""
     if args.json:
         print_json(as_json(data) | ({"report": str(page)} if page else {}))
@@ -50,11 +52,24 @@ def as_json(data: "ReportData | OutcomeData") -> dict:
     from ..reports.outcome_data import OutcomeData
 
     if isinstance(data, OutcomeData):
-        return {"bundle": data.bundle, "hash": data.hash, "finished": data.finished,
-                "problems": list(data.problems), **(data.derived or {})}
+        return {
+            "bundle": data.bundle,
+            "hash": data.hash,
+            "finished": data.finished,
+            "problems": list(data.problems),
+            **(data.derived or {}),
+        }
     derived = data.derived
-    entries = [entry | {"warmup_cut": entry["warmup"]["cut"],
-                        "verdicts": [{"against": c["base"]} | {k: c[k] for k in ("verdict", "ratio", "low", "high")}
-                                     for c in derived["comparisons"] if c["other"] == entry["name"]]}
-               for entry in derived["entries"]]
+    entries = [
+        entry
+        | {
+            "warmup_cut": entry["warmup"]["cut"],
+            "verdicts": [
+                {"against": c["base"]} | {k: c[k] for k in ("verdict", "ratio", "low", "high")}
+                for c in derived["comparisons"]
+                if c["other"] == entry["name"]
+            ],
+        }
+        for entry in derived["entries"]
+    ]
     return {"bundle": str(data.bundle), "hash": data.hash, **derived, "entries": entries}

@@ -27,7 +27,9 @@ class ProgressLine:
     def __enter__(self) -> "ProgressLine":
         return self
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.terminal:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

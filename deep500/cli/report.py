@@ -7,10 +7,17 @@ from .output import beside, print_json, write_page
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", nargs="?", default=None, help="folder, zip or run id (the last run)")
+    parser.add_argument(
+        "bundle", nargs="?", default=None, help="folder, zip or run id (the last run)"
+    )
     parser.add_argument("--format", choices=("html", "markdown", "terminal"), default="html")
-    parser.add_argument("--out", type=Path, default=None, metavar="FILE",
-                        help="where to write (html: beside the bundle; others: standard output)")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="where to write (html: beside the bundle; others: standard output)",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -31,7 +38,13 @@ def call(args: argparse.Namespace) -> int:
     if out:
         write_page(out, text)
     if args.json:
-        print_json({"bundle": str(bundle), "report": str(out) if out else None, "text": None if out else text})
+        print_json(
+            {
+                "bundle": str(bundle),
+                "report": str(out) if out else None,
+                "text": None if out else text,
+            }
+        )
     else:
         print(f"report: {out}" if out else text)
     return 0

@@ -11,11 +11,32 @@ from .output import beside, print_json, write_page
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("recipe", type=Path, help="a recipe file, or the name of one of ours (digits_cnn)")
-    add("--framework", default=None, metavar="NAME", help="run it on this framework (the recipe's own)")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", help="change a MUTABLE entry, such as batch_size=32")
+    add(
+        "--framework",
+        default=None,
+        metavar="NAME",
+        help="run it on this framework (the recipe's own)",
+    )
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a MUTABLE entry, such as batch_size=32",
+    )
     add("--seeds", type=int, default=None, metavar="N", help="how many seeds (the tier's)")
-    add("--tier", default="small", help="tiny (2 seeds, a tenth of the epochs), small (6 seeds), full (20 seeds)")
-    add("--out", type=Path, default=None, metavar="FOLDER", help="the bundle's new folder (under $DEEP500_HOME)")
+    add(
+        "--tier",
+        default="small",
+        help="tiny (2 seeds, a tenth of the epochs), small (6 seeds), full (20 seeds)",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="FOLDER",
+        help="the bundle's new folder (under $DEEP500_HOME)",
+    )
     add("--resume", action="store_true", help="go on with an interrupted run in FOLDER")
 
 
@@ -25,7 +46,9 @@ def call(args: argparse.Namespace) -> int:
     from ..training.events import ProgressBar
 
     if args.resume and not args.out:
-        raise Deep500Error("--resume needs --out FOLDER: the folder of the run that was interrupted")
+        raise Deep500Error(
+            "--resume needs --out FOLDER: the folder of the run that was interrupted"
+        )
     settings = dict(_setting(text) for text in args.set)
     if args.framework:
         settings["executor"] = args.framework

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from .framework import Framework
 
 KERNELS = ("native", "composed", "compiled")
-BUILT_IN = __name__.removesuffix("contracts.calls") + "operators."  # a user's code is timed as it is written
+BUILT_IN = (
+    __name__.removesuffix("contracts.calls") + "operators."
+)  # a user's code is timed as it is written
 
 
 @dataclass(frozen=True)
@@ -40,24 +42,37 @@ def forward(framework: "Framework", operator: Operator, inputs: Sequence[Any], k
     if kernel == "native":
         own = _own(framework, operator, inputs)
         ours = type(operator).__module__.startswith(BUILT_IN) and len(given) == len(inputs)
-        function = (_shortest(own.func, framework.module, given) if ours else None) or of_arrays(own, inputs)
+        function = (_shortest(own.func, framework.module, given) if ours else None) or of_arrays(
+            own, inputs
+        )
     else:
         function = of_arrays(framework.formula(operator), inputs)
-    return Call(framework.compile(function) if kernel == "compiled" else function, given,
-                lambda made: [framework.array(y) for y in operator.published(results(made))],
-                partial(natives, framework))
+    return Call(
+        framework.compile(function) if kernel == "compiled" else function,
+        given,
+        lambda made: [framework.array(y) for y in operator.published(results(made))],
+        partial(natives, framework),
+    )
 
 
-def backward(framework: "Framework", operator: Operator, inputs: Sequence[Any], grads: Sequence[Any],
-             kernel: str) -> Call:
+def backward(
+    framework: "Framework",
+    operator: Operator,
+    inputs: Sequence[Any],
+    grads: Sequence[Any],
+    kernel: str,
+) -> Call:
     """What Framework.backward_call promises, for a framework whose values are computed at once."""
     check_differentiable(operator)
     given = natives(framework, arrays(inputs))
     if kernel == "native":
         run = of_arrays(_own(framework, operator, inputs), inputs)
         own = framework.derivative(run, given, natives(framework, grads))
-        return replace(own, outputs=lambda made: fill([None] * len(inputs), inputs, own.outputs(made)),
-                       bind=lambda values: own.bind(natives(framework, values)))
+        return replace(
+            own,
+            outputs=lambda made: fill([None] * len(inputs), inputs, own.outputs(made)),
+            bind=lambda values: own.bind(natives(framework, values)),
+        )
     left = operator.run(framework.xp, *fill(inputs, inputs, given))
 
     def formula(dys: tuple, xs: tuple, ys: tuple) -> list:
@@ -66,11 +81,21 @@ def backward(framework: "Framework", operator: Operator, inputs: Sequence[Any], 
     def bind(values: Sequence[Any]) -> tuple:
         dys = [*natives(framework, values), *[None] * len(left)]
         zeros = framework.xp.zeros_like
-        return (tuple(zeros(y) if dy is None else dy for dy, y in zip(dys, operator.published(left), strict=False)),
-                given, left)
+        return (
+            tuple(
+                zeros(y) if dy is None else dy
+                for dy, y in zip(dys, operator.published(left), strict=False)
+            ),
+            given,
+            left,
+        )
 
-    return Call(framework.compile(formula) if kernel == "compiled" else formula, bind(grads),
-                lambda made: [None if g is None else framework.array(g) for g in made], bind)
+    return Call(
+        framework.compile(formula) if kernel == "compiled" else formula,
+        bind(grads),
+        lambda made: [None if g is None else framework.array(g) for g in made],
+        bind,
+    )
 
 
 def natives(framework: "Framework", values: Sequence[Any]) -> tuple:
@@ -86,14 +111,17 @@ def arrays(inputs: Sequence[Any]) -> list[np.ndarray]:
 def fill(template: Sequence[Any], inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
     """The template, with the values at the places where the inputs are arrays."""
     rest = iter(values)
-    return [next(rest) if isinstance(x, np.ndarray) else t for t, x in zip(template, inputs, strict=True)]
+    return [
+        next(rest) if isinstance(x, np.ndarray) else t
+        for t, x in zip(template, inputs, strict=True)
+    ]
 
 
 def of_arrays(function: Callable, inputs: Sequence[Any]) -> Callable:
     """A function of all inputs as one of the arrays alone."""
     if len(arrays(inputs)) == len(inputs):
         return function  # nothing between the clock and the kernel
-    if len(arrays(inputs[:(n := len(arrays(inputs)))])) == n:
+    if len(arrays(inputs[: (n := len(arrays(inputs)))])) == n:
         rest = tuple(inputs[n:])
         return lambda *values: function(*values, *rest)
     shown = [None if isinstance(x, np.ndarray) else x for x in inputs]
@@ -110,7 +138,9 @@ def _shortest(native: Callable, module: Any, given: tuple) -> Callable | None:
     if len(calls) != 1:
         return None
     function, arguments, named, result = calls[0]
-    same = len(arguments) == len(given) and all(a is x for a, x in zip(arguments, given, strict=True))
+    same = len(arguments) == len(given) and all(
+        a is x for a, x in zip(arguments, given, strict=True)
+    )
     return function if same and not named and made is result else None
 
 
@@ -145,6 +175,8 @@ def _own(framework: "Framework", operator: Operator, inputs: Sequence[Any]) -> p
     """The framework's own kernel, with nothing around it."""
     native = operator.native(framework.name)
     if native is None or framework.kernel(operator, inputs=inputs)[1] != "native":
-        raise Unsupported(f"{framework.name} has no kernel of its own for {type(operator).__name__} with these inputs "
-                          "and settings: ask for composed")
+        raise Unsupported(
+            f"{framework.name} has no kernel of its own for {type(operator).__name__} with these inputs "
+            "and settings: ask for composed"
+        )
     return partial(native, framework.module)

@@ -6,15 +6,43 @@ from typing import Any
 
 import ml_dtypes  # noqa: F401 - makes NumPy know the names of the small types
 
-NAMES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
-         10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 16: "bfloat16", 17: "float8_e4m3fn",
-         18: "float8_e4m3fnuz", 19: "float8_e5m2", 20: "float8_e5m2fnuz", 21: "uint4", 22: "int4",
-         23: "float4_e2m1fn", 24: "float8_e8m0fnu", 25: "uint2", 26: "int2"}  # by TensorProto.DataType
+NAMES = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    4: "uint16",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    12: "uint32",
+    13: "uint64",
+    16: "bfloat16",
+    17: "float8_e4m3fn",
+    18: "float8_e4m3fnuz",
+    19: "float8_e5m2",
+    20: "float8_e5m2fnuz",
+    21: "uint4",
+    22: "int4",
+    23: "float4_e2m1fn",
+    24: "float8_e8m0fnu",
+    25: "uint2",
+    26: "int2",
+}  # by TensorProto.DataType
 NUMBERS = {name: number for number, name in NAMES.items()}
 ALL = frozenset(NAMES.values())
-FLOAT8 = {"float8_e4m3fn": 448.0, "float8_e4m3fnuz": 240.0, "float8_e5m2": 57344.0, "float8_e5m2fnuz": 57344.0}
+FLOAT8 = {
+    "float8_e4m3fn": 448.0,
+    "float8_e4m3fnuz": 240.0,
+    "float8_e5m2": 57344.0,
+    "float8_e5m2fnuz": 57344.0,
+}
 """The largest number of every float8 that has a sign."""
-SMALL = frozenset({*FLOAT8, "bfloat16", "float8_e8m0fnu", "float4_e2m1fn", "int2", "int4", "uint2", "uint4"})
+SMALL = frozenset(
+    {*FLOAT8, "bfloat16", "float8_e8m0fnu", "float4_e2m1fn", "int2", "int4", "uint2", "uint4"}
+)
 PLAIN = ALL - SMALL  # those of NumPy itself
 
 
@@ -38,4 +66,8 @@ def limits(name: str) -> tuple[int, int]:
 def listed(names: Collection[str]) -> str:
     """Names of dtypes for people: floats first, wide before narrow."""
     kinds = [("float", "bfloat"), ("int",), ("uint",), ("bool",)]
-    return ", ".join(sorted(names, key=lambda n: (next(i for i, k in enumerate(kinds) if n.startswith(k)), -bits(n))))
+    return ", ".join(
+        sorted(
+            names, key=lambda n: (next(i for i, k in enumerate(kinds) if n.startswith(k)), -bits(n))
+        )
+    )

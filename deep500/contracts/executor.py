@@ -35,7 +35,9 @@ class Executor(ABC):
     """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts."""
 
     def __init__(self, framework: "Framework", network: Network):
-        for dtype in {t.dtype for t in network.inputs.values()} | {str(p.dtype) for p in network.params.values()}:
+        for dtype in {t.dtype for t in network.inputs.values()} | {
+            str(p.dtype) for p in network.params.values()
+        }:
             framework.dtype(dtype)
         self.framework = framework
         self.structure = network.copy()
@@ -54,7 +56,9 @@ class Executor(ABC):
         """The outputs of the network (evaluation mode: running statistics are used, nothing is updated)."""
 
     @abstractmethod
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         """The outputs, with `gradients` of y by every trainable parameter left behind.
 
         Random operators draw by the count of steps before this one.
@@ -66,16 +70,23 @@ class Executor(ABC):
 
     def kernels(self) -> dict[str, str]:
         """How every node runs here: "native" or "composed"."""
-        return {node.name: self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1]
-                for node in self.structure.nodes}
+        return {
+            node.name: self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1]
+            for node in self.structure.nodes
+        }
 
     def keyed(self, inputs: Mapping[str, Any], step: Any = 0) -> Mapping[str, Any]:
         """The inputs, with the keys that random operators draw by in this step."""
         if not self.random:
             return inputs
         count = int(self.framework.array(step))
-        return {**inputs, **{name: np.array(operator.key(name.removeprefix(KEY), count), np.int64)
-                             for name, operator in self.random.items()}}
+        return {
+            **inputs,
+            **{
+                name: np.array(operator.key(name.removeprefix(KEY), count), np.int64)
+                for name, operator in self.random.items()
+            },
+        }
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All parameters as NumPy arrays."""
@@ -104,7 +115,9 @@ class NetworkView:
 
     def feed_tensor(self, name: str, value: Any) -> None:
         executor = self._executor
-        executor.load(executor.arrays() | {name: executor.framework.array(executor.framework.tensor(value))})
+        executor.load(
+            executor.arrays() | {name: executor.framework.array(executor.framework.tensor(value))}
+        )
 
     def _value(self, name: str) -> Any:
         executor = self._executor
@@ -112,15 +125,23 @@ class NetworkView:
             return executor.params[name]
         if (of := name.removesuffix(".grad")) in executor.gradients and name != of:
             return executor.gradients[of]
-        raise Deep500Error(f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
-                           "after inference_and_backprop")
+        raise Deep500Error(
+            f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
+            "after inference_and_backprop"
+        )
 
 
-def matching(own: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def matching(
+    own: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
     """Copies of the given arrays, of the same names, shapes and dtypes as our own."""
     if own.keys() != given.keys():
-        raise Deep500Error(f"these arrays are wanted: {', '.join(own)}; these came: {', '.join(given) or 'none'}")
+        raise Deep500Error(
+            f"these arrays are wanted: {', '.join(own)}; these came: {', '.join(given) or 'none'}"
+        )
     for name, value in own.items():
         if np.shape(given[name]) != np.shape(value):
-            raise Deep500Error(f"{name!r} has the shape {np.shape(value)}, not {np.shape(given[name])}")
+            raise Deep500Error(
+                f"{name!r} has the shape {np.shape(value)}, not {np.shape(given[name])}"
+            )
     return {name: np.array(given[name], np.asarray(value).dtype) for name, value in own.items()}

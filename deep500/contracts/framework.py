@@ -50,7 +50,9 @@ class Framework(ABC):
     module_name: ClassVar[str]  # what is imported, and looked for without importing
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
-    dtypes: ClassVar[frozenset[str]] = PLAIN  # those that it can hold and convert; kernels may take fewer
+    dtypes: ClassVar[frozenset[str]] = (
+        PLAIN  # those that it can hold and convert; kernels may take fewer
+    )
 
     @classmethod
     def available(cls) -> bool:
@@ -61,7 +63,9 @@ class Framework(ABC):
     def module(self) -> ModuleType:
         """The framework itself, imported when first used."""
         if not self.available():
-            raise Unsupported(f"{self.name} is not installed: pip install 'deep500-bench[{self.extra}]'")
+            raise Unsupported(
+                f"{self.name} is not installed: pip install 'deep500-bench[{self.extra}]'"
+            )
         return importlib.import_module(self.module_name)
 
     @property
@@ -89,16 +93,20 @@ class Framework(ABC):
     def set_threads(self, count: int) -> None:
         raise Unsupported(f"{self.name} has no setting for the number of threads")
 
-    def kernel(self, operator: Operator, outputs: int = 1,
-               inputs: Sequence[Any] = ()) -> tuple[Callable[..., tuple], str]:
+    def kernel(
+        self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
+    ) -> tuple[Callable[..., tuple], str]:
         """How an operator runs: its own kernel ("native") or our formula ("composed").
 
         It depends on how many outputs are in use, and on the inputs: arrays or names, None where one is left out.
         """
         native = operator.native(self.name)
         given = {name for name, x in zip(operator.inputs, inputs, strict=False) if x is not None}
-        if native is not None and outputs <= (operator.native_outputs or outputs) \
-                and given.isdisjoint(operator.native_without):
+        if (
+            native is not None
+            and outputs <= (operator.native_outputs or outputs)
+            and given.isdisjoint(operator.native_without)
+        ):
             return lambda *inputs: _tuple(native(self.module, *inputs)), "native"
         return self.formula(operator), "composed"
 
@@ -107,8 +115,13 @@ class Framework(ABC):
         xp = self.xp  # found now: a compiler cannot look into a cached property
         return lambda *inputs: operator.run(xp, *inputs)
 
-    def evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool = False,
-                 key: Sequence[int] | None = None) -> list[np.ndarray]:
+    def evaluate(
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        composed: bool = False,
+        key: Sequence[int] | None = None,
+    ) -> list[np.ndarray]:
         """The outputs of one operator for NumPy inputs (static ones as they are, None where left out).
 
         `composed` asks for our formula even where there is a native kernel; a random operator draws by `key`, two
@@ -119,8 +132,13 @@ class Framework(ABC):
             operator.check(*inputs)
             return self._evaluate(operator, given, composed)
 
-    def gradient(self, operator: Operator, inputs: Sequence[Any],
-                 grads: Sequence[np.ndarray | None], key: Sequence[int] | None = None) -> list[np.ndarray | None]:
+    def gradient(
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[np.ndarray | None],
+        key: Sequence[int] | None = None,
+    ) -> list[np.ndarray | None]:
         """One gradient per input by our formulas, from the gradients of the outputs (None: nobody used that one).
 
         None for an input without a gradient; an operator that declares no derivative has none at all.
@@ -132,14 +150,17 @@ class Framework(ABC):
         arrays = [None if g is None else np.asarray(g) for g in grads]
         with self._in_one_line(operator, inputs, grads):
             operator.check(*inputs)
-            return self._gradient(operator, given, arrays)[:len(inputs)]
+            return self._gradient(operator, given, arrays)[: len(inputs)]
 
-    def _evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool) -> list[np.ndarray]:
+    def _evaluate(
+        self, operator: Operator, inputs: Sequence[Any], composed: bool
+    ) -> list[np.ndarray]:
         run = self.formula(operator) if composed else self.kernel(operator, inputs=inputs)[0]
         return [self.array(y) for y in operator.published(run(*self._natives(operator, inputs)))]
 
-    def _gradient(self, operator: Operator, inputs: Sequence[Any],
-                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+    def _gradient(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+    ) -> list[np.ndarray | None]:
         given = [None if g is None else self.tensor(g) for g in grads]
         answer = gradient_formula(self.xp, operator, self._natives(operator, inputs), given)
         return [None if g is None else self.array(g) for g in answer]
@@ -148,14 +169,20 @@ class Framework(ABC):
         return [self.tensor(x) if is_array(operator, i, x) else x for i, x in enumerate(inputs)]
 
     @contextmanager
-    def _in_one_line(self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any] = ()) -> Iterator[None]:
+    def _in_one_line(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any] = ()
+    ) -> Iterator[None]:
         """What goes wrong with one operator, as one line: inputs of a wrong shape or dtype, a missing kernel."""
         try:
             yield
         except (Deep500Error, MemoryError):
             raise
         except Exception as error:
-            missing = type(error).__name__ in ("NotImplementedError", "UnimplementedError", "NotImplemented")
+            missing = type(error).__name__ in (
+                "NotImplementedError",
+                "UnimplementedError",
+                "NotImplemented",
+            )
             asked = ", ".join(map(_described, [*inputs, *grads]))
             text = f"{self.name} cannot compute {type(operator).__name__}({asked}): {_reason(operator, inputs, error)}"
             raise (Unsupported if missing else Deep500Error)(text) from error
@@ -172,7 +199,9 @@ class Framework(ABC):
         """One run of the operator by its own kernel ("native"), by our formula ("composed"), or by that "compiled"."""
         return calls.forward(self, operator, inputs, kernel)
 
-    def backward_call(self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str) -> Call:
+    def backward_call(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+    ) -> Call:
         """The gradients by every input, given those of the outputs; what forward leaves behind is made before.
 
         "native" is the framework's own derivative of its own kernel, the others are our formula.
@@ -195,22 +224,31 @@ def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) 
     if key is None:
         return inputs
     if not operator.random:
-        raise Deep500Error(f"{type(operator).__name__} draws no random numbers, and so takes no key")
+        raise Deep500Error(
+            f"{type(operator).__name__} draws no random numbers, and so takes no key"
+        )
     return operator.keyed(inputs, np.asarray(key, np.int64))
 
 
 def is_array(operator: Operator, place: int, value: Any) -> bool:
     """Whether the input at this place becomes a native value; NumPy's scalars may be static."""
-    scalar = isinstance(value, np.generic) and not {*[*operator.inputs][place:place + 1]} & operator.static
+    scalar = (
+        isinstance(value, np.generic)
+        and not {*[*operator.inputs][place : place + 1]} & operator.static
+    )
     return scalar or isinstance(value, np.ndarray)
 
 
 def told_apart(operator: Operator, statics: Sequence[Any]) -> str:
     """What a cache needs besides the values, since Python takes 1, 1.0, True and np.int32(1) for the same."""
-    return repr([(type(value).__name__, value) for value in (*operator.settings.values(), *statics)])
+    return repr(
+        [(type(value).__name__, value) for value in (*operator.settings.values(), *statics)]
+    )
 
 
-def gradient_formula(xp: Namespace, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
+def gradient_formula(
+    xp: Namespace, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any]
+) -> list[Any]:
     """The formula and its derivative over any namespace; an output that nobody used gets a gradient of zeros."""
     results = operator.run(xp, *inputs)
     made = operator.published(results)
@@ -222,9 +260,15 @@ def gradient_formula(xp: Namespace, operator: Operator, inputs: Sequence[Any], g
 def _check_grads(operator: Operator, grads: Sequence[Any]) -> None:
     most = None if operator.variadic else len(operator.outputs)
     if not isinstance(grads, list | tuple) or not grads or (most and len(grads) > most):
-        what = f"{type(grads).__name__} of {len(grads)}" if isinstance(grads, list | tuple) else type(grads).__name__
-        raise Deep500Error(f"the gradients of {type(operator).__name__}'s outputs ({', '.join(operator.outputs)}) are "
-                           f"a list of arrays, one for each, not a {what}")
+        what = (
+            f"{type(grads).__name__} of {len(grads)}"
+            if isinstance(grads, list | tuple)
+            else type(grads).__name__
+        )
+        raise Deep500Error(
+            f"the gradients of {type(operator).__name__}'s outputs ({', '.join(operator.outputs)}) are "
+            f"a list of arrays, one for each, not a {what}"
+        )
 
 
 def _tuple(result: Any) -> tuple:
@@ -232,12 +276,19 @@ def _tuple(result: Any) -> tuple:
 
 
 def _described(value: Any) -> str:
-    return f"{value.dtype}{list(value.shape)}" if isinstance(value, np.ndarray | np.generic) else repr(value)
+    return (
+        f"{value.dtype}{list(value.shape)}"
+        if isinstance(value, np.ndarray | np.generic)
+        else repr(value)
+    )
 
 
 def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
     """What our own rule for shapes says against the inputs; what the framework says if that is nothing."""
-    kinds = [Tensor(x.shape, str(x.dtype)) if is_array(operator, i, x) else x for i, x in enumerate(inputs)]
+    kinds = [
+        Tensor(x.shape, str(x.dtype)) if is_array(operator, i, x) else x
+        for i, x in enumerate(inputs)
+    ]
     try:
         operator.infer(*kinds)
     except ValueError as found:

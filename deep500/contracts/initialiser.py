@@ -11,20 +11,26 @@ from ..errors import Deep500Error
 class Initialiser(Definition):
     """A rule for the first values of a parameter."""
 
-    def array(self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32") -> np.ndarray:
+    def array(
+        self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
+    ) -> np.ndarray:
         """A pure function of its arguments: the parameter's name is part of the seed, so order does not matter."""
         raise NotImplementedError
 
 
 def random_of(seed: int, name: str) -> np.random.Generator:
     """The random numbers of one parameter, independent of every other name's and seed's."""
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=tuple(name.encode()))))
+    return np.random.Generator(
+        np.random.Philox(np.random.SeedSequence(seed, spawn_key=tuple(name.encode())))
+    )
 
 
 def fans(shape: Sequence[int], name: str) -> tuple[int, int]:
     """How many inputs and outputs every unit has, for a weight of shape (outputs, inputs, *window)."""
     if len(shape) < 2:
-        raise Deep500Error(f"{name!r} of shape {tuple(shape)} has no inputs and outputs to count: "
-                           "give Zeros or Constant to vectors")
+        raise Deep500Error(
+            f"{name!r} of shape {tuple(shape)} has no inputs and outputs to count: "
+            "give Zeros or Constant to vectors"
+        )
     window = int(np.prod(shape[2:]))
     return shape[1] * window, shape[0] * window

@@ -36,19 +36,26 @@ class Subgraph:
     def infer(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         known = dict(zip(self.inputs, tensors, strict=True))
         for node in self.nodes:
-            made = node.operator.infer(*(known[i] if isinstance(i, str) else i for i in node.inputs))
+            made = node.operator.infer(
+                *(known[i] if isinstance(i, str) else i for i in node.inputs)
+            )
             known |= zip(node.outputs, made, strict=False)
         return tuple(known[name] for name in self.outputs)
 
 
 def in_evaluation(node: Node) -> Node:
     """The node as it is when nothing is learnt."""
-    if inner := {name: replace(graph, nodes=tuple(map(in_evaluation, graph.nodes)))
-                 for name, graph in node.operator.settings.items() if isinstance(graph, Subgraph)}:
+    if inner := {
+        name: replace(graph, nodes=tuple(map(in_evaluation, graph.nodes)))
+        for name, graph in node.operator.settings.items()
+        if isinstance(graph, Subgraph)
+    }:
         return replace(node, operator=replace(node.operator, **inner))
     if "training_mode" in node.operator.static:
         place = [*node.operator.inputs].index("training_mode")
-        return replace(node, inputs=tuple(None if i == place else name for i, name in enumerate(node.inputs)))
+        return replace(
+            node, inputs=tuple(None if i == place else name for i, name in enumerate(node.inputs))
+        )
     if not node.operator.settings.get("training_mode"):
         return node
     return replace(node, operator=replace(node.operator, training_mode=0))  # type: ignore[call-arg]
@@ -98,8 +105,14 @@ class Network:
         self._known(name)
         self.outputs.append(name)
 
-    def add_node(self, operator: Operator | Adapted | str, inputs: Sequence[str | tuple | None],
-                 outputs: Sequence[str] | None = None, name: str | None = None, **attributes: Any) -> str:
+    def add_node(
+        self,
+        operator: Operator | Adapted | str,
+        inputs: Sequence[str | tuple | None],
+        outputs: Sequence[str] | None = None,
+        name: str | None = None,
+        **attributes: Any,
+    ) -> str:
         """Append a node (an operator, or its name with attributes); returns the name of its first output."""
         if isinstance(operator, Adapted):
             operator = operator.operator
@@ -134,21 +147,29 @@ class Network:
         for node in self.nodes:
             if node.name == name:
                 return node
-        raise Deep500Error(f"no node is named {name!r}; there are: {', '.join(n.name for n in self.nodes)}")
+        raise Deep500Error(
+            f"no node is named {name!r}; there are: {', '.join(n.name for n in self.nodes)}"
+        )
 
     def feed_tensor(self, name: str, value: np.ndarray) -> None:
         """Replace a parameter."""
         if name not in self.params:
-            raise Deep500Error(f"no parameter is named {name!r}; there are: {', '.join(self.params)}")
+            raise Deep500Error(
+                f"no parameter is named {name!r}; there are: {', '.join(self.params)}"
+            )
         array, old = np.asarray(value, self.params[name].dtype), self.params[name]
         if array.shape != old.shape:
-            raise Deep500Error(f"the parameter {name!r} has the shape {old.shape}, not {array.shape}")
+            raise Deep500Error(
+                f"the parameter {name!r} has the shape {old.shape}, not {array.shape}"
+            )
         self.params[name] = array
 
     def fetch_tensors(self, names: Iterable[str]) -> list[np.ndarray]:
         names = list(names)
         if missing := [n for n in names if n not in self.params]:
-            raise Deep500Error(f"no parameter is named {missing[0]!r}; there are: {', '.join(self.params)}")
+            raise Deep500Error(
+                f"no parameter is named {missing[0]!r}; there are: {', '.join(self.params)}"
+            )
         return [self.params[n] for n in names]
 
     def get_params(self) -> list[str]:
@@ -173,7 +194,9 @@ class Network:
                     later.append(node)
             if len(later) == len(todo):
                 lacking = next(i for i in todo[0].inputs if isinstance(i, str) and i not in ready)
-                raise Deep500Error(f"node {todo[0].name!r} needs {lacking!r}, which nothing makes (or a cycle does)")
+                raise Deep500Error(
+                    f"node {todo[0].name!r} needs {lacking!r}, which nothing makes (or a cycle does)"
+                )
             todo = later
         return order
 
@@ -193,8 +216,10 @@ class Network:
             if all(i in ready for i in node.inputs if isinstance(i, str)):
                 ready.update(node.outputs)
         if not (found := [name for name in self.outputs if name in ready]):
-            raise Deep500Error(f"the network {self.name!r} needs {', '.join(self.inputs)}, and these came: "
-                               f"{', '.join(given) or 'none'}")
+            raise Deep500Error(
+                f"the network {self.name!r} needs {', '.join(self.inputs)}, and these came: "
+                f"{', '.join(given) or 'none'}"
+            )
         return found
 
     def check_shapes(self, names: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -202,24 +227,32 @@ class Network:
         batches = {}
         for name in names:
             if name not in shapes:
-                raise Deep500Error(f"the input {name!r} is missing; these came: {', '.join(shapes) or 'none'}")
+                raise Deep500Error(
+                    f"the input {name!r} is missing; these came: {', '.join(shapes) or 'none'}"
+                )
             wanted, shape = self.inputs[name].shape, tuple(shapes[name])
             open_batch = wanted[:1] == (0,)
             if len(shape) != len(wanted) or shape[open_batch:] != wanted[open_batch:]:
                 text = ", ".join(map(str, ("batch", *wanted[1:]) if open_batch else wanted))
-                raise Deep500Error(f"the input {name!r} has the shape {shape}, and ({text}) is wanted")
+                raise Deep500Error(
+                    f"the input {name!r} has the shape {shape}, and ({text}) is wanted"
+                )
             if open_batch:
                 batches[name] = shape[0]
         if len(set(batches.values())) > 1:
-            raise Deep500Error(f"the inputs bring batches of different sizes: "
-                               f"{', '.join(f'{name} {n}' for name, n in batches.items())}")
+            raise Deep500Error(
+                f"the inputs bring batches of different sizes: "
+                f"{', '.join(f'{name} {n}' for name, n in batches.items())}"
+            )
 
     def warn_before_training(self) -> None:
         """Say what would train differently from what its user means."""
         if frozen := [n.name for n in self.nodes if n.operator.settings.get("training_mode") == 0]:
-            warnings.warn(f"{', '.join(frozen[:3])} ({len(frozen)} in all) will be trained with fixed running "
-                          "statistics, as exporters write them; set training_mode=1 to use those of the batch",
-                          stacklevel=3)
+            warnings.warn(
+                f"{', '.join(frozen[:3])} ({len(frozen)} in all) will be trained with fixed running "
+                "statistics, as exporters write them; set training_mode=1 to use those of the batch",
+                stacklevel=3,
+            )
 
     @classmethod
     def from_onnx(cls, source: Any) -> "Network":
@@ -238,13 +271,22 @@ class Network:
         """
         self._known(y)
         take_keys(twin := self.copy())
-        shapes = {name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape for name, t in twin.inputs.items()}
-        return registry.module("frameworks", "onnxruntime.recording").backward_model(twin, y, shapes, training)
+        shapes = {
+            name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape
+            for name, t in twin.inputs.items()
+        }
+        return registry.module("frameworks", "onnxruntime.recording").backward_model(
+            twin, y, shapes, training
+        )
 
     def copy(self) -> "Network":
         """The same structure with its own arrays."""
         twin = Network(self.name)
-        twin.nodes, twin.inputs, twin.outputs = list(self.nodes), dict(self.inputs), list(self.outputs)
+        twin.nodes, twin.inputs, twin.outputs = (
+            list(self.nodes),
+            dict(self.inputs),
+            list(self.outputs),
+        )
         twin.params = {name: value.copy() for name, value in self.params.items()}
         twin.trainable, twin.state_updates = list(self.trainable), dict(self.state_updates)
         return twin
@@ -254,7 +296,9 @@ class Network:
 
     def _known(self, name: str) -> None:
         if name not in self._values():
-            raise Deep500Error(f"no value is named {name!r}; there are: {', '.join(sorted(self._values()))}")
+            raise Deep500Error(
+                f"no value is named {name!r}; there are: {', '.join(sorted(self._values()))}"
+            )
 
     def _new(self, name: str) -> None:
         if name in self._values():
@@ -262,11 +306,17 @@ class Network:
 
     def _free(self, stem: str) -> str:
         taken = self._values() | {n.name for n in self.nodes}
-        return next(name for k in range(len(taken) + 1) if (name := f"{stem}_{k}" if k else stem) not in taken)
+        return next(
+            name
+            for k in range(len(taken) + 1)
+            if (name := f"{stem}_{k}" if k else stem) not in taken
+        )
 
     def _rewire(self, node: str, position: int, value: str | None) -> None:
         old = self.node(node)
         if not 0 <= position < len(old.inputs):
-            raise Deep500Error(f"node {node!r} has inputs 0 to {len(old.inputs) - 1}, not {position}")
-        inputs = (*old.inputs[:position], value, *old.inputs[position + 1:])
+            raise Deep500Error(
+                f"node {node!r} has inputs 0 to {len(old.inputs) - 1}, not {position}"
+            )
+        inputs = (*old.inputs[:position], value, *old.inputs[position + 1 :])
         self.nodes[self.nodes.index(old)] = Node(old.name, old.operator, inputs, old.outputs)

@@ -73,7 +73,9 @@ class Operator(Definition):
     saved: ClassVar[tuple[str, ...]] = ()
     native_outputs: ClassVar[int | None] = None  # all of them
     native_without: ClassVar[tuple[str, ...]] = ()
-    data_dependent: ClassVar[bool] = False  # whether values decide on shapes: `infer` gives the largest ones then
+    data_dependent: ClassVar[bool] = (
+        False  # whether values decide on shapes: `infer` gives the largest ones then
+    )
     rounds: ClassVar[bool] = True  # whether it may compute in a wider float and round at the end
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
@@ -87,9 +89,15 @@ class Operator(Definition):
         cls.inputs = {n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY}
         cls.random = "key" in parameters and "key" not in cls.inputs
         cls.static = frozenset(n for n, p in cls.inputs.items() if p.annotation is not p.empty)
-        cls.wanted = () if cls.backward is Operator.backward else tuple(inspect.signature(cls.backward).parameters)[2:]
+        cls.wanted = (
+            ()
+            if cls.backward is Operator.backward
+            else tuple(inspect.signature(cls.backward).parameters)[2:]
+        )
         if clash := set(cls.inputs) & {*cls.outputs, *cls.saved}:
-            raise TypeError(f"{cls.__name__}: {sorted(clash)} name both an input and an output; rename the output")
+            raise TypeError(
+                f"{cls.__name__}: {sorted(clash)} name both an input and an output; rename the output"
+            )
 
     def forward(self, xp: Any, *inputs: Any) -> Any:
         raise NotImplementedError
@@ -132,7 +140,7 @@ class Operator(Definition):
 
     def published(self, results: Sequence) -> tuple:
         """The results of `run` without the saved ones."""
-        return tuple(results if self.variadic else results[:len(self.outputs)])
+        return tuple(results if self.variadic else results[: len(self.outputs)])
 
     def result_names(self, count: int) -> list[str]:
         """The name of each of so many results, saved ones included."""
@@ -159,14 +167,19 @@ class Operator(Definition):
 
     def gradients(self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence) -> list:
         """One gradient per input, each of its input's shape; None where there is none."""
-        have = {**_bind(self.inputs, inputs), **_named("", (*self.outputs, *self.saved), results),
-                **_named("d", self.outputs, grads)}
+        have = {
+            **_bind(self.inputs, inputs),
+            **_named("", (*self.outputs, *self.saved), results),
+            **_named("d", self.outputs, grads),
+        }
         answer = self.backward(xp, **{name: have[name] for name in self.wanted})
         rest = iter(answer if isinstance(answer, tuple | list) else (answer,))
         names = [*self.inputs, *[""] * len(inputs)]
         found = [None if names[i] in self.static else next(rest, None) for i in range(len(inputs))]
-        return [None if g is None or x is None or kind(x) != "float" else xp.unbroadcast(g, x.shape)
-                for g, x in zip(found, inputs, strict=True)]
+        return [
+            None if g is None or x is None or kind(x) != "float" else xp.unbroadcast(g, x.shape)
+            for g, x in zip(found, inputs, strict=True)
+        ]
 
 
 class Adapted(ABC):
@@ -180,14 +193,22 @@ class Adapted(ABC):
 
 def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict[str, Any]:
     """Each parameter's value: None when left out, a tuple when variadic."""
-    return {name: tuple(values[i:]) if p.kind is p.VAR_POSITIONAL else values[i] if i < len(values) else None
-            for i, (name, p) in enumerate(parameters.items())}
+    return {
+        name: tuple(values[i:])
+        if p.kind is p.VAR_POSITIONAL
+        else values[i]
+        if i < len(values)
+        else None
+        for i, (name, p) in enumerate(parameters.items())
+    }
 
 
 def _named(prefix: str, names: Sequence[str], values: Sequence) -> dict[str, Any]:
     """The values by name; a tuple of all the rest for a name with a star."""
-    return {prefix + name.lstrip("*"): tuple(values[i:]) if name.startswith("*") else values[i]
-            for i, name in enumerate(names[:len(values)])}
+    return {
+        prefix + name.lstrip("*"): tuple(values[i:]) if name.startswith("*") else values[i]
+        for i, name in enumerate(names[: len(values)])
+    }
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -12,10 +12,22 @@ from ..definition import Definition
 from ..errors import Deep500Error
 from .metric import Metric
 
-FIXED_KEYS: dict[str, Any] = {"model": str, "model_kwargs": dict, "dataset": str, "dataset_kwargs": dict,
-                              "train_sampler": type, "epochs": int}
-MUTABLE_KEYS: dict[str, Any] = {"batch_size": int, "executor": object, "executor_kwargs": dict, "optimizer": object,
-                                "optimizer_args": (tuple, list), "optimizer_kwargs": dict}
+FIXED_KEYS: dict[str, Any] = {
+    "model": str,
+    "model_kwargs": dict,
+    "dataset": str,
+    "dataset_kwargs": dict,
+    "train_sampler": type,
+    "epochs": int,
+}
+MUTABLE_KEYS: dict[str, Any] = {
+    "batch_size": int,
+    "executor": object,
+    "executor_kwargs": dict,
+    "optimizer": object,
+    "optimizer_args": (tuple, list),
+    "optimizer_kwargs": dict,
+}
 NEEDED = ("model", "dataset", "epochs", "batch_size", "executor", "optimizer")
 
 
@@ -36,23 +48,40 @@ class Recipe:
     source: str | None = None  # the hash of the file it was read from
 
     def __post_init__(self) -> None:
-        for part, known, given in (("FIXED", FIXED_KEYS, self.fixed), ("MUTABLE", MUTABLE_KEYS, self.mutable)):
+        for part, known, given in (
+            ("FIXED", FIXED_KEYS, self.fixed),
+            ("MUTABLE", MUTABLE_KEYS, self.mutable),
+        ):
             if not isinstance(given, Mapping):
                 raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
             for key, value in given.items():
                 if key not in known:
-                    raise Deep500Error(f"recipe {self.name}: {part} has no entry {key!r}; it knows {', '.join(known)}")
+                    raise Deep500Error(
+                        f"recipe {self.name}: {part} has no entry {key!r}; it knows {', '.join(known)}"
+                    )
                 if not isinstance(value, known[key]) or isinstance(value, bool):
                     raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
         if missing := [key for key in NEEDED if key not in {**self.fixed, **self.mutable}]:
             raise Deep500Error(f"recipe {self.name}: {missing[0]!r} is missing")
-        if not (isinstance(self.metrics, tuple | list) and self.metrics and all(
-                isinstance(m, tuple | list) and len(m) == 2 and isinstance(m[0], Metric) for m in self.metrics)):
-            raise Deep500Error(f"recipe {self.name}: METRICS is not a list of (metric, target) pairs")
+        if not (
+            isinstance(self.metrics, tuple | list)
+            and self.metrics
+            and all(
+                isinstance(m, tuple | list) and len(m) == 2 and isinstance(m[0], Metric)
+                for m in self.metrics
+            )
+        ):
+            raise Deep500Error(
+                f"recipe {self.name}: METRICS is not a list of (metric, target) pairs"
+            )
         for metric, target in self.metrics:
-            if target is not None and (isinstance(target, bool) or not isinstance(target, int | float)):
-                raise Deep500Error(f"recipe {self.name}: the target of {type(metric).__name__} is {target!r}: "
-                                   "give a number, or None")
+            if target is not None and (
+                isinstance(target, bool) or not isinstance(target, int | float)
+            ):
+                raise Deep500Error(
+                    f"recipe {self.name}: the target of {type(metric).__name__} is {target!r}: "
+                    "give a number, or None"
+                )
         if self.fixed["epochs"] < 1 or self.mutable["batch_size"] < 1:
             raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
 
@@ -60,14 +89,21 @@ class Recipe:
         """The same recipe with other MUTABLE entries; FIXED ones are refused."""
         for key in changes:
             if key in FIXED_KEYS:
-                raise Deep500Error(f"{key!r} is FIXED in recipe {self.name}: only MUTABLE entries can be set "
-                                   f"({', '.join(MUTABLE_KEYS)})")
+                raise Deep500Error(
+                    f"{key!r} is FIXED in recipe {self.name}: only MUTABLE entries can be set "
+                    f"({', '.join(MUTABLE_KEYS)})"
+                )
         return replace(self, mutable={**self.mutable, **changes})
 
     def to_json(self) -> dict:
         """The canonical form: definitions by name and settings, functions and classes by name and source."""
-        return {"name": self.name, "file": self.source, "fixed": _plain(self.fixed), "mutable": _plain(self.mutable),
-                "metrics": [[_plain(metric), target] for metric, target in self.metrics]}
+        return {
+            "name": self.name,
+            "file": self.source,
+            "fixed": _plain(self.fixed),
+            "mutable": _plain(self.mutable),
+            "metrics": [[_plain(metric), target] for metric, target in self.metrics],
+        }
 
     @property
     def hash(self) -> str:
@@ -86,12 +122,21 @@ def _plain(value: Any) -> Any:
         return {"definition": type(value).__name__, "settings": _plain(value.settings)}
     if inspect.ismethod(value):  # a framework's from_model: what matters is whose
         owner = type(value.__self__)
-        return {"name": f"{owner.__module__}:{owner.__qualname__}.{value.__name__}", "source": _source_hash(owner)}
+        return {
+            "name": f"{owner.__module__}:{owner.__qualname__}.{value.__name__}",
+            "source": _source_hash(owner),
+        }
     if isinstance(value, functools.partial):
-        return {"partial": _plain(value.func), "args": _plain(value.args), "kwargs": _plain(value.keywords)}
+        return {
+            "partial": _plain(value.func),
+            "args": _plain(value.args),
+            "kwargs": _plain(value.keywords),
+        }
     if isinstance(value, type) or callable(value):
         return {"name": f"{value.__module__}:{value.__qualname__}", "source": _source_hash(value)}
-    raise Deep500Error(f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes")
+    raise Deep500Error(
+        f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes"
+    )
 
 
 def _source_hash(value: Any) -> str | None:

@@ -16,8 +16,10 @@ class Sampler(Definition):
 
     def __post_init__(self) -> None:
         if self.batch_size < 1 or not 0 <= self.seed < 2**63:
-            raise Deep500Error(f"batch_size is {self.batch_size} and seed is {self.seed}: a sampler needs a batch_size "
-                               "of at least 1 and a seed from 0 to 2**63 - 1")
+            raise Deep500Error(
+                f"batch_size is {self.batch_size} and seed is {self.seed}: a sampler needs a batch_size "
+                "of at least 1 and a seed from 0 to 2**63 - 1"
+            )
 
     def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
         """Index arrays of the batches of one epoch over `size` examples; the last may be smaller."""
@@ -26,4 +28,4 @@ class Sampler(Definition):
 
 def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
     """The order cut into batches; the last holds what is left."""
-    return (order[start:start + batch_size] for start in range(0, len(order), batch_size))
+    return (order[start : start + batch_size] for start in range(0, len(order), batch_size))

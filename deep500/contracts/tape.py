@@ -7,7 +7,9 @@ from typing import Any
 from ..errors import Deep500Error, Unsupported
 from .network import Node, Subgraph
 
-Kernel = Callable[[Node, Sequence[Any]], tuple]  # every result that is used or that backward wants, in order
+Kernel = Callable[
+    [Node, Sequence[Any]], tuple
+]  # every result that is used or that backward wants, in order
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,14 @@ class Entry:
     results: tuple
 
 
-def forward(xp: Any, nodes: Iterable[Node], values: Mapping[str, Any], keep: Collection[str],
-            kernel: Kernel | None = None, record: bool = True) -> tuple[dict[str, Any], list[Entry]]:
+def forward(
+    xp: Any,
+    nodes: Iterable[Node],
+    values: Mapping[str, Any],
+    keep: Collection[str],
+    kernel: Kernel | None = None,
+    record: bool = True,
+) -> tuple[dict[str, Any], list[Entry]]:
     """Run the nodes in order; returns the values named in `keep` and the tape. What nobody needs any more is freed."""
     nodes, alive = list(nodes), dict(values)
     tape: list[Entry] = []
@@ -39,22 +47,30 @@ def forward(xp: Any, nodes: Iterable[Node], values: Mapping[str, Any], keep: Col
         alive |= zip(node.outputs, results, strict=False)
         if record:
             tape.append(_entry(node, inputs, results))
-        spent = {name for name in (*node.inputs, *node.outputs) if last[name] == i and name not in keep}
+        spent = {
+            name for name in (*node.inputs, *node.outputs) if last[name] == i and name not in keep
+        }
         for name in alive.keys() & spent:
             del alive[name]
     return {name: alive[name] for name in keep}, tape
 
 
-def backward(xp: Any, tape: Sequence[Entry], y: str, seed: Any, by: Mapping[str, Any]) -> dict[str, Any]:
+def backward(
+    xp: Any, tape: Sequence[Entry], y: str, seed: Any, by: Mapping[str, Any]
+) -> dict[str, Any]:
     """The gradient of y by every value in `by` (zeros where y does not depend on it); `seed` is that of y by itself."""
     return sweep(xp, tape, {y: seed}, by)
 
 
-def sweep(xp: Any, tape: Sequence[Entry], seeds: Mapping[str, Any], by: Mapping[str, Any]) -> dict[str, Any]:
+def sweep(
+    xp: Any, tape: Sequence[Entry], seeds: Mapping[str, Any], by: Mapping[str, Any]
+) -> dict[str, Any]:
     """The gradients by every value in `by`, from those of some values that were made."""
     varying, grads = _depending(tape, by), dict(seeds)
     for entry in reversed(tape):
-        if not any(name in grads for name in entry.node.outputs) or varying.isdisjoint(entry.node.outputs):
+        if not any(name in grads for name in entry.node.outputs) or varying.isdisjoint(
+            entry.node.outputs
+        ):
             continue
         for name, gradient in zip(entry.node.inputs, _gradients(xp, entry, grads), strict=True):
             if gradient is not None and name in varying:
@@ -62,7 +78,9 @@ def sweep(xp: Any, tape: Sequence[Entry], seeds: Mapping[str, Any], by: Mapping[
         for name in entry.node.outputs:  # nothing before this node asks for them
             if name not in by:
                 grads.pop(name, None)
-    return {name: grads[name] if name in grads else xp.zeros_like(value) for name, value in by.items()}
+    return {
+        name: grads[name] if name in grads else xp.zeros_like(value) for name, value in by.items()
+    }
 
 
 def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
@@ -72,7 +90,9 @@ def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
     return tuple(found[name] for name in graph.outputs)
 
 
-def pull(xp: Any, graph: Subgraph, inputs: Sequence[Any], grads: Sequence[Any], by: Collection[int]) -> tuple:
+def pull(
+    xp: Any, graph: Subgraph, inputs: Sequence[Any], grads: Sequence[Any], by: Collection[int]
+) -> tuple:
     """The gradients of a subgraph by the inputs at these places; it runs again for that.
 
     An output without a gradient (None) counts as not used.
@@ -90,8 +110,10 @@ def pull(xp: Any, graph: Subgraph, inputs: Sequence[Any], grads: Sequence[Any], 
 def seed(xp: Any, value: Any, y: str) -> Any:
     """The gradient of y by itself: one, for a y of one element."""
     if any(n != 1 for n in value.shape):
-        raise Deep500Error(f"gradients are of a single number, and {y!r} has the shape {tuple(value.shape)}: "
-                           "name a scalar, such as the loss")
+        raise Deep500Error(
+            f"gradients are of a single number, and {y!r} has the shape {tuple(value.shape)}: "
+            "name a scalar, such as the loss"
+        )
     return xp.ones_like(value)
 
 
@@ -106,12 +128,15 @@ def _depending(tape: Sequence[Entry], sources: Iterable[str]) -> set[str]:
 
 def _entry(node: Node, inputs: Sequence, results: Sequence) -> Entry:
     operator = node.operator
-    names = [*operator.inputs][:len(inputs)]
+    names = [*operator.inputs][: len(inputs)]
     names += names[-1:] * (len(inputs) - len(names))  # the last parameter is variadic
     made = operator.result_names(len(results))
     kept = {*operator.wanted, *operator.static}
-    return Entry(node, tuple(_kept(x, n in kept) for n, x in zip(names, inputs, strict=True)),
-                 tuple(_kept(x, n in kept) for n, x in zip(made, results, strict=True)))
+    return Entry(
+        node,
+        tuple(_kept(x, n in kept) for n, x in zip(names, inputs, strict=True)),
+        tuple(_kept(x, n in kept) for n, x in zip(made, results, strict=True)),
+    )
 
 
 def _kept(value: Any, wanted: bool) -> Any:
@@ -122,11 +147,15 @@ def _gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:
     """One gradient per input of the node; an output that nobody used counts as having zero gradient."""
     operator, names = entry.node.operator, entry.node.outputs
     if not operator.differentiable:
-        raise Unsupported(f"the gradient needs the derivative of {type(operator).__name__} (node {entry.node.name!r}), "
-                          "which declares none")
+        raise Unsupported(
+            f"the gradient needs the derivative of {type(operator).__name__} (node {entry.node.name!r}), "
+            "which declares none"
+        )
     given = []
     results = operator.published(entry.results)
-    for i, (output, result) in enumerate(zip(operator.result_names(len(results)), results, strict=True)):
+    for i, (output, result) in enumerate(
+        zip(operator.result_names(len(results)), results, strict=True)
+    ):
         known = grads.get(names[i]) if i < len(names) else None
         lacking = known is None and f"d{output}" in operator.wanted
         given.append(xp.zeros(result.shape, result.dtype) if lacking else known)

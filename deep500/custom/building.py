@@ -19,14 +19,29 @@ from ..errors import Deep500Error, Unsupported
 
 INCLUDE = Path(__file__).parents[1] / "include"
 # Symbols stay inside each library: two operators may share a class name and differ in their definitions.
-FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique", "-w",
-         f"-I{INCLUDE}")
+FLAGS = (
+    "-O3",
+    "-march=native",
+    "-fopenmp",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-gnu-unique",
+    "-w",
+    f"-I{INCLUDE}",
+)
 SECONDS = 120.0
 SHOWN = 6  # lines of the compiler's own
 
 
-def build(name: str, text: str, folder: Path, flags: Sequence[str] = (), depends: str | None = None,
-          seconds: float = SECONDS) -> Path:
+def build(
+    name: str,
+    text: str,
+    folder: Path,
+    flags: Sequence[str] = (),
+    depends: str | None = None,
+    seconds: float = SECONDS,
+) -> Path:
     """The shared library of a C++ source, from the cache if it is there; `text` may include files beside `folder`.
 
     `depends` stands for the headers that the source includes; without it they are all read, to see whether one changed.
@@ -50,7 +65,9 @@ def compiler() -> list[str]:
     """$CXX or g++."""
     command = shlex.split(os.environ.get("CXX", "")) or ["g++"]
     if shutil.which(command[0]) is None:
-        raise Unsupported(f"operators in C++ need a compiler, and there is no {command[0]}: install g++, or set CXX")
+        raise Unsupported(
+            f"operators in C++ need a compiler, and there is no {command[0]}: install g++, or set CXX"
+        )
     return command
 
 
@@ -60,7 +77,9 @@ def version() -> str:
 
 @cache
 def _version(command: tuple[str, ...]) -> str:
-    return subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
+    return subprocess.run(
+        [*command, "--version"], capture_output=True, text=True, check=False
+    ).stdout
 
 
 @cache
@@ -70,7 +89,9 @@ def _processor() -> str:
         facts = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
     except OSError:
         return platform.processor()
-    return "\n".join(line for line in facts if line.startswith(("model name", "flags", "Features", "CPU part")))
+    return "\n".join(
+        line for line in facts if line.startswith(("model name", "flags", "Features", "CPU part"))
+    )
 
 
 def _compile(name: str, command: list[str], text: str, folder: Path, seconds: float) -> str:
@@ -78,16 +99,29 @@ def _compile(name: str, command: list[str], text: str, folder: Path, seconds: fl
     with tempfile.TemporaryFile("w+") as source:
         source.write(text)
         source.seek(0)
-        with subprocess.Popen(command, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              errors="replace", cwd=folder, start_new_session=True, env=_english()) as process:
+        with subprocess.Popen(
+            command,
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            cwd=folder,
+            start_new_session=True,
+            env=_english(),
+        ) as process:
             try:
                 output, complaints = process.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
-                raise Deep500Error(f"{name} was still compiling after {seconds:g} s, and was stopped: make it "
-                                   "simpler") from None
+                raise Deep500Error(
+                    f"{name} was still compiling after {seconds:g} s, and was stopped: make it "
+                    "simpler"
+                ) from None
             finally:
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)  # the compiler proper is a child of its driver
+                    os.killpg(
+                        process.pid, signal.SIGKILL
+                    )  # the compiler proper is a child of its driver
     if process.returncode:
         raise Deep500Error(_readable(name, complaints))
     return output
@@ -96,11 +130,15 @@ def _compile(name: str, command: list[str], text: str, folder: Path, seconds: fl
 def _readable(name: str, complaints: str) -> str:
     """One line that says where and what, then the compiler's own first lines."""
     lines = complaints.splitlines()
-    first = next((i for i, line in enumerate(lines) if re.search(r"\berror:|undefined reference", line)), 0)
+    first = next(
+        (i for i, line in enumerate(lines) if re.search(r"\berror:|undefined reference", line)), 0
+    )
     count = sum("error:" in line for line in lines)
     more = f" (and {count - 1} more)" if count > 1 else ""
     reason = re.sub(r"\s+", " ", lines[first]) if lines else "the compiler says nothing"
-    return "\n".join([f"{name} does not compile: {reason}{more}", *lines[first + 1:first + 1 + SHOWN]])
+    return "\n".join(
+        [f"{name} does not compile: {reason}{more}", *lines[first + 1 : first + 1 + SHOWN]]
+    )
 
 
 def _english() -> dict[str, str]:

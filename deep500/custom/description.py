@@ -30,7 +30,9 @@ def tensordesc(shape: Sequence[int | str | None] | None = None, dtype: Any = Non
     if shape is None:
         return TensorDesc(None, name)
     if isinstance(shape, str) or not isinstance(shape, Sequence):
-        raise Deep500Error(f"a shape is a list of sizes, not {shape!r}: write tensordesc([4, 6], np.float32)")
+        raise Deep500Error(
+            f"a shape is a list of sizes, not {shape!r}: write tensordesc([4, 6], np.float32)"
+        )
     return TensorDesc(tuple(map(_size, shape)), name)
 
 
@@ -46,29 +48,43 @@ class Signature:
         """The sizes that have names, from inputs that must match."""
         sizes: dict[str, int] = {}
         if len(given) != len(self.inputs) or not all(
-                _fits(desc, tensor, sizes) for desc, tensor in zip(self.inputs, given, strict=True)):
+            _fits(desc, tensor, sizes) for desc, tensor in zip(self.inputs, given, strict=True)
+        ):
             came = ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in given) or "nothing"
-            raise Deep500Error(f"{self.name} takes {', '.join(map(str, self.inputs))}, and {came} came")
+            raise Deep500Error(
+                f"{self.name} takes {', '.join(map(str, self.inputs))}, and {came} came"
+            )
         return sizes
 
     def made(self, given: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
         """The outputs as they are described; None where no shape is."""
         sizes = self.bind(given)
-        return tuple(None if desc.shape is None else Tensor(
-            tuple(self._value(n, sizes) for n in desc.shape), desc.dtype or given[0].dtype) for desc in self.outputs)
+        return tuple(
+            None
+            if desc.shape is None
+            else Tensor(
+                tuple(self._value(n, sizes) for n in desc.shape), desc.dtype or given[0].dtype
+            )
+            for desc in self.outputs
+        )
 
     def in_dtype(self, dtype: str) -> "Signature":
         """The same with its floats in this dtype."""
+
         def cast(desc: TensorDesc) -> TensorDesc:
             return replace(desc, dtype=dtype) if desc.dtype and "float" in desc.dtype else desc
 
-        return replace(self, inputs=tuple(map(cast, self.inputs)), outputs=tuple(map(cast, self.outputs)))
+        return replace(
+            self, inputs=tuple(map(cast, self.inputs)), outputs=tuple(map(cast, self.outputs))
+        )
 
     def _value(self, size: int | str, sizes: dict[str, int]) -> int:
         if isinstance(size, int):
             return size
         if size not in sizes:
-            raise Deep500Error(f"{self.name} makes an output of the size {size!r}, which no input has")
+            raise Deep500Error(
+                f"{self.name} makes an output of the size {size!r}, which no input has"
+            )
         return sizes[size]
 
 
@@ -79,7 +95,8 @@ def _fits(desc: TensorDesc, tensor: Tensor, sizes: dict[str, int]) -> bool:
         return True
     return len(desc.shape) == len(tensor.shape) and all(
         n == (wanted if isinstance(wanted, int) else sizes.setdefault(wanted, n))
-        for wanted, n in zip(desc.shape, tensor.shape, strict=True))
+        for wanted, n in zip(desc.shape, tensor.shape, strict=True)
+    )
 
 
 def _size(size: Any) -> int | str:

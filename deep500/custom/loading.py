@@ -24,10 +24,14 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
     file, colon, name = text.rpartition(":")
     if not colon:
         if (path := Path(text)).suffix in (".py", *CPP):
-            raise Deep500Error(f"{text} is a file: name the operator in it as well, as in {text}:{path.stem}")
+            raise Deep500Error(
+                f"{text} is a file: name the operator in it as well, as in {text}:{path.stem}"
+            )
         return _made(registry.find("operators", text), settings)
     if not (path := Path(file)).is_file():
-        raise Deep500Error(f"there is no file {file}: name an operator as my_op.py:IPowOp, ipowop.cpp:ipowop or Relu")
+        raise Deep500Error(
+            f"there is no file {file}: name an operator as my_op.py:IPowOp, ipowop.cpp:ipowop or Relu"
+        )
     if path.suffix in CPP:
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
@@ -37,13 +41,20 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
 
 def _class(path: Path, name: str) -> type:
     module = _imported(path)
-    found = {key: value for key, value in vars(module).items() if isinstance(value, type)
-             and issubclass(value, CustomOp | Operator) and value.__module__ == module.__name__}
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, CustomOp | Operator)
+        and value.__module__ == module.__name__
+    }
     if name in found:
         return found[name]
     near = difflib.get_close_matches(name, found, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise Deep500Error(f"{path} has no operator named {name!r}.{hint} It has: {', '.join(found) or 'none'}")
+    raise Deep500Error(
+        f"{path} has no operator named {name!r}.{hint} It has: {', '.join(found) or 'none'}"
+    )
 
 
 def _imported(path: Path) -> ModuleType:
@@ -57,8 +68,9 @@ def _imported(path: Path) -> ModuleType:
     except Deep500Error:
         raise
     except Exception as error:  # whatever the user's code says
-        raise Deep500Error(f"{path} cannot be imported: {type(error).__name__}: {' '.join(str(error).split())[:200]}") \
-            from error
+        raise Deep500Error(
+            f"{path} cannot be imported: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        ) from error
     return module
 
 
@@ -71,7 +83,9 @@ def _made(cls: type, settings: dict[str, Any]) -> Operator:
         near = difflib.get_close_matches(wrong[0], known, 1) if wrong else []
         hint = f" Did you mean {near[0]!r}?" if near else ""
         reason = f"has no attribute {wrong[0]!r}.{hint}" if wrong else "needs more attributes."
-        raise Deep500Error(f"{cls.__name__} {reason} It takes: {', '.join(known) or 'none'}") from None
+        raise Deep500Error(
+            f"{cls.__name__} {reason} It takes: {', '.join(known) or 'none'}"
+        ) from None
     try:
         return as_operator(cls(**settings))
     except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:

@@ -55,11 +55,19 @@ class CustomOp(Adapted):
     def operator(self) -> "Custom":
         """This as an Operator: for networks, checks and benchmarks."""
         base = Differentiable if self.differentiable else Custom
-        shapes = [(4, 6) if d.shape is None else tuple(3 if isinstance(n, str) else n for n in d.shape)
-                  for d in self.signature.inputs]
-        kinds = [shape if "float" in (d.dtype or "float") else Tensor(shape, str(d.dtype))
-                 for shape, d in zip(shapes, self.signature.inputs, strict=True)]
-        body = {"__doc__": type(self).__doc__, "cases": (case(self.attributes, xs=kinds),), "arity": len(shapes)}
+        shapes = [
+            (4, 6) if d.shape is None else tuple(3 if isinstance(n, str) else n for n in d.shape)
+            for d in self.signature.inputs
+        ]
+        kinds = [
+            shape if "float" in (d.dtype or "float") else Tensor(shape, str(d.dtype))
+            for shape, d in zip(shapes, self.signature.inputs, strict=True)
+        ]
+        body = {
+            "__doc__": type(self).__doc__,
+            "cases": (case(self.attributes, xs=kinds),),
+            "arity": len(shapes),
+        }
         return type(self.name, (base,), body)(self)
 
     def kinds(self, inputs: Sequence[Any]) -> tuple[Tensor, ...]:
@@ -67,11 +75,23 @@ class CustomOp(Adapted):
         given = [(tuple(x.shape), name_of(x.dtype)) for x in inputs]
         if not any(n is None for shape, _ in given for n in shape):
             return self.infer(*(Tensor(*kind) for kind in given))
-        tried = [self.infer(*(Tensor(tuple(size if n is None else n for n in shape), dtype) for shape, dtype in given))
-                 for size in (2, 3)]
+        tried = [
+            self.infer(
+                *(
+                    Tensor(tuple(size if n is None else n for n in shape), dtype)
+                    for shape, dtype in given
+                )
+            )
+            for size in (2, 3)
+        ]
         unknown: Any = None
-        return tuple(Tensor(tuple(n if n == m else unknown for n, m in zip(a.shape, b.shape, strict=True)), a.dtype)
-                     for a, b in zip(*tried, strict=True))
+        return tuple(
+            Tensor(
+                tuple(n if n == m else unknown for n, m in zip(a.shape, b.shape, strict=True)),
+                a.dtype,
+            )
+            for a, b in zip(*tried, strict=True)
+        )
 
 
 class Custom(Operator):
@@ -129,9 +149,11 @@ class Differentiable(Custom):
         op, n, m = self._fitting(xs), len(xs), len(ys)
 
         def gradients(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-            return op.gradients(arrays[:m], arrays[m:m + n], arrays[m + n:])
+            return op.gradients(arrays[:m], arrays[m : m + n], arrays[m + n :])
 
-        kinds, made = (tuple(Tensor(tuple(x.shape), name_of(x.dtype)) for x in some) for some in (xs, ys))
+        kinds, made = (
+            tuple(Tensor(tuple(x.shape), name_of(x.dtype)) for x in some) for some in (xs, ys)
+        )
         op.try_gradients(kinds, made)
         return tuple(xp.host(gradients, kinds, *dys, *xs, *ys))
 
@@ -147,8 +169,10 @@ def as_operator(value: Any) -> Operator:
         return value.operator
     if isinstance(value, Operator):
         return value
-    raise Deep500Error(f"{value!r} is no operator: give an Operator, a CustomPythonOp or what compile_custom_cppop "
-                       "returned")
+    raise Deep500Error(
+        f"{value!r} is no operator: give an Operator, a CustomPythonOp or what compile_custom_cppop "
+        "returned"
+    )
 
 
 def one_or_all(results: Sequence[Any]) -> Any:

@@ -24,7 +24,11 @@ class CustomPythonOp(CustomOp):
     num_inputs: int = 1
     num_outputs: int = 1
 
-    def __init__(self, inputs: Sequence[TensorDesc] | None = None, outputs: Sequence[TensorDesc] | None = None):
+    def __init__(
+        self,
+        inputs: Sequence[TensorDesc] | None = None,
+        outputs: Sequence[TensorDesc] | None = None,
+    ):
         self._inputs, self._outputs = inputs, outputs
         self._trials: dict[tuple[Tensor, ...], tuple[Tensor, ...]] = {}
         self._tried: set[tuple[Tensor, ...]] = set()
@@ -41,9 +45,14 @@ class CustomPythonOp(CustomOp):
         try:
             inputs, outputs = self._inputs, self._outputs
         except AttributeError:
-            raise Deep500Error(f"{type(self).__name__}.__init__ does not call super().__init__()") from None
-        return Signature(type(self).__name__, tuple(inputs or [TensorDesc()] * self.num_inputs),
-                         tuple(outputs or [TensorDesc()] * self.num_outputs))
+            raise Deep500Error(
+                f"{type(self).__name__}.__init__ does not call super().__init__()"
+            ) from None
+        return Signature(
+            type(self).__name__,
+            tuple(inputs or [TensorDesc()] * self.num_inputs),
+            tuple(outputs or [TensorDesc()] * self.num_outputs),
+        )
 
     @property
     def differentiable(self) -> bool:  # type: ignore[override]
@@ -51,8 +60,11 @@ class CustomPythonOp(CustomOp):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items()
-                if not name.startswith("_") and isinstance(value, PLAIN)}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not name.startswith("_") and isinstance(value, PLAIN)
+        }
 
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         return self.outputs_of(self.forward(inputs), inputs)
@@ -64,18 +76,26 @@ class CustomPythonOp(CustomOp):
         """What forward returned, as outputs."""
         results = made if isinstance(made, tuple | list) else (made,)
         if len(results) != (wanted := len(self.signature.outputs)):
-            raise Deep500Error(f"{type(self).__name__}.forward returned {len(results)} outputs, and num_outputs is "
-                               f"{wanted}")
+            raise Deep500Error(
+                f"{type(self).__name__}.forward returned {len(results)} outputs, and num_outputs is "
+                f"{wanted}"
+            )
         return tuple(_own(y, inputs) for y in results)
 
-    def gradients_of(self, made: Any, grads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
+    def gradients_of(
+        self, made: Any, grads: Arrays, inputs: Arrays, outputs: Arrays
+    ) -> tuple[np.ndarray, ...]:
         """What backward returned, as one gradient for every input."""
         results = made if isinstance(made, tuple | list) else (made,)
         if len(results) != len(inputs):
-            raise Deep500Error(f"{type(self).__name__}.backward returned {len(results)} gradients, and there are "
-                               f"{len(inputs)} inputs")
-        return tuple(self._gradient(i, g, x, (*grads, *inputs, *outputs))
-                     for i, (g, x) in enumerate(zip(results, inputs, strict=True)))
+            raise Deep500Error(
+                f"{type(self).__name__}.backward returned {len(results)} gradients, and there are "
+                f"{len(inputs)} inputs"
+            )
+        return tuple(
+            self._gradient(i, g, x, (*grads, *inputs, *outputs))
+            for i, (g, x) in enumerate(zip(results, inputs, strict=True))
+        )
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         described = self.signature.made(inputs)
@@ -90,7 +110,7 @@ class CustomPythonOp(CustomOp):
         ones = [np.ones(t.shape, t.dtype) for t in (*outputs, *kinds)]
         m, n = len(outputs), len(inputs)
         try:
-            self.gradients(ones[:m], ones[m:m + n], ones[m + n:])
+            self.gradients(ones[:m], ones[m : m + n], ones[m + n :])
         except Deep500Error:
             raise
         except Exception:  # ones may not be what this operator is for; the real values will tell
@@ -104,8 +124,10 @@ class CustomPythonOp(CustomOp):
                 raise
             except Exception as error:  # whatever the user's code says
                 shown = ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in inputs)
-                raise Deep500Error(f"{type(self).__name__}.forward fails on {shown}: {type(error).__name__}: "
-                                   f"{' '.join(str(error).split())[:200]}") from error
+                raise Deep500Error(
+                    f"{type(self).__name__}.forward fails on {shown}: {type(error).__name__}: "
+                    f"{' '.join(str(error).split())[:200]}"
+                ) from error
             self._trials[inputs] = tuple(Tensor(y.shape, y.dtype.name) for y in made)
         return self._trials[inputs]
 
@@ -113,16 +135,24 @@ class CustomPythonOp(CustomOp):
         if gradient is None:
             return np.zeros(x.shape, x.dtype)
         if np.shape(gradient) != x.shape:
-            raise Deep500Error(f"{type(self).__name__}.backward gives a gradient of the shape "
-                               f"{np.shape(gradient)} for input {i}, whose shape is {x.shape}")
-        return _own(gradient if getattr(gradient, "dtype", None) == x.dtype else np.asarray(gradient, x.dtype), given)
+            raise Deep500Error(
+                f"{type(self).__name__}.backward gives a gradient of the shape "
+                f"{np.shape(gradient)} for input {i}, whose shape is {x.shape}"
+            )
+        return _own(
+            gradient
+            if getattr(gradient, "dtype", None) == x.dtype
+            else np.asarray(gradient, x.dtype),
+            given,
+        )
 
 
 def _own(array: Any, given: Arrays) -> np.ndarray:
     """The array in memory of its own, as frameworks want it: C order, and no view of what was given."""
     if type(array) is not np.ndarray:
         array = np.asarray(array)
-    if not array.flags.c_contiguous or any(array is x or (array.base is not None and np.may_share_memory(array, x))
-                                           for x in given):
+    if not array.flags.c_contiguous or any(
+        array is x or (array.base is not None and np.may_share_memory(array, x)) for x in given
+    ):
         return np.array(array, order="C")
     return array

@@ -16,12 +16,17 @@ class Digits(Dataset):
         try:
             from sklearn.datasets import load_digits  # type: ignore[import-untyped]
         except ImportError:
-            raise Deep500Error("the data set Digits comes with scikit-learn, which is not installed: "
-                               "pip install scikit-learn") from None
+            raise Deep500Error(
+                "the data set Digits comes with scikit-learn, which is not installed: "
+                "pip install scikit-learn"
+            ) from None
         images, labels = load_digits(return_X_y=True)
         x = (images / 16).astype(np.float32).reshape(-1, *self.shape)
         label = labels.astype(np.int64)
-        return {name: Split({"x": x[rows], "label": label[rows]}) for name, rows in _parts(label).items()}
+        return {
+            name: Split({"x": x[rows], "label": label[rows]})
+            for name, rows in _parts(label).items()
+        }
 
 
 def _parts(label: np.ndarray) -> dict[str, np.ndarray]:
@@ -31,6 +36,8 @@ def _parts(label: np.ndarray) -> dict[str, np.ndarray]:
     for digit in np.unique(label):
         rows = order[label[order] == digit]
         fifth = round(len(rows) / 5)
-        for part, some in zip(parts.values(), np.split(rows, [len(rows) - 2 * fifth, len(rows) - fifth]), strict=True):
+        for part, some in zip(
+            parts.values(), np.split(rows, [len(rows) - 2 * fifth, len(rows) - fifth]), strict=True
+        ):
             part.append(some)
     return {name: np.sort(np.concatenate(part)) for name, part in parts.items()}

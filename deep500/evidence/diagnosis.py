@@ -12,8 +12,13 @@ from ..measure.results import Result
 from ..measure.running import run
 from ..measure.sensing import Reading, sensors
 
-FRAMEWORKS = {"pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow-cpu", "onnxruntime": "onnxruntime",
-              "mpi": "mpi4py"}
+FRAMEWORKS = {
+    "pytorch": "torch",
+    "jax": "jax",
+    "tensorflow": "tensorflow-cpu",
+    "onnxruntime": "onnxruntime",
+    "mpi": "mpi4py",
+}
 PROCESSES = 6
 PROBE = "sum(range(30_000))"  # about half a millisecond of pure interpreter
 
@@ -42,9 +47,15 @@ class Diagnosis:
     advice: tuple[str, ...]
 
     def to_json(self) -> dict:
-        return {"environment": self.environment.to_json(), "completeness": self.environment.completeness.fraction,
-                "clock": asdict(self.clock), "noise": asdict(self.noise), "installed": self.installed,
-                "sensors": {name: asdict(r) for name, r in self.sensors.items()}, "advice": list(self.advice)}
+        return {
+            "environment": self.environment.to_json(),
+            "completeness": self.environment.completeness.fraction,
+            "clock": asdict(self.clock),
+            "noise": asdict(self.noise),
+            "installed": self.installed,
+            "sensors": {name: asdict(r) for name, r in self.sensors.items()},
+            "advice": list(self.advice),
+        }
 
 
 def diagnose(budget_s: float = 2.0) -> Diagnosis:
@@ -52,8 +63,14 @@ def diagnose(budget_s: float = 2.0) -> Diagnosis:
     found = environment()
     with sensors() as sensing:
         noise = _noise(run({"a": PROBE, "b": PROBE}, budget_s=budget_s, processes=PROCESSES))
-    return Diagnosis(found, calibrate(), noise, {name: _version(package) for name, package in FRAMEWORKS.items()},
-                     sensing.readings(), tuple(_advice(found, noise)))
+    return Diagnosis(
+        found,
+        calibrate(),
+        noise,
+        {name: _version(package) for name, package in FRAMEWORKS.items()},
+        sensing.readings(),
+        tuple(_advice(found, noise)),
+    )
 
 
 def _noise(result: Result) -> Noise:
@@ -64,17 +81,29 @@ def _noise(result: Result) -> Noise:
         null = result.compare("a", "b")
     except Refused:
         null = None
-    return Noise(sum(map(len, series)), float(median), float((high - low) / median),
-                 float(np.std(medians, ddof=1) / median),
-                 *((null.ratio, null.low, null.high, null.verdict) if null else (None, None, None, "inconclusive")))
+    return Noise(
+        sum(map(len, series)),
+        float(median),
+        float((high - low) / median),
+        float(np.std(medians, ddof=1) / median),
+        *(
+            (null.ratio, null.low, null.high, null.verdict)
+            if null
+            else (None, None, None, "inconclusive")
+        ),
+    )
 
 
 def _advice(found: Environment, noise: Noise) -> list[str]:
     said = advice(found)
     if noise.verdict in ("slower", "faster"):
-        said.append(f"the same code differs from itself by {noise.ratio:.3f} ×: raise --margin, or quieten the machine")
+        said.append(
+            f"the same code differs from itself by {noise.ratio:.3f} ×: raise --margin, or quieten the machine"
+        )
     if noise.spread > 0.1:
-        said.append(f"single calls spread by {noise.spread:.0%}: close other programs, or give a larger --budget")
+        said.append(
+            f"single calls spread by {noise.spread:.0%}: close other programs, or give a larger --budget"
+        )
     return said
 
 

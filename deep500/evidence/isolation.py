@@ -31,8 +31,14 @@ def isolated(function: str, arguments: Mapping[str, Any], timeout_s: float) -> A
     """
     reply, reply_end = os.pipe()
     command = [sys.executable, "-m", __name__, str(reply_end), function]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          pass_fds=(reply_end,), start_new_session=True) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=(reply_end,),
+        start_new_session=True,
+    ) as process:
         os.close(reply_end)
         try:
             return _Listener(process, reply, timeout_s).answer(json.dumps(dict(arguments)).encode())
@@ -57,8 +63,10 @@ class _Listener:
         deadline, open_ends = time.monotonic() + self.timeout_s, [self.reply, stderr.fileno()]
         while self.reply in open_ends:
             if (left := deadline - time.monotonic()) <= 0:
-                raise Died(f"no answer within {self.timeout_s:g} s{self._during()}: raise --timeout if it may take "
-                           "longer")
+                raise Died(
+                    f"no answer within {self.timeout_s:g} s{self._during()}: raise --timeout if it may take "
+                    "longer"
+                )
             for end in select.select(open_ends, [], [], min(left, 60))[0]:  # it takes no infinity
                 if not (part := os.read(end, 1 << 16)):
                     open_ends.remove(end)
@@ -80,7 +88,9 @@ class _Listener:
         except (ValueError, RecursionError):
             message = None
         if not isinstance(message, dict):
-            raise Died(f"something wrote into the channel of the answer{self._during()}: {line[:40]!r}")
+            raise Died(
+                f"something wrote into the channel of the answer{self._during()}: {line[:40]!r}"
+            )
         if "error" in message:
             raise Deep500Error(message["error"])
         if "died" in message:
@@ -137,7 +147,9 @@ def _resolved(function: str) -> Callable:
 
 
 if __name__ == "__main__":
-    if sys.platform == "linux":  # a parent that is killed takes us with it, even in the middle of an endless loop
+    if (
+        sys.platform == "linux"
+    ):  # a parent that is killed takes us with it, even in the middle of an endless loop
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
     with os.fdopen(int(sys.argv[1]), "w") as end:
         _serve(end, sys.argv[2], json.load(sys.stdin))

@@ -64,7 +64,9 @@ class Ledger:
             while _events(database, name := f"{moment:%Y%m%d-%H%M%S-%f}"):
                 moment += timedelta(microseconds=1)
             row: Row = {"folder": _text(os.fspath(folder)), "kind": _text(kind), "plan": plan_hash}
-            _insert(database, name, "started", row | {"pid": os.getpid(), "boot": boot, "start": start})
+            _insert(
+                database, name, "started", row | {"pid": os.getpid(), "boot": boot, "start": start}
+            )
         return name
 
     def finished(self, run: str, manifest_hash: str | None) -> None:
@@ -80,7 +82,9 @@ class Ledger:
             known = _events(database, run)
             if known != ["started"]:
                 said = ", ".join(known) or "nothing"
-                raise Deep500Error(f"run {run} cannot be noted as {event}: the ledger has {said} of it")
+                raise Deep500Error(
+                    f"run {run} cannot be noted as {event}: the ledger has {said} of it"
+                )
             _insert(database, run, event, row)
 
     def runs(self) -> list[Run]:
@@ -94,7 +98,11 @@ class Ledger:
     def problems(self) -> list[str]:
         """One line for everything that was changed, removed or slipped in; empty when all holds."""
         rows, triggers = self._read()
-        found = ["the triggers that forbid changes are not there"] if rows and triggers != _TRIGGERS else []
+        found = (
+            ["the triggers that forbid changes are not there"]
+            if rows and triggers != _TRIGGERS
+            else []
+        )
         previous: object = ZERO
         for number, row in enumerate(rows, 1):
             if row["id"] != number or row["previous"] != previous:
@@ -112,7 +120,9 @@ class Ledger:
             if not self._has_table(database):
                 return [], {}
             database.row_factory = sqlite3.Row
-            rows = [dict(row) for row in database.execute(f"SELECT {_COLUMNS} FROM events ORDER BY id")]
+            rows = [
+                dict(row) for row in database.execute(f"SELECT {_COLUMNS} FROM events ORDER BY id")
+            ]
             query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
             return rows, {row["name"]: row["sql"] for row in database.execute(query)}
 
@@ -122,7 +132,9 @@ class Ledger:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Deep500Error(f"the ledger {self.path} cannot be written: {error.strerror}") from None
+            raise Deep500Error(
+                f"the ledger {self.path} cannot be written: {error.strerror}"
+            ) from None
         with self._database() as database:
             database.execute("BEGIN IMMEDIATE")
             if not self._has_table(database):
@@ -134,15 +146,21 @@ class Ledger:
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)) as database:
+            with closing(
+                sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
+            ) as database:
                 database.execute("PRAGMA trusted_schema = OFF")
                 yield database
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
-                raise Deep500Error(f"{self.path} is in use since {_BUSY_S:g} s or more: try again") from None
+                raise Deep500Error(
+                    f"{self.path} is in use since {_BUSY_S:g} s or more: try again"
+                ) from None
             what = " ".join(str(error).split())
             advice = "repair it, move it away, or set DEEP500_HOME"
-            raise Deep500Error(f"the ledger {self.path} cannot be used ({what}): {advice}") from None
+            raise Deep500Error(
+                f"the ledger {self.path} cannot be used ({what}): {advice}"
+            ) from None
 
     def _has_table(self, database: sqlite3.Connection) -> bool:
         """Whether it is a ledger rather than empty; a Deep500Error when it is neither, or too new."""
@@ -151,7 +169,9 @@ class Ledger:
             known = f"ledger format {version} is newer than this Deep500 reads ({_FORMAT})"
             raise Deep500Error(f"{known}: upgrade deep500-bench")
         if version < _FORMAT and database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise Deep500Error(f"{self.path} is a database, but no ledger of Deep500: set DEEP500_HOME")
+            raise Deep500Error(
+                f"{self.path} is a database, but no ledger of Deep500: set DEEP500_HOME"
+            )
         return bool(version == _FORMAT)
 
 
@@ -161,12 +181,17 @@ def _events(database: sqlite3.Connection, run: str) -> list[str]:
 
 
 def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) -> None:
-    last = database.execute("SELECT id, hash FROM events ORDER BY id DESC LIMIT 1").fetchone() or (0, ZERO)
+    last = database.execute("SELECT id, hash FROM events ORDER BY id DESC LIMIT 1").fetchone() or (
+        0,
+        ZERO,
+    )
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     row: Row = {"id": last[0] + 1, "run": run, "event": event, "at": now}
     row |= dict.fromkeys(_CONTENT) | content | {"previous": last[1]}
     row["hash"] = _hash(row)
-    database.execute(f"INSERT INTO events ({_COLUMNS}) VALUES (:{_COLUMNS.replace(', ', ', :')})", row)
+    database.execute(
+        f"INSERT INTO events ({_COLUMNS}) VALUES (:{_COLUMNS.replace(', ', ', :')})", row
+    )
 
 
 def _hash(row: Row) -> str | None:
@@ -179,7 +204,10 @@ def _hash(row: Row) -> str | None:
 
 
 def _run(start: Row, end: Row | None) -> Run:
-    alive = isinstance(start["pid"], int) and _process(start["pid"]) == (start["boot"], start["start"])
+    alive = isinstance(start["pid"], int) and _process(start["pid"]) == (
+        start["boot"],
+        start["start"],
+    )
     unended = "running" if alive and start["boot"] else "unfinished"
     return Run(
         run=str(start["run"]),

@@ -14,8 +14,11 @@ from .ledger import Ledger
 
 def recorded_run(plan: Plan, folder: Path | None = None, progress: Progress | None = None) -> Path:
     """Execute the plan into a bundle (under the home folder if none is named) and return where it lies."""
-    folder = folder.absolute() if folder else (
-        home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{plan.seed:08x}")
+    folder = (
+        folder.absolute()
+        if folder
+        else (home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{plan.seed:08x}")
+    )
     ledger = Ledger()
     run = ledger.started(folder, "bench", hashlib.sha256(canonical(plan.to_json())).hexdigest())
     try:
@@ -39,4 +42,6 @@ def find_bundle(name: str | None = None) -> Path:
     for run in runs:
         if run.run == name:
             return Path(run.folder)
-    raise Deep500Error(f"no bundle {name!r}: give a folder or zip that exists, or a run of `d5 list`")
+    raise Deep500Error(
+        f"no bundle {name!r}: give a folder or zip that exists, or a run of `d5 list`"
+    )

@@ -28,9 +28,13 @@ class Verification:
     @property
     def sentence(self) -> str:
         if not self.ok:
-            return f"NOT VERIFIED: {len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
+            return (
+                f"NOT VERIFIED: {len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
+            )
         if not self.finished:
-            lost = f", {self.lost_bytes} bytes of a block in flight dropped" if self.lost_bytes else ""
+            lost = (
+                f", {self.lost_bytes} bytes of a block in flight dropped" if self.lost_bytes else ""
+            )
             return f"unfinished, a clean prefix of {self.blocks} blocks{lost}"
         return f"verified: {self.blocks} blocks, all hashes and all derived numbers hold; manifest {self.hash}"
 
@@ -44,10 +48,19 @@ def verify(path: str | Path) -> Verification:
     problems = list(found.problems)
     if not problems:
         problems += _recomputed(found)
-    return Verification(not problems, found.finished, len(found.blocks), found.hash, found.lost_bytes, tuple(problems))
+    return Verification(
+        not problems,
+        found.finished,
+        len(found.blocks),
+        found.hash,
+        found.lost_bytes,
+        tuple(problems),
+    )
 
 
-Numbers = tuple[int, Callable[[], dict], list[str]]  # their procedure, how to compute them, what else is wrong
+Numbers = tuple[
+    int, Callable[[], dict], list[str]
+]  # their procedure, how to compute them, what else is wrong
 
 
 def _bench(found: Bundle) -> Numbers:
@@ -58,10 +71,20 @@ def _bench(found: Bundle) -> Numbers:
 def _recipe(found: Bundle) -> Numbers:
     plan = training.check_plan(found.documents.get("plan.json"))
     blocks = training.check_blocks(found.blocks)
-    weights = {f"weights-{b['seed']}.safetensors": b["weights"] for b in blocks if "test" in b and found.finished}
-    return training.PROCEDURE, lambda: training.outcome(plan, blocks), [
-        f"{name}: not the weights that samples.jsonl names" for name, digest in weights.items()
-        if found.files.get(name) != digest]
+    weights = {
+        f"weights-{b['seed']}.safetensors": b["weights"]
+        for b in blocks
+        if "test" in b and found.finished
+    }
+    return (
+        training.PROCEDURE,
+        lambda: training.outcome(plan, blocks),
+        [
+            f"{name}: not the weights that samples.jsonl names"
+            for name, digest in weights.items()
+            if found.files.get(name) != digest
+        ],
+    )
 
 
 KINDS = {"bench": _bench, "recipe": _recipe}  # of bundle
@@ -78,12 +101,22 @@ def _recomputed(found: Bundle) -> list[str]:
         if not isinstance(recorded, dict):
             return ["derived.json: missing"]
         if recorded.get("procedure") != procedure:
-            return [f"derived.json: procedure {recorded.get('procedure')!r}, this version computes {procedure}"]
+            return [
+                f"derived.json: procedure {recorded.get('procedure')!r}, this version computes {procedure}"
+            ]
         return [f"derived.json: {what}" for what in _differences(recorded, derive(), "")] + others
     except Deep500Error as error:
         return [str(error)]
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:  # a file made by anyone
-        return [f"its numbers cannot be computed: {type(error).__name__}: {' '.join(str(error).split())[:100]}"]
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # a file made by anyone
+        return [
+            f"its numbers cannot be computed: {type(error).__name__}: {' '.join(str(error).split())[:100]}"
+        ]
 
 
 def _differences(recorded: object, computed: object, where: str) -> Iterator[str]:
@@ -94,7 +127,11 @@ def _differences(recorded: object, computed: object, where: str) -> Iterator[str
                 yield f"{where}/{key} is {'missing' if key in computed else 'not derived from the samples'}"
             else:
                 yield from _differences(recorded[key], computed[key], f"{where}/{key}")
-    elif isinstance(recorded, list) and isinstance(computed, list | tuple) and len(recorded) == len(computed):
+    elif (
+        isinstance(recorded, list)
+        and isinstance(computed, list | tuple)
+        and len(recorded) == len(computed)
+    ):
         for i, (a, b) in enumerate(zip(recorded, computed, strict=True)):
             yield from _differences(a, b, f"{where}/{i}")
     elif not _equal(recorded, computed):

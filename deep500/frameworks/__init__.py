@@ -39,18 +39,28 @@ def available_frameworks() -> list[str]:
 @cache
 def _modules() -> dict[str, str]:
     """The module of every framework by the framework's name; ours come first."""
-    outside = {point.name: point.value for point in metadata.entry_points(group=f"deep500.{__name__.split('.')[-1]}")}
-    return outside | {found.name: f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)}
+    outside = {
+        point.name: point.value
+        for point in metadata.entry_points(group=f"deep500.{__name__.split('.')[-1]}")
+    }
+    return outside | {
+        found.name: f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)
+    }
 
 
-
-def evaluate(operator: Operator | CustomOp, inputs: Sequence[Any], framework: str = "reference") -> list[np.ndarray]:
+def evaluate(
+    operator: Operator | CustomOp, inputs: Sequence[Any], framework: str = "reference"
+) -> list[np.ndarray]:
     """The outputs of one operator for NumPy inputs, as a framework computes them."""
     return _adapter(framework).evaluate(as_operator(operator), inputs)
 
 
-def gradient(operator: Operator | CustomOp, inputs: Sequence[Any], grads: Sequence[Any],
-             framework: str = "reference") -> list[np.ndarray | None]:
+def gradient(
+    operator: Operator | CustomOp,
+    inputs: Sequence[Any],
+    grads: Sequence[Any],
+    framework: str = "reference",
+) -> list[np.ndarray | None]:
     """One gradient per input from those of the outputs; None where there is none."""
     return _adapter(framework).gradient(as_operator(operator), inputs, grads)
 

@@ -12,5 +12,7 @@ class Constant(Initialiser):
 
     value: float
 
-    def array(self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32") -> np.ndarray:
+    def array(
+        self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
+    ) -> np.ndarray:
         return np.full(tuple(shape), self.value, dtype)

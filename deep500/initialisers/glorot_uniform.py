@@ -11,6 +11,8 @@ from ..contracts.initialiser import Initialiser, fans, random_of
 class GlorotUniform(Initialiser):
     """Between -b and b, b = sqrt(6 / (inputs + outputs)): variance 2 / (inputs + outputs)."""
 
-    def array(self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32") -> np.ndarray:
+    def array(
+        self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
+    ) -> np.ndarray:
         bound = math.sqrt(6 / sum(fans(shape, name)))
         return random_of(seed, name).uniform(-bound, bound, tuple(shape)).astype(dtype)

@@ -11,6 +11,8 @@ from ..contracts.initialiser import Initialiser, fans, random_of
 class HeNormal(Initialiser):
     """Mean 0, variance 2 / inputs."""
 
-    def array(self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32") -> np.ndarray:
+    def array(
+        self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
+    ) -> np.ndarray:
         inputs, _ = fans(shape, name)
         return (random_of(seed, name).standard_normal(shape) * math.sqrt(2 / inputs)).astype(dtype)

@@ -8,4 +8,6 @@ class CrossEntropy(Loss):
     """The mean negative log-probability that softmax gives to the labels."""
 
     def add(self, network: Network, prediction: str, label: str) -> str:
-        return network.add_node("SoftmaxCrossEntropyLoss", (prediction, label), ["loss"], name="loss")
+        return network.add_node(
+            "SoftmaxCrossEntropyLoss", (prediction, label), ["loss"], name="loss"
+        )

@@ -32,7 +32,9 @@ def peaks(refresh: bool = False, *, _seconds: float = 4.2) -> Peaks:
         found = _measure(machine, _seconds)
         try:
             write_peaks(path, found)
-        except OSError as error:  # a folder that cannot be written is no reason not to know the peaks
+        except (
+            OSError
+        ) as error:  # a folder that cannot be written is no reason not to know the peaks
             return _not_kept(found, error)
     return found
 
@@ -65,13 +67,19 @@ class Roofline:
 
 
 def roofline(
-    flops: float, bytes_moved: float, seconds: float | None = None, dtype: str = "float32", peaks: Peaks | None = None
+    flops: float,
+    bytes_moved: float,
+    seconds: float | None = None,
+    dtype: str = "float32",
+    peaks: Peaks | None = None,
 ) -> Roofline:
     """The bound for work of `flops` and `bytes_moved` to and from memory; `peaks` defaults to this machine's."""
     _check_work(flops, bytes_moved, seconds)
     known = _this_machines_peaks() if peaks is None else peaks
     if dtype not in known.flops:
-        raise Unsupported(f"there is no peak for {dtype!r}: this machine's are {', '.join(known.flops)}")
+        raise Unsupported(
+            f"there is no peak for {dtype!r}: this machine's are {', '.join(known.flops)}"
+        )
     peak, bandwidth = known.flops[dtype], known.bandwidth
     computing, moving = flops / peak.value, bytes_moved / bandwidth.value
     minimum = max(computing, moving)
@@ -128,8 +136,12 @@ class ScalingLines:
 
     def superlinear(self, seconds: Sequence[float]) -> str | None:
         """A warning if measured times, one per number of processes, beat the ideal line."""
-        if len(seconds) != len(self.processes) or not all(0 < value < math.inf for value in seconds):
-            raise Deep500Error(f"give one time above 0 for each of {len(self.processes)} numbers of processes")
+        if len(seconds) != len(self.processes) or not all(
+            0 < value < math.inf for value in seconds
+        ):
+            raise Deep500Error(
+                f"give one time above 0 for each of {len(self.processes)} numbers of processes"
+            )
         beyond = [
             f"{gain:.2f} x with {p}"
             for p, gain in zip(self.processes, self.speedups(seconds), strict=True)
@@ -152,7 +164,9 @@ def scaling_lines(
     """Lower bounds of the time on p processes; `overhead(p)` gives seconds that p processes add."""
     counts = tuple(processes)
     if not 0 < base_seconds < math.inf:
-        raise Deep500Error(f"base_seconds is {base_seconds}: give the finite time of one process, above 0")
+        raise Deep500Error(
+            f"base_seconds is {base_seconds}: give the finite time of one process, above 0"
+        )
     if not 0 <= serial_fraction <= 1:
         raise Deep500Error(f"serial_fraction is {serial_fraction}: it is a share, from 0 to 1")
     if not counts or not all(p == int(p) and p >= 1 for p in counts):

@@ -12,7 +12,18 @@ from ..errors import TooFewSamples
 from .durations import Durations, Path
 
 LEVEL = 0.95
-COLUMNS = ("calls", "total", "self", "of parent", "of whole", "median", "interval", "min", "max", "raised")
+COLUMNS = (
+    "calls",
+    "total",
+    "self",
+    "of parent",
+    "of whole",
+    "median",
+    "interval",
+    "min",
+    "max",
+    "raised",
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,10 @@ class Breakdown:
     def __str__(self) -> str:
         cells = [("region", *COLUMNS), *map(_cells, self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in cells
+        ]
         return "\n".join([*lines, *self.notes])
 
 
@@ -69,7 +83,9 @@ def make_breakdown(durations: dict[Path, Durations], notes: Sequence[str]) -> Br
         inside = math.fsum(found[child].total for child in below)
         rows.append(_row(path, found[path], inside, above, whole))
         waiting.extend(reversed(below))
-    told = [f"whole: {_time(whole)} in outermost regions of all threads; intervals of medians at {LEVEL:.0%}"]
+    told = [
+        f"whole: {_time(whole)} in outermost regions of all threads; intervals of medians at {LEVEL:.0%}"
+    ]
     if any(row.open for row in rows):
         told.append("+ open: calls that go on, their time until now is in the total")
     return Breakdown(tuple(rows), whole, LEVEL, (*told, *notes))

@@ -51,7 +51,9 @@ class Statement:
     teardown: str = ""
     kind = "statement"
 
-    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+    def timer(
+        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+    ) -> Timer:
         factors = "\n".join(f"{name} = {value!r}" for name, value in levels.items())
         setup = _parse(factors, "factors") + _parse(self.setup, "setup")
         teardown = _parse(self.teardown, "teardown")
@@ -66,7 +68,9 @@ class Function:
     setup: str = ""
     kind = "function"
 
-    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+    def timer(
+        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+    ) -> Timer:
         return _loop(_parse(self.setup, "setup"), _call(levels), resolve(self.text), before, after)
 
 
@@ -82,7 +86,9 @@ class InProcess:
     def text(self) -> str:
         return f"{getattr(self.target, '__module__', '?')}.{getattr(self.target, '__qualname__', repr(self.target))}"
 
-    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+    def timer(
+        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+    ) -> Timer:
         return _loop([], _call(levels), self.target, before, after)
 
 
@@ -95,7 +101,9 @@ class Command:
     timeout_s: float = 60.0
     kind = "command"
 
-    def timer(self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None) -> Timer:
+    def timer(
+        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+    ) -> Timer:
         text = self.text
         for name, value in levels.items():
             text = text.replace("{" + name + "}", str(value))
@@ -147,9 +155,13 @@ def resolve(path: str) -> Callable:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise Deep500Error(f"cannot import {path!r}: {error}; modules are looked up from the current folder") from None
+        raise Deep500Error(
+            f"cannot import {path!r}: {error}; modules are looked up from the current folder"
+        ) from None
     if not callable(found):
-        raise Deep500Error(f"{path!r} is not callable: name a function that takes no argument but the factors")
+        raise Deep500Error(
+            f"{path!r} is not callable: name a function that takes no argument but the factors"
+        )
     return found
 
 
@@ -168,15 +180,30 @@ def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
     return _parse(f"_d5_target({', '.join(f'{k}={v!r}' for k, v in levels.items())})", "call")
 
 
-def _loop(setup: list[ast.stmt], statement: list[ast.stmt], target: Callable | None,
-          before: Callable | None, after: Callable | None, teardown: list[ast.stmt] | None = None) -> Timer:
+def _loop(
+    setup: list[ast.stmt],
+    statement: list[ast.stmt],
+    target: Callable | None,
+    before: Callable | None,
+    after: Callable | None,
+    teardown: list[ast.stmt] | None = None,
+) -> Timer:
     """A call with 0 runs the teardown and ends it."""
-    tree = _Splice({"SETUP": setup, "STATEMENT": statement, "TEARDOWN": teardown or [],
-                    **({} if before else {"_d5_before": []}),
-                    **({} if after else {"_d5_after": []})}).visit(ast.parse(_LOOP))
+    tree = _Splice(
+        {
+            "SETUP": setup,
+            "STATEMENT": statement,
+            "TEARDOWN": teardown or [],
+            **({} if before else {"_d5_before": []}),
+            **({} if after else {"_d5_after": []}),
+        }
+    ).visit(ast.parse(_LOOP))
     namespace: dict = {"__name__": "__d5__"}
     try:
-        exec(compile(ast.fix_missing_locations(tree), "<timed>", "exec", dont_inherit=True), namespace)
+        exec(
+            compile(ast.fix_missing_locations(tree), "<timed>", "exec", dont_inherit=True),
+            namespace,
+        )
     except SyntaxError as error:  # legal alone, not inside a function: `from m import *`
         raise Deep500Error(f"this cannot be timed: {error.msg}") from None
     loop = namespace["_d5_loop"](now, before, after, target, itertools.repeat)
@@ -185,7 +212,9 @@ def _loop(setup: list[ast.stmt], statement: list[ast.stmt], target: Callable | N
     except Deep500Error:
         raise
     except Exception as error:
-        raise Deep500Error(f"the setup raised {type(error).__name__}: {' '.join(str(error).split())[:300]}") from None
+        raise Deep500Error(
+            f"the setup raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        ) from None
     return loop.send
 
 
@@ -230,21 +259,35 @@ def _timed_process(argv: list[str], text: str, timeout_s: float) -> int:
     with tempfile.TemporaryFile() as errors:
         try:
             start = now()
-            running.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                                            start_new_session=True))
+            running.append(
+                subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            )
             code = running[0].wait()
             elapsed = now() - start
         except OSError as error:
-            raise Deep500Error(f"the command {text!r} cannot be started: {error.strerror or error}") from None
+            raise Deep500Error(
+                f"the command {text!r} cannot be started: {error.strerror or error}"
+            ) from None
         except KeyboardInterrupt:
             stop()
             raise
         finally:
             watchdog.cancel()
         if overdue.is_set():
-            raise Deep500Error(f"the command {text!r} did not end within {timeout_s:g} s: raise --timeout or --budget")
+            raise Deep500Error(
+                f"the command {text!r} did not end within {timeout_s:g} s: raise --timeout or --budget"
+            )
         if code:
             errors.seek(0)
-            last = (errors.read()[-2000:].decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+            last = (
+                errors.read()[-2000:].decode(errors="replace").strip().splitlines()
+                or ["no message"]
+            )[-1]
             raise Deep500Error(f"the command {text!r} failed with exit code {code}: {last}")
         return elapsed

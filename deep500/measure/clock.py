@@ -39,8 +39,14 @@ def calibrate(reads: int = 2001) -> Clock:
 def last_level_bytes(caches: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
     """The size of the largest cache; 64 MiB where the system does not say."""
     sizes = [path.read_text().strip() for path in caches.glob("index*/size")]
-    return max((int(size[:-1]) << {"K": 10, "M": 20}[size[-1]] for size in sizes if size[-1:] in ("K", "M")),
-               default=64 << 20)
+    return max(
+        (
+            int(size[:-1]) << {"K": 10, "M": 20}[size[-1]]
+            for size in sizes
+            if size[-1:] in ("K", "M")
+        ),
+        default=64 << 20,
+    )
 
 
 def cold_caches(last_level_bytes: int) -> Callable[[], None]:

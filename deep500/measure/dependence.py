@@ -58,7 +58,9 @@ def normal_scores(x: Array) -> Array:
     last = np.append(first[1:], n)
     centred = (first + last - n) / (2 * n)
     scores = np.empty(n)
-    scores[order] = np.repeat(np.copysign(normal_quantile(0.5 - np.abs(centred)), centred), last - first)
+    scores[order] = np.repeat(
+        np.copysign(normal_quantile(0.5 - np.abs(centred)), centred), last - first
+    )
     return scores
 
 

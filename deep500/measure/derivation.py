@@ -23,10 +23,16 @@ def derive(result: "Result") -> dict:
     """All derived numbers of a run, as they stand in derived.json."""
     settled = result.settled
     more = None if settled else _more(result)
-    return {"procedure": PROCEDURE, "stopped": "precise" if settled else "budget", "more": more,
-            "status": _status(result, settled, more), "entries": [_entry(result, name) for name in result.names],
-            "comparisons": [_comparison(result, a, b, c) for a, b, c in result.comparisons],
-            "control": _control(result), "notes": _notes(result)}
+    return {
+        "procedure": PROCEDURE,
+        "stopped": "precise" if settled else "budget",
+        "more": more,
+        "status": _status(result, settled, more),
+        "entries": [_entry(result, name) for name in result.names],
+        "comparisons": [_comparison(result, a, b, c) for a, b, c in result.comparisons],
+        "control": _control(result),
+        "notes": _notes(result),
+    }
 
 
 def _entry(result: "Result", name: str) -> dict:
@@ -35,16 +41,34 @@ def _entry(result: "Result", name: str) -> dict:
     found = modes(np.concatenate(series), result.plan["precision"])
     states = [p.states[index] for p in result.processes]
     kind = Counter(s.kind for s in states).most_common(1)[0][0]
-    entry = {"name": name, "levels": result.plan["entries"][index]["levels"], "n": sum(map(len, series)),
-             "processes": len(series), "level": result.plan["level"], "unit": "s", "batch": result.batch(name),
-             "warmup": {"kind": kind, "cut": sum(p.cut for p in result.processes)},
-             "modes": [asdict(m) for m in found] if len(found) > 1 else None, "notes": []}
+    entry = {
+        "name": name,
+        "levels": result.plan["entries"][index]["levels"],
+        "n": sum(map(len, series)),
+        "processes": len(series),
+        "level": result.plan["level"],
+        "unit": "s",
+        "batch": result.batch(name),
+        "warmup": {"kind": kind, "cut": sum(p.cut for p in result.processes)},
+        "modes": [asdict(m) for m in found] if len(found) > 1 else None,
+        "notes": [],
+    }
     try:
         middle = result.interval(name)
-        entry |= {"median": middle.estimate, "low": middle.low, "high": middle.high, "method": middle.method}
+        entry |= {
+            "median": middle.estimate,
+            "low": middle.low,
+            "high": middle.high,
+            "method": middle.method,
+        }
         entry["notes"] = list(middle.notes)
     except Refused as refusal:
-        entry |= {"median": float(np.median(np.concatenate(series))), "low": None, "high": None, "method": "none"}
+        entry |= {
+            "median": float(np.median(np.concatenate(series))),
+            "low": None,
+            "high": None,
+            "method": "none",
+        }
         entry["notes"] = [str(refusal)]
     if isinstance(work := result.plan["entries"][index].get("work"), dict):
         entry["rates"] = rates(entry, work, dict(result.plan.get("about") or {}).get("peaks"))
@@ -65,15 +89,46 @@ def _quantile(result: "Result", name: str, q: float) -> dict:
 
 def _comparison(result: "Result", a: str, b: str, c: Comparison | TooFewSamples) -> dict:
     if isinstance(c, TooFewSamples):
-        return {"base": a, "other": b, "ratio": None, "low": None, "high": None, "level": result.plan["level"],
-                "margin": result.plan["margin"], "verdict": "inconclusive", "n": 0, "quantiles": [], "notes": [str(c)]}
-    differences = [] if max(result.batch(a), result.batch(b)) > 1 else [
-        {k: v for k, v in asdict(d).items() if v is not None}
-        for d in quantile_differences(result.samples(a), result.samples(b), level=result.looked_level)]
-    return {"base": a, "other": b, "ratio": c.ratio, "low": c.low, "high": c.high, "level": result.plan["level"],
-            "margin": c.margin, "verdict": c.verdict, "n": c.n, "processes": c.processes, "method": c.method,
-            "shift": c.effect.shift, "probability": c.effect.probability, "quantiles": differences,
-            "notes": list(c.notes)}
+        return {
+            "base": a,
+            "other": b,
+            "ratio": None,
+            "low": None,
+            "high": None,
+            "level": result.plan["level"],
+            "margin": result.plan["margin"],
+            "verdict": "inconclusive",
+            "n": 0,
+            "quantiles": [],
+            "notes": [str(c)],
+        }
+    differences = (
+        []
+        if max(result.batch(a), result.batch(b)) > 1
+        else [
+            {k: v for k, v in asdict(d).items() if v is not None}
+            for d in quantile_differences(
+                result.samples(a), result.samples(b), level=result.looked_level
+            )
+        ]
+    )
+    return {
+        "base": a,
+        "other": b,
+        "ratio": c.ratio,
+        "low": c.low,
+        "high": c.high,
+        "level": result.plan["level"],
+        "margin": c.margin,
+        "verdict": c.verdict,
+        "n": c.n,
+        "processes": c.processes,
+        "method": c.method,
+        "shift": c.effect.shift,
+        "probability": c.effect.probability,
+        "quantiles": differences,
+        "notes": list(c.notes),
+    }
 
 
 def _control(result: "Result") -> dict | None:
@@ -83,15 +138,26 @@ def _control(result: "Result") -> dict | None:
                 c = result.compare(a, b)
             except TooFewSamples:
                 return None
-            return {"base": a, "ratio": c.ratio, "low": c.low, "high": c.high, "verdict": c.verdict, "n": c.n}
+            return {
+                "base": a,
+                "ratio": c.ratio,
+                "low": c.low,
+                "high": c.high,
+                "verdict": c.verdict,
+                "n": c.n,
+            }
     return None
 
 
 def _notes(result: "Result") -> list[str]:
-    notes = [ONE_PROCESS] if len(result.processes) == 1 and not result.each_call_is_a_process else []
+    notes = (
+        [ONE_PROCESS] if len(result.processes) == 1 and not result.each_call_is_a_process else []
+    )
     control = _control(result)
     if control and control["verdict"] in ("slower", "faster"):
-        notes.append(f"the control differs from itself ({control['verdict']}): do not trust verdicts of this run")
+        notes.append(
+            f"the control differs from itself ({control['verdict']}): do not trust verdicts of this run"
+        )
     return notes
 
 
@@ -105,7 +171,9 @@ def _more(result: "Result") -> int | None:
         for _, _, c in result.comparisons:
             if isinstance(c, TooFewSamples):
                 return None
-            edge = abs(abs(math.log(c.ratio)) - math.log1p(c.margin))  # a verdict needs an interval clear of the margin
+            edge = abs(
+                abs(math.log(c.ratio)) - math.log1p(c.margin)
+            )  # a verdict needs an interval clear of the margin
             needed.append(more_needed(c, max(1e-3, min(precision, math.expm1(edge)))))
         return max(needed)
     except Refused:
@@ -117,8 +185,11 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
         what = "ratio has a verdict and" if result.comparisons else "median"
         return f"every {what} is known within ±{100 * result.plan['precision']:.3g} %"
     unit = "processes" if len(result.processes) > 1 else "samples"
-    if result.comparisons and all(isinstance(c, Comparison) and c.verdict != "inconclusive"
-                                  for _, _, c in result.comparisons):
+    if result.comparisons and all(
+        isinstance(c, Comparison) and c.verdict != "inconclusive" for _, _, c in result.comparisons
+    ):
         width = f"±{100 * result.plan['precision']:.3g} %"
         return f"every ratio has a verdict; about {more} more {unit} would narrow all of them to {width}"
-    return "inconclusive, " + (f"about {more} more {unit} needed" if more else f"too few {unit} to say how many")
+    return "inconclusive, " + (
+        f"about {more} more {unit} needed" if more else f"too few {unit} to say how many"
+    )

@@ -11,16 +11,48 @@ Polynomials = tuple[tuple[float, ...], tuple[float, ...]]
 
 # Wichura's AS 241 (PPND16): numerators and denominators, highest power first
 _CENTRE = (
-    (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
-     13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.3871328727963666080),
-    (5226.4952788528545610, 28729.085735721942674, 39307.895800092710610, 21213.794301586595867,
-     5394.1960214247511077, 687.18700749205790830, 42.313330701600911252, 1.0),
+    (
+        2509.0809287301226727,
+        33430.575583588128105,
+        67265.770927008700853,
+        45921.953931549871457,
+        13731.693765509461125,
+        1971.5909503065514427,
+        133.14166789178437745,
+        3.3871328727963666080,
+    ),
+    (
+        5226.4952788528545610,
+        28729.085735721942674,
+        39307.895800092710610,
+        21213.794301586595867,
+        5394.1960214247511077,
+        687.18700749205790830,
+        42.313330701600911252,
+        1.0,
+    ),
 )
 _SHOULDER = (
-    (7.7454501427834140764e-4, 2.27238449892691845833e-2, 0.241780725177450611770, 1.27045825245236838258,
-     3.64784832476320460504, 5.76949722146069140550, 4.63033784615654529590, 1.42343711074968357734),
-    (1.05075007164441684324e-9, 5.475938084995344946e-4, 1.51986665636164571966e-2, 0.148103976427480074590,
-     0.689767334985100004550, 1.67638483018380384940, 2.05319162663775882187, 1.0),
+    (
+        7.7454501427834140764e-4,
+        2.27238449892691845833e-2,
+        0.241780725177450611770,
+        1.27045825245236838258,
+        3.64784832476320460504,
+        5.76949722146069140550,
+        4.63033784615654529590,
+        1.42343711074968357734,
+    ),
+    (
+        1.05075007164441684324e-9,
+        5.475938084995344946e-4,
+        1.51986665636164571966e-2,
+        0.148103976427480074590,
+        0.689767334985100004550,
+        1.67638483018380384940,
+        2.05319162663775882187,
+        1.0,
+    ),
 )
 _FAR_TAIL = (
     (2.01033439929228813265e-7, 2.71155556874348757815e-5, 1.2426609473880784386e-3, 2.6532189526576123093e-2,
@@ -45,7 +77,9 @@ def normal_quantile(p: ArrayLike) -> Array:
     outside = r < 0
     if outside.any():
         tail = np.minimum(p, 1 - p)[outside]
-        with np.errstate(divide="ignore", invalid="ignore"):  # p = 0 or 1: inf / inf, replaced below
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # p = 0 or 1: inf / inf, replaced below
             root = np.sqrt(-np.log(tail))
             x = np.where(root <= 5, _ratio(_SHOULDER, root - 1.6), _ratio(_FAR_TAIL, root - 5))
         x = np.where(tail == 0, np.inf, x)
@@ -90,9 +124,13 @@ def student_t_quantile(p: float, df: float) -> float:
 def _t_of_tail(tail: float, df: float) -> float:
     """The t exceeded with probability tail < 1/2, by Newton on log(tail) over log(t), a concave function."""
     u = math.sqrt(-2 * math.log(tail))
-    z = u - (2.515517 + u * (0.802853 + u * 0.010328)) / (1 + u * (1.432788 + u * (0.189269 + u * 0.001308)))
+    z = u - (2.515517 + u * (0.802853 + u * 0.010328)) / (
+        1 + u * (1.432788 + u * (0.189269 + u * 0.001308))
+    )
     z = max(z, 1e-3)  # Hastings' normal quantile, only a start, can fall below zero
-    log_t = math.log(z + ((z**3 + z) / 4 + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df)) / df if df > 2 else z)
+    log_t = math.log(
+        z + ((z**3 + z) / 4 + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df)) / df if df > 2 else z
+    )
     log_norm = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
     for _ in range(60):
         t = math.exp(log_t)
@@ -120,7 +158,9 @@ def chi_square_survival(x: float, df: float) -> float:
     if math.isinf(x):
         return 0.0
     excess = (x - a) / a
-    scale = math.exp(a * (math.log1p(excess) - excess) - _stirling_error(a)) * math.sqrt(a / (2 * math.pi))
+    scale = math.exp(a * (math.log1p(excess) - excess) - _stirling_error(a)) * math.sqrt(
+        a / (2 * math.pi)
+    )
     return 1 - scale * _gamma_series(a, x) if x < a + 1 else scale * _gamma_fraction(a, x)
 
 

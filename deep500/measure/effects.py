@@ -46,7 +46,9 @@ def two_sample_effect(log_a: np.ndarray, log_b: np.ndarray, level: float | None)
         return Effect(math.exp(np.median(differences)), None, None, share, None, None)
     z = float(normal_quantile((1 + level) / 2))
 
-    def plausible(seen: float, p: float) -> bool:  # Hanley & McNeil's variance with both sizes at their mean
+    def plausible(
+        seen: float, p: float
+    ) -> bool:  # Hanley & McNeil's variance with both sizes at their mean
         spread = p * (1 - p) * (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p)))
         return seen - p <= z * math.sqrt(spread / (n * m))
 

@@ -29,17 +29,28 @@ class FreshSession:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", f"{__package__}.worker", str(request_end), str(reply_end)],
                 # An environment of random size moves the stack, so that its address is not the same in every process.
-                env={**os.environ, "DEEP500_PADDING": "x" * padding}, pass_fds=(request_end, reply_end),
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors, start_new_session=True)
+                env={**os.environ, "DEEP500_PADDING": "x" * padding},
+                pass_fds=(request_end, reply_end),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                start_new_session=True,
+            )
         except OSError as error:
             self._close_files()
-            raise Deep500Error(f"a fresh process cannot be started: {error.strerror or error}") from None
+            raise Deep500Error(
+                f"a fresh process cannot be started: {error.strerror or error}"
+            ) from None
         finally:
             os.close(request_end)
             os.close(reply_end)
         self._pending = b""
-        self._first = {"entries": [e.to_json() for e in plan.entries], "sync": plan.sync, "clock": asdict(clock),
-                       "cold": plan.cache == "cold"}
+        self._first = {
+            "entries": [e.to_json() for e in plan.entries],
+            "sync": plan.sync,
+            "clock": asdict(clock),
+            "cold": plan.cache == "cold",
+        }
 
     def calibrate(self) -> list[int]:
         return self._ask(self._first, self.timeout_s)["calls"]
@@ -90,7 +101,9 @@ class FreshSession:
         while b"\n" not in self._pending:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([self._reply], [], [], left)[0]:
-                raise Deep500Error(f"no answer from {self.names} within {timeout_s:g} s: raise --timeout or --budget")
+                raise Deep500Error(
+                    f"no answer from {self.names} within {timeout_s:g} s: raise --timeout or --budget"
+                )
             part = os.read(self._reply, 1 << 20)
             if not part:
                 raise self._ended()
@@ -106,4 +119,6 @@ class FreshSession:
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         self._errors.seek(0)
         said = self._errors.read()[-2000:].decode(errors="replace").strip().splitlines()
-        return Deep500Error(f"the process that timed {self.names} ended {how}" + (f": {said[-1]}" if said else ""))
+        return Deep500Error(
+            f"the process that timed {self.names} ended {how}" + (f": {said[-1]}" if said else "")
+        )

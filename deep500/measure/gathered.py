@@ -15,7 +15,9 @@ class GatheredSession:
 
     def __init__(self, plan: Plan, clock: Clock, padding: int = 0):
         self.groups = [e.group for e in plan.entries]
-        self.members = {group: [i for i, g in enumerate(self.groups) if g == group] for group in plan.groups}
+        self.members = {
+            group: [i for i, g in enumerate(self.groups) if g == group] for group in plan.groups
+        }
         self.sessions: dict[str, FreshSession] = {}
         for group, members in self.members.items():
             part = replace(plan, entries=tuple(plan.entries[i] for i in members))
@@ -34,8 +36,14 @@ class GatheredSession:
         return [found[i] for i in range(len(self.groups))]
 
     def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
-        return [[time for group, visits in itertools.groupby(order, self.groups.__getitem__)
-                 for time in self._visits(group, list(visits), calls)] for order in orders]
+        return [
+            [
+                time
+                for group, visits in itertools.groupby(order, self.groups.__getitem__)
+                for time in self._visits(group, list(visits), calls)
+            ]
+            for order in orders
+        ]
 
     def _visits(self, group: str, visits: list[int], calls: Sequence[int]) -> list[int]:
         """The first visit is made twice and counts once: it wakes threads and fills caches after the others' turn."""

@@ -7,7 +7,14 @@ import numpy as np
 
 from ..errors import Deep500Error, TooFewSamples
 from .comparison import Comparison, Samples, compare, processes_of
-from .dependence import SHORT, autocorrelation, dependence, initial_monotone, normal_scores, without_bias
+from .dependence import (
+    SHORT,
+    autocorrelation,
+    dependence,
+    initial_monotone,
+    normal_scores,
+    without_bias,
+)
 from .distributions import chi_square_survival
 
 Look = Callable[[float], Comparison]  # what a comparison says at a level
@@ -24,9 +31,14 @@ class GroupTest:
     notes: tuple[str, ...] = ()
 
 
-def compare_family(pairs: Sequence[tuple[Samples, Samples]], margin: float = 0.02, level: float = 0.95,
-                   paired: bool = False) -> list[Comparison | TooFewSamples]:
+def compare_family(
+    pairs: Sequence[tuple[Samples, Samples]],
+    margin: float = 0.02,
+    level: float = 0.95,
+    paired: bool = False,
+) -> list[Comparison | TooFewSamples]:
     """Compare every pair (a, b) so that the chance of any wrong verdict among them stays below 1 - level."""
+
     def look_at(a: Samples, b: Samples) -> Look:
         return lambda at: compare(a, b, margin, at, paired)
 
@@ -48,7 +60,11 @@ def holm(looks: Sequence[Look], level: float = 0.95) -> list[Comparison | TooFew
         still_open = [i for i in range(len(looks)) if i not in settled]
         stricter = 1 - (1 - level) / len(still_open)
         seen = {i: _try(looks[i], stricter, level) for i in still_open}
-        decided = {i: c for i, c in seen.items() if isinstance(c, Comparison) and c.verdict != "inconclusive"}
+        decided = {
+            i: c
+            for i, c in seen.items()
+            if isinstance(c, Comparison) and c.verdict != "inconclusive"
+        }
         settled |= decided or seen
     return [_noted(settled[i], len(looks)) for i in range(len(looks))]
 
@@ -80,9 +96,13 @@ def kruskal_wallis(groups: Sequence[Samples]) -> GroupTest:
     """
     processes = [processes_of(group, f"group {k}") for k, group in enumerate(groups, 1)]
     if len(processes) < 2:
-        raise Deep500Error(f"a test between groups was asked for {len(processes)} of them: give two or more")
+        raise Deep500Error(
+            f"a test between groups was asked for {len(processes)} of them: give two or more"
+        )
     if len({len(series) > 1 for series in processes}) > 1:
-        raise Deep500Error("some groups have several processes and some have one: give all the same kind")
+        raise Deep500Error(
+            "some groups have several processes and some have one: give all the same kind"
+        )
     values = [_units(series) for series in processes]
     ranks, untied = _ranks(np.concatenate(values))
     n, df = ranks.size, len(values) - 1
@@ -118,7 +138,11 @@ def _tau(values: np.ndarray) -> float:
 
 def _notes(processes: int, smallest: int, tau: float) -> Iterator[str]:
     yield "speaks of medians only if all groups have one shape"
-    yield "on process medians" if processes > 1 else "one process each: between-process variance unknown"
+    yield (
+        "on process medians"
+        if processes > 1
+        else "one process each: between-process variance unknown"
+    )
     if tau > 1:
         yield f"H divided by {tau:.3g}: the values depend on each other in time"
     if smallest < 5:

@@ -15,7 +15,9 @@ from .dependence import SHORT, as_series, autocorrelation, dependence
 from .distributions import Array, binomial_cdf, normal_cdf, normal_quantile, student_t_quantile
 
 ONE_PROCESS = "one process, between-process variance unknown"
-Samples = ArrayLike | Sequence[ArrayLike]  # one series in the order measured, or a list, one per process
+Samples = (
+    ArrayLike | Sequence[ArrayLike]
+)  # one series in the order measured, or a list, one per process
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,11 @@ class Interval:
         if self.low == self.high:
             return 0.0
         near, far = sorted((abs(self.low), abs(self.high)))
-        return math.sqrt(far / near) - 1 if near > 0 and (self.low > 0) == (self.high > 0) else math.inf
+        return (
+            math.sqrt(far / near) - 1
+            if near > 0 and (self.low > 0) == (self.high > 0)
+            else math.inf
+        )
 
 
 def interval(samples: Samples, quantile: float = 0.5, level: float = 0.95) -> Interval:
@@ -76,7 +82,9 @@ def _is_nested(samples: Any) -> bool:
 
 
 def _processes(samples: Any) -> list[Array]:
-    return [as_series(values) for values in samples] if _is_nested(samples) else [as_series(samples)]
+    return (
+        [as_series(values) for values in samples] if _is_nested(samples) else [as_series(samples)]
+    )
 
 
 def _fraction(name: str, value: float) -> float:
@@ -102,7 +110,9 @@ def _of_series(x: Array, quantile: float, level: float, notes: tuple[str, ...]) 
     ordered = np.sort(x)
     if ordered[0] == ordered[-1]:
         value = float(ordered[0])
-        return Interval(value, value, value, n, level, quantile, "all values equal", float(n), 1, notes)
+        return Interval(
+            value, value, value, n, level, quantile, "all values equal", float(n), 1, notes
+        )
     tau, df = dependence(x, quantile)
     size, method = float(n), "binomial ranks, Nyblom-interpolated"
     if tau > 1:
@@ -114,7 +124,9 @@ def _of_series(x: Array, quantile: float, level: float, notes: tuple[str, ...]) 
     ranks = _ranks(size, quantile, alpha)
     if ranks is None:
         more = math.ceil(_fewest(quantile, alpha) * tau)
-        raise TooFewSamples(f"{asked} so dependent that they count as {size:.1f}; about {more} are needed")
+        raise TooFewSamples(
+            f"{asked} so dependent that they count as {size:.1f}; about {more} are needed"
+        )
     # ranks of the effective sample, as the same shares of the real one
     low, high = _between(ordered, *(rank * (n + 1) / (size + 1) for rank in ranks))
     estimate = _quantile_of(ordered, quantile)
@@ -139,12 +151,16 @@ def _ranks(n: float, quantile: float, alpha: float) -> tuple[float, float] | Non
 def _nyblom_rank(n: float, quantile: float, tail: float) -> float:
     """The rank whose value, interpolated linearly, exceeds the quantile with probability tail (Nyblom)."""
     # without the tolerance, rounding would cost the extreme rank where the tail is exactly its probability
-    rank = bisect_right(range(math.ceil(n)), tail * (1 + 1e-12), key=lambda k: binomial_cdf(k, n, quantile))
+    rank = bisect_right(
+        range(math.ceil(n)), tail * (1 + 1e-12), key=lambda k: binomial_cdf(k, n, quantile)
+    )
     rank = max(rank, 1)
     outer, inner = binomial_cdf(rank - 1, n, quantile), binomial_cdf(rank, n, quantile)
     if rank >= n or tail <= outer:
         return float(rank)
-    return rank + 1 / (1 + rank * (1 - quantile) * (inner - tail) / ((n - rank) * quantile * (tail - outer)))
+    return rank + 1 / (
+        1 + rank * (1 - quantile) * (inner - tail) / ((n - rank) * quantile * (tail - outer))
+    )
 
 
 def _at(ordered: Array, rank: float) -> float:
@@ -152,7 +168,9 @@ def _at(ordered: Array, rank: float) -> float:
     whole = int(rank)
     here, after = float(ordered[max(whole, 1) - 1]), float(ordered[min(whole, len(ordered) - 1)])
     # weights rather than a step, so that mirrored values give exactly mirrored results
-    return here if whole < 1 or here == after else (1 - rank + whole) * here + (rank - whole) * after
+    return (
+        here if whole < 1 or here == after else (1 - rank + whole) * here + (rank - whole) * after
+    )
 
 
 def _between(ordered: Array, from_below: float, from_above: float) -> tuple[float, float]:
@@ -167,7 +185,9 @@ def _quantile_of(ordered: Array, quantile: float) -> float:
 def _of_processes(series: list[Array], quantile: float, level: float) -> Interval:
     count, shortest = len(series), min(map(len, series))
     if count < 3:
-        raise TooFewSamples(f"an interval over {count} processes was asked for; at least 3 are needed")
+        raise TooFewSamples(
+            f"an interval over {count} processes was asked for; at least 3 are needed"
+        )
     fewest = 1 if quantile == 0.5 else math.ceil(round(3 / min(quantile, 1 - quantile), 6))
     if shortest < fewest:
         asked = f"{_name(quantile)} was asked of a process of {shortest} values"
@@ -184,7 +204,9 @@ def _of_processes(series: list[Array], quantile: float, level: float) -> Interva
         method = f"t on log process {what}" if sign else f"t on process {what}"
         estimate, low, high = _log_t(medians, level, sign) if sign else _t(medians, level)
     low, high = min(low, estimate), max(high, estimate)
-    return Interval(estimate, low, high, sum(map(len, series)), level, quantile, method, float(count), count)
+    return Interval(
+        estimate, low, high, sum(map(len, series)), level, quantile, method, float(count), count
+    )
 
 
 def _t(values: Array, level: float) -> tuple[float, float, float]:
@@ -194,14 +216,20 @@ def _t(values: Array, level: float) -> tuple[float, float, float]:
     mean = math.fsum(scaled) / n
     variance = math.fsum((value - mean) ** 2 for value in scaled) / (n - 1)
     reach = student_t_quantile((1 + level) / 2, n - 1) * math.sqrt(variance / n)
-    return math.ldexp(mean, exponent), math.ldexp(mean - reach, exponent), math.ldexp(mean + reach, exponent)
+    return (
+        math.ldexp(mean, exponent),
+        math.ldexp(mean - reach, exponent),
+        math.ldexp(mean + reach, exponent),
+    )
 
 
 def _log_t(values: Array, level: float, sign: int) -> tuple[float, float, float]:
     """The t-interval on the logs of values of one sign."""
     if values[0] == values[-1]:
         return (float(values[0]),) * 3
-    estimate, low, high = (sign * math.exp(min(end, 709.0)) for end in _t(np.log(np.abs(values)), level))
+    estimate, low, high = (
+        sign * math.exp(min(end, 709.0)) for end in _t(np.log(np.abs(values)), level)
+    )
     return (estimate, low, high) if sign > 0 else (estimate, high, low)
 
 
@@ -209,7 +237,9 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
     """Student's t-interval of the mean, with the diagnostics that speak for or against it as notes."""
     level = _fraction("level", level)
     if _is_nested(samples):
-        raise Refused("pooling processes ignores what differs between them: pass one mean per process")
+        raise Refused(
+            "pooling processes ignores what differs between them: pass one mean per process"
+        )
     x = as_series(samples)
     if len(x) < 3:
         raise TooFewSamples(f"a t-interval was asked of {len(x)} values; at least 3 are needed")
@@ -251,7 +281,9 @@ def bootstrap(
     if count == 2:
         raise TooFewSamples("a bootstrap over 2 processes was asked for; at least 3 are needed")
     if count == 1 and n < (needed := smallest_sample(0.5, level)):
-        raise TooFewSamples(f"a bootstrap of {n} values was asked for; at least {needed} are needed")
+        raise TooFewSamples(
+            f"a bootstrap of {n} values was asked for; at least {needed} are needed"
+        )
     if resamples < 1:
         raise Deep500Error(f"a bootstrap needs resamples, got {resamples}")
     draws = _resampled(series, statistic, resamples, np.random.default_rng(seed))
@@ -277,6 +309,9 @@ def _resampled(
     chunk = max(1, 2_000_000 // table.size)
     for start in range(0, resamples, chunk):
         shape = (min(chunk, resamples - start), count, size)
-        rows, columns = random.integers(count, size=shape[:2])[:, :, None], random.integers(size, size=shape)
+        rows, columns = (
+            random.integers(count, size=shape[:2])[:, :, None],
+            random.integers(size, size=shape),
+        )
         parts.append(statistic(table[rows, columns].reshape(shape[0], -1), axis=1))
     return np.concatenate(parts)

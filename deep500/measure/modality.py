@@ -59,7 +59,9 @@ def _density(y: Array) -> tuple[Array, Array, float]:
     position = (y - start) / step
     position = position[(position >= 0) & (position < count - 1)]
     left = position.astype(int)
-    weights = np.bincount(left, 1 - (position - left), count) + np.bincount(left + 1, position - left, count)
+    weights = np.bincount(left, 1 - (position - left), count) + np.bincount(
+        left + 1, position - left, count
+    )
     kernel = np.exp(-0.5 * (np.arange(-16, 17) / 4) ** 2)
     density = np.convolve(weights, kernel / (kernel.sum() * step), "same") / n
     return start + step * np.arange(count), density, width
@@ -77,8 +79,16 @@ def _valleys(grid: Array, density: Array, width: float, n: int, gap: float) -> l
         shares = np.diff([0.0, *mass[valleys], 1.0])
         peaks = [a + int(density[a:b].argmax()) for a, b in pairwise([0, *valleys, len(grid)])]
         lower = np.minimum(density[peaks[:-1]], density[peaks[1:]])
-        depth = (np.sqrt(lower) - np.sqrt(density[valleys])) * np.minimum(shares[1:], shares[:-1]) * scale
-        real = (depth >= doubtful) & (density[valleys] <= SHALLOWEST * lower) & (np.diff(grid[peaks]) >= gap)
+        depth = (
+            (np.sqrt(lower) - np.sqrt(density[valleys]))
+            * np.minimum(shares[1:], shares[:-1])
+            * scale
+        )
+        real = (
+            (depth >= doubtful)
+            & (density[valleys] <= SHALLOWEST * lower)
+            & (np.diff(grid[peaks]) >= gap)
+        )
         small = int(shares.argmin())
         if shares[small] < SMALLEST_SHARE:
             beside = [i for i in (small - 1, small) if 0 <= i < len(valleys)]

@@ -94,7 +94,9 @@ def _peak(fields: Any) -> Peak:
     numbers = [peak.value, peak.median, *([peak.low, peak.high] if peak.low is not None else [])]
     if not all(isinstance(number, float) and 0 < number < math.inf for number in numbers):
         raise ValueError("a peak is a number above 0")
-    if not isinstance(peak.n, int) or not all(isinstance(text, str) for text in (peak.unit, peak.what, peak.note)):
+    if not isinstance(peak.n, int) or not all(
+        isinstance(text, str) for text in (peak.unit, peak.what, peak.note)
+    ):
         raise ValueError("a peak has a count, a unit and a description")
     return peak
 

@@ -55,7 +55,9 @@ def gemm_peak(dtype: str, seconds: float) -> Peak:
         rates[size] = [2 * size**3 / runs[size]()]
     best = min(rates)
     while perf_counter() < end or len(rates[best]) < ENOUGH:
-        for size in runs if perf_counter() < end else [best]:  # in turn: a disturbance must not choose the size
+        for size in (
+            runs if perf_counter() < end else [best]
+        ):  # in turn: a disturbance must not choose the size
             until = perf_counter() + seconds / 50
             while perf_counter() < until:
                 rates[size].append(2 * size**3 / runs[size]())
@@ -88,7 +90,11 @@ def allowed_cpus() -> set[int]:
 def busy_seconds() -> float:
     """CPU time that other processes, or other guests of this host, took so far from the CPUs allowed; or NaN."""
     try:
-        fields = [line.split() for line in Host().text("/proc/stat").splitlines() if line.startswith("cpu")]
+        fields = [
+            line.split()
+            for line in Host().text("/proc/stat").splitlines()
+            if line.startswith("cpu")
+        ]
     except Unavailable:
         return math.nan
     allowed = {f"cpu{number}" for number in allowed_cpus()}
@@ -122,7 +128,9 @@ def _stream_kernels(
     pieces = [list(map(slice, cuts[i:-1:PIECES], cuts[i + 1 :: PIECES])) for i in range(PIECES)]
     turn = itertools.cycle(pieces)
 
-    def touch(part: slice) -> None:  # by the thread that will use it, so that it lies in that thread's memory
+    def touch(
+        part: slice,
+    ) -> None:  # by the thread that will use it, so that it lies in that thread's memory
         a[part], b[part], c[part] = 0.0, 1.0, 2.0
 
     def copy(part: slice) -> None:
@@ -162,7 +170,10 @@ def _array_size() -> tuple[int, str]:
         return 256 * MIB, f"the size of the caches or the memory is unknown ({error})"
     wanted = max(4 * cache, 64 * MIB)
     size = max(min(wanted, room, 1024 * MIB), MIB) // MIB * MIB
-    return size, "" if size >= wanted else f"four times the last-level caches would be {wanted // MIB} MiB"
+    return (
+        size,
+        "" if size >= wanted else f"four times the last-level caches would be {wanted // MIB} MiB",
+    )
 
 
 def _last_level_caches(host: Host) -> int:

@@ -1,10 +1,10 @@
 """What kind of quantity a number is, and the one mean that each kind may have (SC'15, Rules 3 and 4).
 
-    cost     seconds, joules, bytes, dollars      arithmetic mean
-    count    flop, calls, cache misses            arithmetic mean
-    quality  accuracy, loss                       arithmetic mean
-    rate     flop/s, images/s                     harmonic mean of equal work, else total work / total time
-    ratio    speed-up, share of peak              none: summarise what it was made from
+cost     seconds, joules, bytes, dollars      arithmetic mean
+count    flop, calls, cache misses            arithmetic mean
+quality  accuracy, loss                       arithmetic mean
+rate     flop/s, images/s                     harmonic mean of equal work, else total work / total time
+ratio    speed-up, share of peak              none: summarise what it was made from
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ class Summary(float):
 
 
 def summarise(
-    values: ArrayLike, kind: Kind = "rate", work: ArrayLike | None = None, *, mean: str | None = None
+    values: ArrayLike,
+    kind: Kind = "rate",
+    work: ArrayLike | None = None,
+    *,
+    mean: str | None = None,
 ) -> Summary:
     """The mean that `kind` allows; `work` holds one count per rate, `mean` only asks for a mean by name."""
     _check_kind(kind)
@@ -73,21 +77,30 @@ def summarise(
     if kind == "rate":
         value, how = _harmonic(x, [1.0] * len(x)), f"harmonic mean of {len(x)} rates of equal work"
     else:
-        value, how = _within(x, math.fsum(x) / len(x)), f"arithmetic mean of {len(x)} {PLURALS[kind]}"
+        value, how = (
+            _within(x, math.fsum(x) / len(x)),
+            f"arithmetic mean of {len(x)} {PLURALS[kind]}",
+        )
     interval, note = _median_interval(x)
     return Summary(value, kind, how, len(x), interval, note)
 
 
 def _of_unequal_work(x: list[float], kind: Kind, work: ArrayLike) -> Summary:
     if kind != "rate":
-        raise Deep500Error(f"work= was given with kind='{kind}': only rates have work, leave it out")
+        raise Deep500Error(
+            f"work= was given with kind='{kind}': only rates have work, leave it out"
+        )
     w = _numbers(work, "work")
     if len(w) != len(x):
-        raise Deep500Error(f"work holds {len(w)} counts for {len(x)} rates: give one count per rate")
+        raise Deep500Error(
+            f"work holds {len(w)} counts for {len(x)} rates: give one count per rate"
+        )
     if min(w) < 1 / LARGEST:
         raise Deep500Error(f"a work of {min(w):g} was given: every count must be above 0")
     note = "no interval: rates of unequal work are not repetitions of one measurement"
-    return Summary(_harmonic(x, w), kind, f"total work / total time of {len(x)} rates", len(x), None, note)
+    return Summary(
+        _harmonic(x, w), kind, f"total work / total time of {len(x)} rates", len(x), None, note
+    )
 
 
 def _harmonic(rates: list[float], work: list[float]) -> float:
@@ -105,12 +118,18 @@ def _numbers(values: ArrayLike, what: str) -> list[float]:
     try:
         x = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Deep500Error(f"{what} must be numbers, one row of them: {str(error).splitlines()[0]}") from None
+        raise Deep500Error(
+            f"{what} must be numbers, one row of them: {str(error).splitlines()[0]}"
+        ) from None
     if x.ndim != 1 or not x.size:
-        raise Deep500Error(f"{what} must be one row of at least one number, and have the shape {x.shape}")
+        raise Deep500Error(
+            f"{what} must be one row of at least one number, and have the shape {x.shape}"
+        )
     bad = np.flatnonzero(~(np.abs(x) <= LARGEST))
     if bad.size:
-        raise Deep500Error(f"{what}[{bad[0]}] is {x[bad[0]]}: a mean needs finite numbers (up to {LARGEST:g})")
+        raise Deep500Error(
+            f"{what}[{bad[0]}] is {x[bad[0]]}: a mean needs finite numbers (up to {LARGEST:g})"
+        )
     return x.tolist()
 
 
@@ -121,7 +140,9 @@ def _check_kind(kind: str) -> None:
             "two summaries, or take the paired median ratio: measure.compare(a, b, paired=True)"
         )
     if kind not in KINDS:
-        raise Deep500Error(f"there is no kind {kind!r}.{_nearest(kind, KINDS)} Kinds: {', '.join(KINDS)}")
+        raise Deep500Error(
+            f"there is no kind {kind!r}.{_nearest(kind, KINDS)} Kinds: {', '.join(KINDS)}"
+        )
 
 
 def _check_mean(kind: str, mean: str | None) -> None:
@@ -139,7 +160,9 @@ def _check_mean(kind: str, mean: str | None) -> None:
             "done at 2.0, not 4.5): leave mean= out for the harmonic mean, and give work= if the work differs"
         )
     if mean == "harmonic" and kind != "rate":
-        raise Refused(f"the harmonic mean is for rates (Rule 3), not for {PLURALS[kind]}: leave mean= out")
+        raise Refused(
+            f"the harmonic mean is for rates (Rule 3), not for {PLURALS[kind]}: leave mean= out"
+        )
 
 
 def _nearest(word: object, known: Sequence[str]) -> str:

@@ -41,7 +41,10 @@ class Node(dict[str, "Node"]):
 
     def fold(self) -> None:
         with forest.lock:
-            taken, self.pending = self.pending, []  # at once: a signal handler may come through here as well
+            taken, self.pending = (
+                self.pending,
+                [],
+            )  # at once: a signal handler may come through here as well
             self.durations.add(taken)
 
     def seen(self) -> Durations:

@@ -30,7 +30,9 @@ class Region:
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str) or not name or name == OTHER:
-            raise Deep500Error(f'region({name!r}) is no name for a region: with region("forward"): …')
+            raise Deep500Error(
+                f'region({name!r}) is no name for a region: with region("forward"): …'
+            )
         self.name = name
 
     # These two methods are all that a region costs. The clock is read as a float, which is cheaper than as
@@ -43,7 +45,10 @@ class Region:
         cursor.node = node
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         end = perf_counter()
         cursor = here.cursor
@@ -68,13 +73,21 @@ class Region:
             if node.name == self.name:
                 return node  # those inside of it were never left, and are dropped
             node = node.parent
-        return Unlisted(node.tree, innermost, (self.name,))  # not open: nothing is timed, the innermost stays
+        return Unlisted(
+            node.tree, innermost, (self.name,)
+        )  # not open: nothing is timed, the innermost stays
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function; a generator or coroutine is refused."""
         if not callable(function) or isinstance(function, type):
-            raise Deep500Error(f"@region('{self.name}') decorates functions, not {function!r}: use a with-block")
-        suspends = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+            raise Deep500Error(
+                f"@region('{self.name}') decorates functions, not {function!r}: use a with-block"
+            )
+        suspends = (
+            inspect.isgeneratorfunction,
+            inspect.iscoroutinefunction,
+            inspect.isasyncgenfunction,
+        )
         if any(test(function) for test in suspends):
             raise Deep500Error(
                 f"@region('{self.name}') cannot time {function!r}: a generator or coroutine works after its "
@@ -97,7 +110,9 @@ class SyncedRegion(Region):
     def __init__(self, name: str, sync: Callable[[], object]) -> None:
         super().__init__(name)
         if not callable(sync):
-            raise Deep500Error(f"region({name!r}, sync={sync!r}): give a function without arguments")
+            raise Deep500Error(
+                f"region({name!r}, sync={sync!r}): give a function without arguments"
+            )
         self.sync = sync
 
     def __enter__(self) -> None:
@@ -105,7 +120,10 @@ class SyncedRegion(Region):
         super().__enter__()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         try:
             self.sync()
@@ -140,7 +158,9 @@ def breakdown() -> Breakdown:
     durations, out_of_order = forest.read()
     notes = []
     if any(path[-1] == OTHER for path in durations):
-        notes.append(f"more than {MAX_PATHS} paths: later ones are in {OTHER}, what is inside unlisted")
+        notes.append(
+            f"more than {MAX_PATHS} paths: later ones are in {OTHER}, what is inside unlisted"
+        )
     if out_of_order:
         notes.append(
             f"{out_of_order} regions ended out of order (a generator or coroutine was suspended inside one): "

@@ -25,11 +25,18 @@ LOOKS_AT_ROUNDS, LOOKS_AT_PROCESSES = 0.8, 0.64
 class Result:
     """The samples of one run and what they say; live or read back from a bundle, it is the same."""
 
-    def __init__(self, plan: Mapping, blocks: list[dict], environment: Mapping | None = None,
-                 arranged: Mapping[int, ProcessSamples] | None = None):
+    def __init__(
+        self,
+        plan: Mapping,
+        blocks: list[dict],
+        environment: Mapping | None = None,
+        arranged: Mapping[int, ProcessSamples] | None = None,
+    ):
         self.plan, self.blocks = plan, blocks
         self.environment = environment  # where and when it was measured
-        self._arranged = arranged or {}  # of processes that have ended, so that a look need not do them again
+        self._arranged = (
+            arranged or {}
+        )  # of processes that have ended, so that a look need not do them again
         self.manifest: str | None = None  # the hash of the bundle it was written to
         self.names: list[str] = [e["name"] for e in plan["entries"]]
 
@@ -54,19 +61,28 @@ class Result:
         """The interval of a quantile of one candidate's time per call."""
         batch = self.batch(name)
         if batch > 1 and not 0.25 <= quantile <= 0.75:
-            raise Refused(f"the {quantile:g} quantile of {name!r} is not known: {batch} calls were timed together, "
-                          "and quantiles of their means are not quantiles of calls")
+            raise Refused(
+                f"the {quantile:g} quantile of {name!r} is not known: {batch} calls were timed together, "
+                "and quantiles of their means are not quantiles of calls"
+            )
         return interval(self.samples(name), quantile, level or self.looked_level)
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""
         return int(self.blocks[0]["calls"][self.index(name)])
 
-    def compare(self, a: str, b: str, level: float | None = None, margin: float | None = None) -> Comparison:
+    def compare(
+        self, a: str, b: str, level: float | None = None, margin: float | None = None
+    ) -> Comparison:
         """b against a, paired round by round inside every process."""
         i, j = self.index(a), self.index(b)
-        return compare([p.rounds[i] for p in self.processes], [p.rounds[j] for p in self.processes], paired=True,
-                       margin=self.plan["margin"] if margin is None else margin, level=level or self.looked_level)
+        return compare(
+            [p.rounds[i] for p in self.processes],
+            [p.rounds[j] for p in self.processes],
+            paired=True,
+            margin=self.plan["margin"] if margin is None else margin,
+            level=level or self.looked_level,
+        )
 
     @cached_property
     def comparisons(self) -> list[tuple[str, str, Comparison | TooFewSamples]]:
@@ -81,8 +97,12 @@ class Result:
         precision = self.plan["precision"]
         try:
             if self.comparisons:
-                return all(isinstance(c, Comparison) and c.verdict != "inconclusive"
-                           and math.sqrt(c.high / c.low) - 1 <= precision for _, _, c in self.comparisons)
+                return all(
+                    isinstance(c, Comparison)
+                    and c.verdict != "inconclusive"
+                    and math.sqrt(c.high / c.low) - 1 <= precision
+                    for _, _, c in self.comparisons
+                )
             return all(self.interval(name).half_width <= precision for name in self.names)
         except Refused:
             return False
@@ -109,7 +129,9 @@ class Result:
         """Read a result back from its bundle, refusing one that does not hold together."""
         found = bundle.read(folder)
         if found.problems:
-            raise Deep500Error(f"{folder} does not verify: {found.problems[0]} (see all with `d5 verify`)")
+            raise Deep500Error(
+                f"{folder} does not verify: {found.problems[0]} (see all with `d5 verify`)"
+            )
         return cls.from_bundle(found)
 
     @classmethod
@@ -118,19 +140,28 @@ class Result:
             raise Deep500Error(f"{found.path} is a {found.kind!r}, and a benchmark is wanted here")
         plan = check_plan(found.documents.get("plan.json"))
         environment = found.documents.get("environment.json")
-        return cls(plan, check_blocks(plan, found.blocks), environment if isinstance(environment, dict) else None)
+        return cls(
+            plan,
+            check_blocks(plan, found.blocks),
+            environment if isinstance(environment, dict) else None,
+        )
 
     @property
     def looked_level(self) -> float:
         """The level at which intervals are computed, so that after all the looks the level asked for holds."""
         if (self.plan.get("processes") or 1) > 1:
             return self.plan["level"]  # the number of processes was given: nothing was looked at
-        return 1 - (1 - self.plan["level"]) * (LOOKS_AT_PROCESSES if len(self.processes) > 1 else LOOKS_AT_ROUNDS)
+        return 1 - (1 - self.plan["level"]) * (
+            LOOKS_AT_PROCESSES if len(self.processes) > 1 else LOOKS_AT_ROUNDS
+        )
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
         first: dict[tuple, str] = {}
-        pairs = [(first.setdefault(tuple(e["levels"].items()), e["name"]), e["name"]) for e in self.plan["entries"]]
+        pairs = [
+            (first.setdefault(tuple(e["levels"].items()), e["name"]), e["name"])
+            for e in self.plan["entries"]
+        ]
         return [(a, b) for a, b in pairs if a != b]
 
     def is_control(self, name: str) -> bool:
@@ -142,5 +173,7 @@ class Result:
 
     def index(self, name: str) -> int:
         if name not in self.names:
-            raise Deep500Error(f"no candidate is named {name!r}; there are: {', '.join(self.names)}")
+            raise Deep500Error(
+                f"no candidate is named {name!r}; there are: {', '.join(self.names)}"
+            )
         return self.names.index(name)

@@ -27,7 +27,10 @@ from .sensing import sensors
 from .session import Session
 
 BLOCK_S = 0.1  # between blocks, samples are written and progress is shown; nothing of that while the clock runs
-FIRST_LOOK, LOOK_GROWTH = 50, 1.5  # rounds in one process; every look costs a little coverage, so they are few
+FIRST_LOOK, LOOK_GROWTH = (
+    50,
+    1.5,
+)  # rounds in one process; every look costs a little coverage, so they are few
 FIRST_PROCESSES, PROCESSES_GROWTH = 6, 1.25  # the same for looks after whole processes
 GUESSED_PROCESSES = 10  # share the budget at first; later Kalibera and Jones decide
 FEWEST_PROCESSES = 3  # an interval over processes needs as many
@@ -40,8 +43,13 @@ Progress = Callable[[float, str], None]
 AnySession = Session | FreshSession | GatheredSession
 
 
-def run(candidates: Mapping[str, object], *, folder: str | Path | None = None, progress: Progress | None = None,
-        **settings: Unpack[Settings]) -> Result:
+def run(
+    candidates: Mapping[str, object],
+    *,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+    **settings: Unpack[Settings],
+) -> Result:
     """Measure the candidates side by side; with a folder, every block is on disk before the next one starts.
 
     A candidate is a callable (measured in this process), a statement or "module:name" (measured in fresh
@@ -50,7 +58,9 @@ def run(candidates: Mapping[str, object], *, folder: str | Path | None = None, p
     return execute(make_plan(candidates, **settings), folder, progress)
 
 
-def execute(plan: Plan, folder: str | Path | None = None, progress: Progress | None = None) -> Result:
+def execute(
+    plan: Plan, folder: str | Path | None = None, progress: Progress | None = None
+) -> Result:
     """Run a plan that was made before."""
     clock = calibrate()
     result = Result(plan.to_json() | {"clock": asdict(clock)}, [], environment().to_json())
@@ -61,7 +71,9 @@ def execute(plan: Plan, folder: str | Path | None = None, progress: Progress | N
             running.go()
         if writer:
             readings = {name: asdict(reading) for name, reading in sensing.readings().items()}
-            result.manifest = writer.finish({"derived.json": result.derived, "sensors.json": readings})
+            result.manifest = writer.finish(
+                {"derived.json": result.derived, "sensors.json": readings}
+            )
     except BaseException as error:
         if writer and (not result.blocks or isinstance(error, Wrong)):
             writer.discard()  # nothing was measured, or nothing that means anything: leave nothing behind
@@ -74,8 +86,14 @@ def execute(plan: Plan, folder: str | Path | None = None, progress: Progress | N
 class _Run:
     """The state of a run between its blocks."""
 
-    def __init__(self, plan: Plan, clock: Clock, result: Result, record: Callable[[dict], None],
-                 progress: Progress | None):
+    def __init__(
+        self,
+        plan: Plan,
+        clock: Clock,
+        result: Result,
+        record: Callable[[dict], None],
+        progress: Progress | None,
+    ):
         self.plan, self.clock, self.result, self.record = plan, clock, result, record
         self.progress = progress or (lambda fraction, text: None)
         self.began = time.monotonic()
@@ -97,10 +115,17 @@ class _Run:
         for process in itertools.count():
             self._process(process)
             done = process + 1
-            if self.alone or done == self.plan.processes or self.result.blocks[-1]["process"] != process:
+            if (
+                self.alone
+                or done == self.plan.processes
+                or self.result.blocks[-1]["process"] != process
+            ):
                 return
             if self.plan.processes is None and done >= FEWEST_PROCESSES:
-                if time.monotonic() + self.start_s + min(self.share_s, LEAST_WORK_S) > self.deadline:
+                if (
+                    time.monotonic() + self.start_s + min(self.share_s, LEAST_WORK_S)
+                    > self.deadline
+                ):
                     return
                 if done >= next_look:
                     if self._settled():
@@ -120,14 +145,18 @@ class _Run:
             session.finish()
 
     def _rounds(self, session: AnySession, process: int) -> None:
-        owed = 0 if self.alone else max(0, FEWEST_PROCESSES - 1 - process) * self.start_s  # for those still to come
+        owed = (
+            0 if self.alone else max(0, FEWEST_PROCESSES - 1 - process) * self.start_s
+        )  # for those still to come
         until = min(self.deadline - owed, time.monotonic() + self.share_s)
         if process >= FEWEST_PROCESSES and self.plan.processes is None:
             usual = sum(len(b["orders"]) for b in self.result.blocks) / process
             if time.monotonic() + usual / 2 * self.round_s > self.deadline:
                 return  # what little it could measure would count as much as a whole process
         orders, done, size, next_look = self.plan.orders(process), 0, 1, FIRST_LOOK
-        while done < self.most_rounds and (not done or time.monotonic() + size * self.round_s / 2 < until):
+        while done < self.most_rounds and (
+            not done or time.monotonic() + size * self.round_s / 2 < until
+        ):
             began = time.monotonic()
             rounds = list(itertools.islice(orders, size))
             times = session.block(self.calls, rounds)
@@ -139,7 +168,13 @@ class _Run:
                 if (not self.plan.fresh or self.plan.processes == 1) and self._settled():
                     return
                 next_look = math.ceil(done * LOOK_GROWTH)
-            size = max(1, min(int(BLOCK_S / self.round_s), (next_look if self.alone else self.most_rounds) - done))
+            size = max(
+                1,
+                min(
+                    int(BLOCK_S / self.round_s),
+                    (next_look if self.alone else self.most_rounds) - done,
+                ),
+            )
 
     def _share(self) -> None:
         """Divide the budget, now that the price of a process is known."""
@@ -152,15 +187,23 @@ class _Run:
             processes = FEWEST_PROCESSES if affordable else 1
         self.alone = processes == 1
         if not self.alone:
-            self.share_s, self.most_rounds = max(0.0, budget / processes - self.start_s), MOST_ROUNDS
-            if self.plan.processes is None:  # rather more processes than longer ones, and sooner a first look
+            self.share_s, self.most_rounds = (
+                max(0.0, budget / processes - self.start_s),
+                MOST_ROUNDS,
+            )
+            if (
+                self.plan.processes is None
+            ):  # rather more processes than longer ones, and sooner a first look
                 self.share_s = min(self.share_s, max(PROCESS_S, 3 * self.start_s))
 
     def _rebalance(self) -> None:
         """Let the variances seen so far say how long a process should be."""
         found = self._look().processes
         pair = self.plan.pairs[0] if self.plan.pairs else (0,)
-        series = [np.log(p.rounds[pair[-1]]) - (np.log(p.rounds[0]) if len(pair) > 1 else 0.0) for p in found]
+        series = [
+            np.log(p.rounds[pair[-1]]) - (np.log(p.rounds[0]) if len(pair) > 1 else 0.0)
+            for p in found
+        ]
         best = best_rounds(series, self.round_s, self.start_s)
         if best:
             self.most_rounds = min(MOST_ROUNDS, max(FIRST_LOOK, best))
@@ -189,7 +232,9 @@ class _Run:
             yield Session(self.plan.entries, self.clock, sync, self.plan.cache == "cold")
             return
         padding = random.Random(f"{self.plan.seed}/{process}").randrange(4096)
-        session = (GatheredSession if len(self.plan.groups) > 1 else FreshSession)(self.plan, self.clock, padding)
+        session = (GatheredSession if len(self.plan.groups) > 1 else FreshSession)(
+            self.plan, self.clock, padding
+        )
         try:
             yield session
         except BaseException:

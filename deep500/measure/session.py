@@ -15,7 +15,13 @@ T = TypeVar("T")
 class Session:
     """The timers of all entries in this process."""
 
-    def __init__(self, entries: Sequence[Entry], clock: Clock, sync: Callable | None = None, cold: bool = False):
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        clock: Clock,
+        sync: Callable | None = None,
+        cold: bool = False,
+    ):
         self.clock, self.cold, self.entries = clock, cold, entries
         flush = cold_caches(last_level_bytes()) if cold else None
 
@@ -26,11 +32,15 @@ class Session:
                 sync()
 
         first = before if flush or sync else None
-        self.timers: list[Timer] = [_guarded(e, e.candidate.timer, e.levels, first, sync) for e in entries]
+        self.timers: list[Timer] = [
+            _guarded(e, e.candidate.timer, e.levels, first, sync) for e in entries
+        ]
 
     def calibrate(self) -> list[int]:
         """Calls per timed interval for each entry, found by doubling; this is the first part of the warm-up."""
-        return [_guarded(e, self._calls, e, t) for e, t in zip(self.entries, self.timers, strict=True)]
+        return [
+            _guarded(e, self._calls, e, t) for e, t in zip(self.entries, self.timers, strict=True)
+        ]
 
     def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
         """Time the rounds: elapsed nanoseconds of every visit, in order."""

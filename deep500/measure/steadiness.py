@@ -7,7 +7,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .dependence import as_series, autocorrelation, first_order, initial_monotone, normal_scores, without_bias
+from .dependence import (
+    as_series,
+    autocorrelation,
+    first_order,
+    initial_monotone,
+    normal_scores,
+    without_bias,
+)
 from .distributions import Array
 
 SHORTEST = 20  # fewer values show no change point
@@ -44,7 +51,9 @@ def steady_state(series: ArrayLike) -> SteadyState:
         return SteadyState("none", n, n)
     if not start:
         return SteadyState("warmup" if lead else "flat", lead, n)
-    return SteadyState("slowdown" if levels[len(bounds) - 1] < np.median(tail) else "warmup", lead + start, n)
+    return SteadyState(
+        "slowdown" if levels[len(bounds) - 1] < np.median(tail) else "warmup", lead + start, n
+    )
 
 
 def _leading_outliers(y: Array) -> int:
@@ -63,7 +72,9 @@ def _change_points(y: Array) -> list[int]:
     # a change inside a quarter spoils its noise and its dependence: take the middle, and the second smallest
     tau = sorted(map(_tau, quarters))[1]
     # dependent values vary less about their own mean than about the true one
-    noise = float(np.median([quarter.var() for quarter in quarters])) / max(1 - tau / len(quarters[-1]), 0.5)
+    noise = float(np.median([quarter.var() for quarter in quarters])) / max(
+        1 - tau / len(quarters[-1]), 0.5
+    )
     price = 2.8 * math.log(n) * noise * tau
     shortest, sums = max(5, n // 50), np.concatenate(([0.0], np.cumsum(z)))
     found, todo = [], [(0, n)]

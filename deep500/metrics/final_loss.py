@@ -14,5 +14,5 @@ class FinalLoss(Metric):
         if not history.evaluations:
             return None
         start = history.evaluations[-2]["step"] if len(history.evaluations) > 1 else 0
-        last = history.losses[start:history.evaluations[-1]["step"]]
+        last = history.losses[start : history.evaluations[-1]["step"]]
         return math.fsum(last) / len(last)

@@ -15,4 +15,6 @@ class TimeToAccuracy(Metric):
     better = "lower"
 
     def value(self, history: History) -> float | None:
-        return next((e["seconds"] for e in history.evaluations if e["validation"] >= self.target), None)
+        return next(
+            (e["seconds"] for e in history.evaluations if e["validation"] >= self.target), None
+        )

@@ -11,8 +11,14 @@ from ..definition import Definition
 class Classifier(Definition):
     """A network's definition; `layers` is all that a subclass says."""
 
-    def build(self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32",
-              loss: Loss | None = None) -> Network:
+    def build(
+        self,
+        shape: Sequence[int],
+        classes: int,
+        seed: int = 0,
+        dtype: str = "float32",
+        loss: Loss | None = None,
+    ) -> Network:
         """The network for inputs "x" of this shape and int64 "label"s, with outputs "loss" and "logits"."""
         builder = Builder(Network(type(self).__name__), seed, dtype)
         network = builder.network
@@ -20,7 +26,9 @@ class Classifier(Definition):
         label = network.add_input("label", (0,), "int64")
         features = self.layers(builder, x, shape)
         logits = builder.dense("logits", *features, classes)
-        network.add_output((loss or registry.find("losses", "CrossEntropy")()).add(network, logits, label))
+        network.add_output(
+            (loss or registry.find("losses", "CrossEntropy")()).add(network, logits, label)
+        )
         network.add_output(logits)
         return network
 
@@ -42,16 +50,23 @@ class Builder:
     def conv(self, name: str, x: str, inputs: int, outputs: int, kernel: int = 3) -> str:
         """A convolution that keeps height and width."""
         weight, bias = self._params(name, (outputs, inputs, kernel, kernel))
-        return self.network.add_node("Conv", (x, weight, bias), [name], name=name,
-                                     kernel_shape=(kernel, kernel), pads=(kernel // 2,) * 4)
+        return self.network.add_node(
+            "Conv",
+            (x, weight, bias),
+            [name],
+            name=name,
+            kernel_shape=(kernel, kernel),
+            pads=(kernel // 2,) * 4,
+        )
 
     def relu(self, x: str) -> str:
         return self.network.add_node("Relu", (x,), [f"{x}.relu"], name=f"{x}.relu")
 
     def pool(self, x: str) -> str:
         """The maximum of every 2 x 2 window."""
-        return self.network.add_node("MaxPool", (x,), [f"{x}.pool"], name=f"{x}.pool",
-                                     kernel_shape=(2, 2), strides=(2, 2))
+        return self.network.add_node(
+            "MaxPool", (x,), [f"{x}.pool"], name=f"{x}.pool", kernel_shape=(2, 2), strides=(2, 2)
+        )
 
     def flatten(self, x: str) -> str:
         return self.network.add_node("Flatten", (x,), [f"{x}.flat"], name=f"{x}.flat")

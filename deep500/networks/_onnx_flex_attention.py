@@ -18,26 +18,43 @@ if TYPE_CHECKING:
     from ._onnx_reading import Reader
 
 
-def flex_attention(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference] | None:
+def flex_attention(
+    reader: "Reader", node: onnx.NodeProto, scope: Scope
+) -> Sequence[Reference] | None:
     """None for one without subgraphs, which is a node like others."""
     given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     if "score_mod" not in given and "prob_mod" not in given:
         return None
     q, k, v = (scope.value(node, name) for name in node.input)
-    (batch, heads, length, size), kv_heads = _kind(reader, node, q).shape, _kind(reader, node, k).shape[1]
+    (batch, heads, length, size), kv_heads = (
+        _kind(reader, node, q).shape,
+        _kind(reader, node, k).shape[1],
+    )
     keys, v_size = _kind(reader, node, v).shape[2:]
     kind = _kind(reader, node, q).dtype
-    wide = given.get("softmax_precision", onnx.TensorProto.FLOAT if kind in ("float16", "bfloat16") else None)
+    wide = given.get(
+        "softmax_precision", onnx.TensorProto.FLOAT if kind in ("float16", "bfloat16") else None
+    )
     stem = node.output[0]
-    rows = heads // kv_heads * length  # heads of queries that share one of keys stand below each other
+    rows = (
+        heads // kv_heads * length
+    )  # heads of queries that share one of keys stand below each other
 
     def put(operator: str, *inputs: Reference | tuple[int, ...], **attributes: Any) -> str:
         return reader.emit(operator, inputs, stem, **attributes)[0]
 
     def changed(x: str, attribute: str) -> Reference:
-        return Body(reader, node, attribute, scope, 1, 1).write([x], attribute)[0] if attribute in given else x
+        return (
+            Body(reader, node, attribute, scope, 1, 1).write([x], attribute)[0]
+            if attribute in given
+            else x
+        )
 
-    scores = put("MatMul", put("Reshape", q, (batch, kv_heads, rows, size)), put("Transpose", k, perm=(0, 1, 3, 2)))
+    scores = put(
+        "MatMul",
+        put("Reshape", q, (batch, kv_heads, rows, size)),
+        put("Transpose", k, perm=(0, 1, 3, 2)),
+    )
     scores = put("Reshape", scores, (batch, heads, length, keys))
     scores, values = (put("Cast", x, to=wide) if wide else x for x in (scores, v))
     scale = np.asarray(given.get("scale", 1 / math.sqrt(size)), _kind(reader, node, values).dtype)
@@ -50,9 +67,13 @@ def flex_attention(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequ
 
 def _kind(reader: "Reader", node: onnx.NodeProto, name: str) -> Tensor:
     if name not in reader.folding.tensors:
-        raise Unsupported(f"node {label(node)} changes scores of attention, and the shape of {name!r} is not known: "
-                          "give the model fixed shapes")
+        raise Unsupported(
+            f"node {label(node)} changes scores of attention, and the shape of {name!r} is not known: "
+            "give the model fixed shapes"
+        )
     if len((found := reader.folding.tensors[name]).shape) != 4:
-        raise Deep500Error(f"node {label(node)} takes {name!r} with the axes batch, head, place and size, not as "
-                           f"{list(found.shape)}")
+        raise Deep500Error(
+            f"node {label(node)} takes {name!r} with the axes batch, head, place and size, not as "
+            f"{list(found.shape)}"
+        )
     return found

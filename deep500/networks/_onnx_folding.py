@@ -17,10 +17,16 @@ OF_SHAPES = {"Shape", "Size"}  # operators that look only at the shape of their 
 class Folding:
     """Computes a value from constants and `given` inputs when asked for it, and remembers which nodes it needed."""
 
-    def __init__(self, inputs: Mapping[str, Tensor], constants: Mapping[str, np.ndarray],
-                 given: Mapping[str, np.ndarray]):
+    def __init__(
+        self,
+        inputs: Mapping[str, Tensor],
+        constants: Mapping[str, np.ndarray],
+        given: Mapping[str, np.ndarray],
+    ):
         self.values = {**given, **constants}
-        self.tensors = {name: t for name, t in inputs.items() if 0 not in t.shape[:1]}  # an open batch is not known
+        self.tensors = {
+            name: t for name, t in inputs.items() if 0 not in t.shape[:1]
+        }  # an open batch is not known
         self.tensors |= {name: Tensor(v.shape, v.dtype.name) for name, v in self.values.items()}
         self.makers: dict[str, Node] = {}
         self.order: dict[str, int] = {}  # of the nodes, by name
@@ -51,7 +57,9 @@ class Folding:
             needed[wanted] = node = self.makers[wanted]
             if type(node.operator).__name__ not in OF_SHAPES:
                 todo += [i for i in node.inputs if isinstance(i, str)]
-        for node in sorted({node.name: node for node in needed.values()}.values(), key=lambda n: self.order[n.name]):
+        for node in sorted(
+            {node.name: node for node in needed.values()}.values(), key=lambda n: self.order[n.name]
+        ):
             self._run(node)
         return self.values[name]
 
@@ -67,7 +75,10 @@ class Folding:
     def _small(self, node: Node) -> bool:
         if type(node.operator).__name__ in OF_SHAPES:
             return node.inputs[0] in self.tensors
-        sizes = [math.prod(self.tensors[o].shape) if o in self.tensors else LARGEST + 1 for o in node.outputs]
+        sizes = [
+            math.prod(self.tensors[o].shape) if o in self.tensors else LARGEST + 1
+            for o in node.outputs
+        ]
         return max(sizes) <= LARGEST
 
     def _run(self, node: Node) -> None:
@@ -75,9 +86,13 @@ class Folding:
             return
         inputs = [self._input(node, i) if isinstance(i, str) else i for i in node.inputs]
         try:
-            made = registry.module("frameworks", "reference").FRAMEWORK.evaluate(node.operator, inputs)
+            made = registry.module("frameworks", "reference").FRAMEWORK.evaluate(
+                node.operator, inputs
+            )
         except Exception as error:
-            raise Deep500Error(f"node {node.name!r} cannot be computed from its constants: {error}") from None
+            raise Deep500Error(
+                f"node {node.name!r} cannot be computed from its constants: {error}"
+            ) from None
         self.values |= zip(node.outputs, map(np.asarray, made), strict=False)
         self.folded.add(node.name)
 

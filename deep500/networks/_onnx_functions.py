@@ -24,12 +24,16 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
 
     def weight(node: onnx.NodeProto) -> int:
         inner = sum(weight(n) for a in node.attribute for g in (a.g, *a.graphs) for n in g.node)
-        return inner + (size((node.domain, node.op_type)) if (node.domain, node.op_type) in functions else 1)
+        return inner + (
+            size((node.domain, node.op_type)) if (node.domain, node.op_type) in functions else 1
+        )
 
     try:
         total = sum(map(weight, model.graph.node))
     except RecursionError:
         raise Deep500Error("its functions call themselves") from None
     if total > MOST:
-        raise Unsupported(f"its functions come to {total} nodes when they are written out; at most {MOST} are read")
+        raise Unsupported(
+            f"its functions come to {total} nodes when they are written out; at most {MOST} are read"
+        )
     return inliner.inline_local_functions(model)

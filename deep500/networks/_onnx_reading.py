@@ -28,8 +28,11 @@ from ._onnx_values import array, check_type, constant, label, static_value, tens
 MOST = 10_000  # nodes that subgraphs may be written out to
 
 
-def network_of(model: onnx.ModelProto, what: str = "the ONNX model",
-               given: Mapping[str, np.ndarray] | None = None) -> Network:
+def network_of(
+    model: onnx.ModelProto,
+    what: str = "the ONNX model",
+    given: Mapping[str, np.ndarray] | None = None,
+) -> Network:
     """The network of a model; an error is one line that starts with `what`.
 
     `given` holds inputs by name: their values serve where an operator needs a constant.
@@ -61,7 +64,9 @@ class Reader:
         self.constants = dict(self.weights)
         self.network.inputs = {i.name: tensor(i) for i in graph.input if i.name not in self.weights}
         self.known = {*self.network.inputs, *self.constants}
-        self.reserved = {name for node in graph.node for name in node.output}  # not for what subgraphs make
+        self.reserved = {
+            name for node in graph.node for name in node.output
+        }  # not for what subgraphs make
         self.names: set[str] = set()  # of nodes
         self.left = MOST
         self.folding = Folding(self.network.inputs, self.constants, given)
@@ -77,14 +82,18 @@ class Reader:
     def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
         """Add nodes of a graph; those about sequences and control flow come to an end here."""
         for proto in protos:
-            if (expansion := _expansion(proto)) and (found := expansion(self, proto, scope)) is not None:
+            if (expansion := _expansion(proto)) and (
+                found := expansion(self, proto, scope)
+            ) is not None:
                 scope.bind(proto.output, found)
                 continue
             made = onnx.NodeProto()
             made.CopyFrom(proto)
             made.input[:] = [scope.value(proto, name) for name in proto.input]
             if scope.outer:
-                made.output[:] = [self.free(scope.prefix + name) if name else "" for name in proto.output]
+                made.output[:] = [
+                    self.free(scope.prefix + name) if name else "" for name in proto.output
+                ]
                 made.name = scope.prefix + (proto.name or proto.op_type)
                 scope.bind(proto.output, made.output)
             self._add_proto(made)
@@ -93,8 +102,10 @@ class Reader:
         """Refuse to write out more than a network can reasonably hold."""
         self.left -= count
         if self.left < 0:
-            raise Unsupported(f"node {label(node)} would write out more than {MOST} nodes: loops are unrolled while "
-                              "reading, so let them run less often, or hand over what they compute as one operator")
+            raise Unsupported(
+                f"node {label(node)} would write out more than {MOST} nodes: loops are unrolled while "
+                "reading, so let them run less often, or hand over what they compute as one operator"
+            )
 
     def free(self, stem: str) -> str:
         """A name that no value has or will have."""
@@ -118,7 +129,9 @@ class Reader:
         self.weights[name] = value
         return name
 
-    def emit(self, operator: str, inputs: Iterable[Any], stem: str, count: int = 1, **attributes: Any) -> list[str]:
+    def emit(
+        self, operator: str, inputs: Iterable[Any], stem: str, count: int = 1, **attributes: Any
+    ) -> list[str]:
         """A node of our own with so many results."""
         made = cast(Operator, registry.find("operators", operator)(**attributes))
         outputs = [self.free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
@@ -126,12 +139,23 @@ class Reader:
         self._append(Node(self._name(stem), made, tuple(inputs), tuple(outputs)))
         return outputs
 
-    def hold(self, operator: Operator, proto: onnx.NodeProto, inputs: Iterable[str | None], scope: Scope) -> list[str]:
+    def hold(
+        self, operator: Operator, proto: onnx.NodeProto, inputs: Iterable[str | None], scope: Scope
+    ) -> list[str]:
         """An operator with subgraphs in the place of a node."""
-        names = [name if name and not scope.outer else self.free(scope.prefix + (name or "unused"))
-                 for name in proto.output]
+        names = [
+            name if name and not scope.outer else self.free(scope.prefix + (name or "unused"))
+            for name in proto.output
+        ]
         given = tuple(i and self._parameter(i) for i in inputs)
-        self._append(Node(self._name(scope.prefix + (proto.name or proto.op_type)), operator, given, tuple(names)))
+        self._append(
+            Node(
+                self._name(scope.prefix + (proto.name or proto.op_type)),
+                operator,
+                given,
+                tuple(names),
+            )
+        )
         return names
 
     def unknown(self, stem: str) -> str:
@@ -150,15 +174,19 @@ class Reader:
         finally:
             network.nodes, network.state_updates = nodes, updates
         if not all(outputs) or any(n.operator.random for n in made):
-            raise Unsupported(f"node {label(node)} makes sequences or draws random numbers in a graph that only a run "
-                              "chooses")
+            raise Unsupported(
+                f"node {label(node)} makes sequences or draws random numbers in a graph that only a run "
+                "chooses"
+            )
         used, kept = dict.fromkeys(outputs), []
         for inner in reversed(made):
             if not used.keys().isdisjoint(inner.outputs):
                 used |= dict.fromkeys(i for i in inner.inputs if isinstance(i, str))
                 kept.append(inner)
         own = {o for inner in kept for o in inner.outputs}
-        return Subgraph(tuple(name for name in used if name not in own), tuple(kept[::-1]), tuple(outputs))
+        return Subgraph(
+            tuple(name for name in used if name not in own), tuple(kept[::-1]), tuple(outputs)
+        )
 
     def _set(self, name: str, value: np.ndarray) -> None:
         self.constants[name] = self.folding.values[name] = value
@@ -184,7 +212,9 @@ class Reader:
         operator = self._class(proto)
         if operator is None:
             if self.known.intersection(proto.output):
-                raise Deep500Error(f"node {label(proto)} makes {proto.output[0]!r}, which is already there")
+                raise Deep500Error(
+                    f"node {label(proto)} makes {proto.output[0]!r}, which is already there"
+                )
             self._set(proto.output[0], constant(proto))
         elif not operator.domain and operator.since > self.opsets[""]:
             self._add_upgraded(proto)
@@ -195,21 +225,32 @@ class Reader:
         """The operator's class at this model's opset; None for a Constant."""
         domain = "" if node.domain == "ai.onnx" else node.domain
         if domain not in self.opsets:
-            raise Deep500Error(f"node {label(node)} is of the domain {domain!r}, for which no opset is given")
+            raise Deep500Error(
+                f"node {label(node)} is of the domain {domain!r}, for which no opset is given"
+            )
         if node.op_type == "Constant" and not domain:
             return None
         if node.op_type not in registry.known("operators"):
-            raise Unsupported(f"the operator {node.op_type!r} of node {label(node)} is not there; known: "
-                              f"{registry.listed('operators')}")
+            raise Unsupported(
+                f"the operator {node.op_type!r} of node {label(node)} is not there; known: "
+                f"{registry.listed('operators')}"
+            )
         newest, version = registry.find("operators", node.op_type), self.opsets[domain]
-        there = [c for c in vars(sys.modules[newest.__module__]).values()
-                 if isinstance(c, type) and issubclass(c, Operator) and c.domain == domain
-                 and re.fullmatch(re.escape(node.op_type) + "[0-9_]*", c.__name__)]
+        there = [
+            c
+            for c in vars(sys.modules[newest.__module__]).values()
+            if isinstance(c, type)
+            and issubclass(c, Operator)
+            and c.domain == domain
+            and re.fullmatch(re.escape(node.op_type) + "[0-9_]*", c.__name__)
+        ]
         if not (old_enough := [c for c in there if c.since <= version]):
             if lifted := [c for c in there if c.since <= FIRST.get(node.op_type, 0) and not domain]:
                 return max(lifted, key=lambda c: c.since)
             first = f"from opset {min(c.since for c in there)} on" if there else "in another domain"
-            raise Unsupported(f"node {label(node)} is a {node.op_type} of opset {version}; it is there {first}")
+            raise Unsupported(
+                f"node {label(node)} is a {node.op_type} of opset {version}; it is there {first}"
+            )
         return max(old_enough, key=lambda c: c.since)
 
     def _add(self, proto: onnx.NodeProto, operator: type[Operator]) -> None:
@@ -219,22 +260,32 @@ class Reader:
         self._check_constants(proto, inputs)
         settings = self._settings(proto, operator, attributes)
         if operator.outputs[-1].startswith("*") and len(inputs) == 1:
-            settings.setdefault("num_outputs", len(proto.output))  # before opset 18 the node alone says how many
+            settings.setdefault(
+                "num_outputs", len(proto.output)
+            )  # before opset 18 the node alone says how many
         try:
             made = operator(**settings)
         except (TypeError, ValueError) as error:
-            raise Deep500Error(f"node {label(proto)} is no valid {proto.op_type}: {error}") from None
+            raise Deep500Error(
+                f"node {label(proto)} is no valid {proto.op_type}: {error}"
+            ) from None
         outputs = list(proto.output)
         if len(outputs) > len(made.outputs) and not made.variadic:
-            raise Unsupported(f"node {label(proto)} has {len(outputs)} outputs, and {proto.op_type} makes "
-                              f"{len(made.outputs)}")
+            raise Unsupported(
+                f"node {label(proto)} has {len(outputs)} outputs, and {proto.op_type} makes "
+                f"{len(made.outputs)}"
+            )
         names = made.result_names(len(outputs))
         outputs = [o or self.free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)]
         if taken := self.known.intersection(outputs):
             raise Deep500Error(f"node {label(proto)} makes {taken.pop()!r}, which is already there")
         self._append(Node(name, made, tuple(inputs), tuple(outputs)))
         for position, output in RUNNING.get(proto.op_type, {}).items():
-            if output < len(outputs) and isinstance(source := inputs[position], str) and source in network.params:
+            if (
+                output < len(outputs)
+                and isinstance(source := inputs[position], str)
+                and source in network.params
+            ):
                 network.state_updates[source] = outputs[output]
 
     def _add_upgraded(self, proto: onnx.NodeProto) -> None:
@@ -245,20 +296,28 @@ class Reader:
             else:
                 self._add(made, cast(type[Operator], registry.find("operators", made.op_type)))
 
-    def _inputs(self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]) -> list:
+    def _inputs(
+        self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]
+    ) -> list:
         """Names of values; static ones as Python values, from constants or (older opsets) from an attribute."""
         parameters = list(operator.inputs.values())
         variadic = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
         if len(proto.input) > len(parameters) and not variadic:
-            raise Unsupported(f"node {label(proto)} has {len(proto.input)} inputs, and {proto.op_type} takes "
-                              f"{len(parameters)}")
+            raise Unsupported(
+                f"node {label(proto)} has {len(proto.input)} inputs, and {proto.op_type} takes "
+                f"{len(parameters)}"
+            )
         found: list[Any] = []
         for i, name in enumerate(proto.input):
             parameter = parameters[min(i, len(parameters) - 1)]
             static = parameter.name in operator.static
-            found.append(self._static(proto, name, parameter) if static else self._dynamic(proto, name, i))
-        for parameter in parameters[len(found):]:
-            old = attributes.pop(parameter.name, None) if parameter.name in operator.static else None
+            found.append(
+                self._static(proto, name, parameter) if static else self._dynamic(proto, name, i)
+            )
+        for parameter in parameters[len(found) :]:
+            old = (
+                attributes.pop(parameter.name, None) if parameter.name in operator.static else None
+            )
             if old is None and parameter.default is inspect.Parameter.empty and not variadic:
                 raise Deep500Error(f"node {label(proto)} lacks its input {parameter.name!r}")
             found.append(old)
@@ -270,50 +329,84 @@ class Reader:
         if not name:
             return None
         if (found := self.folding.value(name)) is None:
-            raise Unsupported(f"node {label(proto)} takes {name!r} from a computation, where only a constant will do")
+            raise Unsupported(
+                f"node {label(proto)} takes {name!r} from a computation, where only a constant will do"
+            )
         try:
             return static_value(found, parameter.annotation)
         except ValueError as error:
-            raise Deep500Error(f"node {label(proto)} takes {name!r} as its {parameter.name}: {error}") from None
+            raise Deep500Error(
+                f"node {label(proto)} takes {name!r} as its {parameter.name}: {error}"
+            ) from None
 
     def _check_constants(self, proto: onnx.NodeProto, inputs: list) -> None:
         """Refuse a result whose type only the constants tell: Python's numbers are int64 and float32."""
         schema = _schema(proto, self.opsets)
-        if schema is None or not inputs or not proto.input or any(isinstance(i, str | np.generic) for i in inputs):
+        if (
+            schema is None
+            or not inputs
+            or not proto.input
+            or any(isinstance(i, str | np.generic) for i in inputs)
+        ):
             return
         found = self.folding.value(proto.input[0])
-        if schema.inputs[0].type_str == schema.outputs[0].type_str and found is not None \
-                and found.dtype.name not in ("int64", "float32"):
-            raise Unsupported(f"node {label(proto)} is a {proto.op_type} of {found.dtype}; it is there for int64 and "
-                              "float32")
+        if (
+            schema.inputs[0].type_str == schema.outputs[0].type_str
+            and found is not None
+            and found.dtype.name not in ("int64", "float32")
+        ):
+            raise Unsupported(
+                f"node {label(proto)} is a {proto.op_type} of {found.dtype}; it is there for int64 and "
+                "float32"
+            )
 
     def _dynamic(self, proto: onnx.NodeProto, name: str, position: int) -> str | None:
         if not name:
             return None
         if name not in self.known:
-            raise Deep500Error(f"node {label(proto)} needs {name!r}, which nothing before it makes (or a cycle does)")
-        if name in self.weights and name not in self.network.trainable \
-                and self.roles.trains(proto, position, name, self.weights[name], _schema(proto, self.opsets)):
+            raise Deep500Error(
+                f"node {label(proto)} needs {name!r}, which nothing before it makes (or a cycle does)"
+            )
+        if (
+            name in self.weights
+            and name not in self.network.trainable
+            and self.roles.trains(
+                proto, position, name, self.weights[name], _schema(proto, self.opsets)
+            )
+        ):
             self.network.trainable.append(name)
         self._parameter(name)
         return name
 
-    def _settings(self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]) -> dict[str, Any]:
+    def _settings(
+        self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]
+    ) -> dict[str, Any]:
         fields = {f.name for f in dataclasses.fields(operator)}
         for name in attributes.keys() - fields:
             if attributes[name] != _defaults(proto, self.opsets).get(name):
-                raise Unsupported(f"the attribute {name!r} = {attributes[name]!r} of node {label(proto)} is not there "
-                                  f"for {proto.op_type}; those that are: {', '.join(sorted(fields)) or 'none'}")
+                raise Unsupported(
+                    f"the attribute {name!r} = {attributes[name]!r} of node {label(proto)} is not there "
+                    f"for {proto.op_type}; those that are: {', '.join(sorted(fields)) or 'none'}"
+                )
         return {name: given for name, given in attributes.items() if name in fields}
 
     def _add_output(self, name: str, reference: Reference) -> None:
         if not isinstance(reference, str):
-            raise Unsupported(f"the output {name!r} is a sequence or an optional; only tensors can leave a network")
+            raise Unsupported(
+                f"the output {name!r} is a sequence or an optional; only tensors can leave a network"
+            )
         if reference in self.constants:
             if name not in self.network.params:
                 self.network.add_param(name, self.constants[reference], trainable=False)
         elif reference != name:
-            self._append(Node(self._name(name), registry.find("operators", "Identity")(), (reference,), (name,)))
+            self._append(
+                Node(
+                    self._name(name),
+                    registry.find("operators", "Identity")(),
+                    (reference,),
+                    (name,),
+                )
+            )
         self.network.add_output(name)
 
 
@@ -329,10 +422,15 @@ def _expansion(node: onnx.NodeProto) -> Expansion | None:
 
 
 def _opsets(model: onnx.ModelProto) -> dict[str, int]:
-    found = {"" if entry.domain == "ai.onnx" else entry.domain: entry.version for entry in model.opset_import}
+    found = {
+        "" if entry.domain == "ai.onnx" else entry.domain: entry.version
+        for entry in model.opset_import
+    }
     newest = onnx.defs.onnx_opset_version()
     if not 1 <= found.get("", 1) <= newest:
-        raise Unsupported(f"opset {found['']} is not known here; the installed onnx knows 1 to {newest}")
+        raise Unsupported(
+            f"opset {found['']} is not known here; the installed onnx knows 1 to {newest}"
+        )
     return found
 
 
@@ -342,7 +440,10 @@ def _check(model: onnx.ModelProto) -> None:
         raise Unsupported("sparse initializers are not read")
     try:
         onnx.checker.check_model(model)
-    except (onnx.checker.ValidationError, ValueError) as error:  # a ValueError: beyond protobuf's 2 GB
+    except (
+        onnx.checker.ValidationError,
+        ValueError,
+    ) as error:  # a ValueError: beyond protobuf's 2 GB
         raise Deep500Error(f"it is no valid ONNX: {' '.join(str(error).split())[:300]}") from None
 
 
@@ -357,5 +458,9 @@ def _schema(node: onnx.NodeProto, opsets: dict[str, int]) -> onnx.defs.OpSchema 
 def _defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
     """The defaults of the attributes of a standard operator."""
     schema = _schema(node, opsets)
-    given = {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name} if schema else {}
+    given = (
+        {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
+        if schema
+        else {}
+    )
     return {name: value(default, node) for name, default in given.items()}

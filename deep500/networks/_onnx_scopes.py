@@ -31,13 +31,17 @@ class Scope:
         """The value that a name stands for; an empty one is an input left out."""
         found = self[name] if name else ""
         if isinstance(found, tuple):
-            raise Unsupported(f"node {label(node)} takes the sequence {name!r}, and {node.op_type} is there for "
-                              "tensors only")
+            raise Unsupported(
+                f"node {label(node)} takes the sequence {name!r}, and {node.op_type} is there for "
+                "tensors only"
+            )
         return found or ""
 
     def sequence(self, node: onnx.NodeProto, name: str) -> tuple[Reference, ...]:
         found = self[name]
         if not isinstance(found, tuple):
-            raise Unsupported(f"node {label(node)} takes {name!r} as a sequence, and its elements are not known while "
-                              "reading")
+            raise Unsupported(
+                f"node {label(node)} takes {name!r} as a sequence, and its elements are not known while "
+                "reading"
+            )
         return found

@@ -17,15 +17,26 @@ def array(tensor: onnx.TensorProto) -> np.ndarray:
     dtype = _dtype(tensor.data_type, tensor.name)
     wanted = math.prod(tensor.dims)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        raise Deep500Error(f"the tensor {tensor.name!r} is in another file: give the path of the model")
+        raise Deep500Error(
+            f"the tensor {tensor.name!r} is in another file: give the path of the model"
+        )
     if any(n < 0 for n in tensor.dims):
-        raise Deep500Error(f"the tensor {tensor.name!r} has the negative shape {tuple(tensor.dims)}")
-    typed = max(len(tensor.float_data), len(tensor.double_data), len(tensor.int32_data), len(tensor.int64_data))
+        raise Deep500Error(
+            f"the tensor {tensor.name!r} has the negative shape {tuple(tensor.dims)}"
+        )
+    typed = max(
+        len(tensor.float_data),
+        len(tensor.double_data),
+        len(tensor.int32_data),
+        len(tensor.int64_data),
+    )
     width = bits(dtype)
     packed = 8 // width if width < 8 else 1  # elements that share a byte, or a number of int32_data
     there = len(tensor.raw_data) * 8 / width if tensor.HasField("raw_data") else typed * packed
     if not wanted <= there < wanted + packed:
-        raise Deep500Error(f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {there:g} elements")
+        raise Deep500Error(
+            f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {there:g} elements"
+        )
     return np.array(onnx.numpy_helper.to_array(tensor))
 
 
@@ -46,8 +57,10 @@ def tensor(value: onnx.ValueInfoProto) -> Tensor:
         raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
     shape = [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim]
     if None in shape[1:]:
-        raise Unsupported(f"the input {value.name!r} leaves dimension {shape.index(None, 1)} open; only the first, the "
-                          "batch, may be")
+        raise Unsupported(
+            f"the input {value.name!r} leaves dimension {shape.index(None, 1)} open; only the first, the "
+            "batch, may be"
+        )
     if any(n is not None and n < 0 for n in shape):
         raise Unsupported(f"the input {value.name!r} has the negative shape {tuple(shape)}")
     return Tensor(tuple(n or 0 for n in shape), _dtype(kind.elem_type, value.name))
@@ -92,12 +105,20 @@ def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
 
     A tensor of one element is a NumPy scalar, which knows its dtype.
     """
-    plain = {onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT, onnx.AttributeProto.FLOATS,
-             onnx.AttributeProto.STRING, onnx.AttributeProto.STRINGS}
+    plain = {
+        onnx.AttributeProto.INT,
+        onnx.AttributeProto.INTS,
+        onnx.AttributeProto.FLOAT,
+        onnx.AttributeProto.FLOATS,
+        onnx.AttributeProto.STRING,
+        onnx.AttributeProto.STRINGS,
+    }
     if attribute.type == onnx.AttributeProto.TENSOR and math.prod(attribute.t.dims) == 1:
         return array(attribute.t).reshape(-1)[0]
     if attribute.type not in plain:
-        raise Unsupported(f"the attribute {attribute.name!r} of node {label(node)} is neither numbers nor text")
+        raise Unsupported(
+            f"the attribute {attribute.name!r} of node {label(node)} is neither numbers nor text"
+        )
     given = onnx.helper.get_attribute_value(attribute)
     if isinstance(given, bytes):
         return given.decode("utf-8", "replace")

@@ -23,35 +23,65 @@ def model_of(network: Network) -> onnx.ModelProto:
         made, static = _node(network, node)
         nodes.append(made)
         constants |= static
-    inputs = [helper.make_tensor_value_info(name, _type(tensor.dtype), _dims(tensor.shape))
-              for name, tensor in network.inputs.items()]
-    weights = [numpy_helper.from_array(np.asarray(value, order="C"), name)
-               for name, value in (network.params | constants).items()]
+    inputs = [
+        helper.make_tensor_value_info(name, _type(tensor.dtype), _dims(tensor.shape))
+        for name, tensor in network.inputs.items()
+    ]
+    weights = [
+        numpy_helper.from_array(np.asarray(value, order="C"), name)
+        for name, value in (network.params | constants).items()
+    ]
     domains = sorted({node.operator.domain for node in network.nodes} - {""})
-    graph = helper.make_graph(nodes, network.name, inputs,
-                              [onnx.ValueInfoProto(name=name) for name in network.outputs], weights)
-    model = helper.make_model(graph, producer_name="deep500", ir_version=IR_VERSION, opset_imports=[
-        helper.make_opsetid("", OPSET), *(helper.make_opsetid(domain, 1) for domain in domains)])
-    helper.set_model_props(model, {"deep500.trainable": json.dumps(network.trainable),
-                                   "deep500.state_updates": json.dumps(network.state_updates)})
+    graph = helper.make_graph(
+        nodes,
+        network.name,
+        inputs,
+        [onnx.ValueInfoProto(name=name) for name in network.outputs],
+        weights,
+    )
+    model = helper.make_model(
+        graph,
+        producer_name="deep500",
+        ir_version=IR_VERSION,
+        opset_imports=[
+            helper.make_opsetid("", OPSET),
+            *(helper.make_opsetid(domain, 1) for domain in domains),
+        ],
+    )
+    helper.set_model_props(
+        model,
+        {
+            "deep500.trainable": json.dumps(network.trainable),
+            "deep500.state_updates": json.dumps(network.state_updates),
+        },
+    )
     try:
         model = onnx.shape_inference.infer_shapes(model)  # which also gives the outputs their types
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
-        raise Deep500Error(f"the network {network.name!r} cannot be written as ONNX: "
-                           f"{' '.join(str(error).split())[:300]}") from None
+        raise Deep500Error(
+            f"the network {network.name!r} cannot be written as ONNX: "
+            f"{' '.join(str(error).split())[:300]}"
+        ) from None
     return model
 
 
 def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.ndarray]]:
     """A node, and the constants that hold its static inputs."""
     operator, name = node.operator, type(node.operator).__name__
-    if not operator.domain and (operator.since > OPSET or type(operator) is not registry.find("operators", name)):
-        raise Unsupported(f"node {node.name!r} is a {name} of opset {operator.since}, and opset {OPSET} is written")
+    if not operator.domain and (
+        operator.since > OPSET or type(operator) is not registry.find("operators", name)
+    ):
+        raise Unsupported(
+            f"node {node.name!r} is a {name} of opset {operator.since}, and opset {OPSET} is written"
+        )
     known = not operator.domain and onnx.defs.has(name, OPSET)
     schema = onnx.defs.get_schema(name, OPSET) if known else None
-    attributes = {key: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
-                  for key, value in operator.settings.items() if value is not None}
+    attributes = {
+        key: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
+        for key, value in operator.settings.items()
+        if value is not None
+    }
     inputs, constants = [], {}
     for parameter, value in zip(_parameters(node), node.inputs, strict=True):
         if value is None or isinstance(value, str):
@@ -62,20 +92,24 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
             inputs.append(network._free(f"{node.name}.{parameter}"))
             constants[inputs[-1]] = _constant(value)
     _check_attributes(node, attributes, schema)
-    made = helper.make_node(name, inputs, list(node.outputs), name=node.name, domain=operator.domain, **attributes)
+    made = helper.make_node(
+        name, inputs, list(node.outputs), name=node.name, domain=operator.domain, **attributes
+    )
     return made, constants
 
 
 def _parameters(node: Node) -> list[str]:
     """The name of every input; the last parameter's for all that follow it."""
-    names = list(node.operator.inputs)[:len(node.inputs)]
+    names = list(node.operator.inputs)[: len(node.inputs)]
     return names + names[-1:] * (len(node.inputs) - len(names))
 
 
 def _check_attributes(node: Node, attributes: dict[str, Any], schema: Any) -> None:
     if schema is not None and (unknown := attributes.keys() - set(schema.attributes)):
-        raise Unsupported(f"{sorted(unknown)[0]!r} of node {node.name!r} is no attribute of ONNX's "
-                          f"{type(node.operator).__name__} in opset {OPSET}")
+        raise Unsupported(
+            f"{sorted(unknown)[0]!r} of node {node.name!r} is no attribute of ONNX's "
+            f"{type(node.operator).__name__} in opset {OPSET}"
+        )
 
 
 def _constant(value: Any) -> np.ndarray:

@@ -14,11 +14,16 @@ class DigitsCnn(Classifier):
 
     def layers(self, builder: Builder, x: str, shape: Sequence[int]) -> tuple[str, int]:
         if len(shape) != 3 or min(shape[1:]) < 4:
-            raise Deep500Error(f"DigitsCnn takes pictures of shape (channels, height, width), 4 x 4 or larger: "
-                               f"not {tuple(shape)}")
+            raise Deep500Error(
+                f"DigitsCnn takes pictures of shape (channels, height, width), 4 x 4 or larger: "
+                f"not {tuple(shape)}"
+            )
         depth, height, width = shape
         for i, channels in enumerate(self.channels, 1):
-            x, depth = builder.pool(builder.relu(builder.conv(f"conv{i}", x, depth, channels))), channels
+            x, depth = (
+                builder.pool(builder.relu(builder.conv(f"conv{i}", x, depth, channels))),
+                channels,
+            )
         x, size = builder.flatten(x), depth * (height // 4) * (width // 4)
         for i, hidden in enumerate(self.hidden, 1):
             x, size = builder.relu(builder.dense(f"fc{i}", x, size, hidden)), hidden

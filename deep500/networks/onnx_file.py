@@ -23,13 +23,17 @@ class OnnxFile(Definition):
 
     path: str
 
-    def build(self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32") -> Network:
+    def build(
+        self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32"
+    ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
         network = read(self.path)
         wanted = {"x": Tensor((0, *shape), dtype), "label": Tensor((0,), "int64")}
         if network.inputs != wanted or not {"loss", "logits"} <= set(network.outputs):
-            raise Deep500Error(f"{self.path} has the inputs {network.inputs} and the outputs {network.outputs}; "
-                               f"the inputs {wanted} and the outputs loss and logits are wanted")
+            raise Deep500Error(
+                f"{self.path} has the inputs {network.inputs} and the outputs {network.outputs}; "
+                f"the inputs {wanted} and the outputs loss and logits are wanted"
+            )
         return network
 
 
@@ -70,18 +74,26 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
     except (DecodeError, ValueError):
         raise Deep500Error(f"{what} is not an ONNX model: it does not parse") from None
     if not model.HasField("graph") or not model.opset_import:
-        raise Deep500Error(f"{what} is not an ONNX model: it has no {'opset' if model.HasField('graph') else 'graph'}")
+        raise Deep500Error(
+            f"{what} is not an ONNX model: it has no {'opset' if model.HasField('graph') else 'graph'}"
+        )
     return model, folder, what
 
 
 def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) -> None:
     """Weights kept beside the file; onnx itself refuses paths that leave the folder, links and wrong sizes."""
-    outside = [t.name for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
+    outside = [
+        t.name for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL
+    ]
     if outside and folder is None:
-        raise Deep500Error(f"{what} keeps {outside[0]!r} in another file: give the path of the model, not its bytes")
+        raise Deep500Error(
+            f"{what} keeps {outside[0]!r} in another file: give the path of the model, not its bytes"
+        )
     if outside:
         try:
             onnx.load_external_data_for_model(model, str(folder))
         except (OSError, ValueError, onnx.checker.ValidationError) as error:
-            raise Deep500Error(f"{what} keeps {outside[0]!r} in another file, which cannot be used: "
-                               f"{' '.join(str(error).split())[:300]}") from None
+            raise Deep500Error(
+                f"{what} keeps {outside[0]!r} in another file, which cannot be used: "
+                f"{' '.join(str(error).split())[:300]}"
+            ) from None

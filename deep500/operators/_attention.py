@@ -22,7 +22,9 @@ def swapped(xp, x):
 
 def grouped(xp, x, kv):
     """Queries (batch, heads, length, size) by the heads of kv: neighbours that share one stand below each other."""
-    return xp.reshape(x, (x.shape[0], kv.shape[1], x.shape[1] // kv.shape[1] * x.shape[2], x.shape[3]))
+    return xp.reshape(
+        x, (x.shape[0], kv.shape[1], x.shape[1] // kv.shape[1] * x.shape[2], x.shape[3])
+    )
 
 
 def product(xp, x, kv):

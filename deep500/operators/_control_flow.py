@@ -21,29 +21,44 @@ class If(Operator):
                 made = tape.run(xp, graph, xs)
                 shapes.append([tuple(y.shape) for y in made])
                 return made
+
             return run
 
         shapes: list = []  # of both branches, where both are run to be recorded
         try:
-            return xp.cond(xp.reshape(condition, ()), branch(self.then_branch), branch(self.else_branch), *xs)
+            return xp.cond(
+                xp.reshape(condition, ()), branch(self.then_branch), branch(self.else_branch), *xs
+            )
         finally:
             if shapes[1:] and shapes[0] != shapes[1]:
-                raise Unsupported(f"the branches of an If make the shapes {shapes[0]} and {shapes[1]}, which only a "
-                                  "framework that runs one step after the other can do")
+                raise Unsupported(
+                    f"the branches of an If make the shapes {shapes[0]} and {shapes[1]}, which only a "
+                    "framework that runs one step after the other can do"
+                )
 
     def backward(self, xp, condition, xs, ys, dys):
-        asked, used = ([i for i, x in enumerate(values) if kind(x) == "float"] for values in (xs, ys))
+        asked, used = (
+            [i for i, x in enumerate(values) if kind(x) == "float"] for values in (xs, ys)
+        )
 
         def pull(graph):
             def run(*values):
-                grads = dict(zip(used, values[len(xs):], strict=True))
-                return tape.pull(xp, graph, values[:len(xs)], [grads.get(i) for i in range(len(ys))], asked)
+                grads = dict(zip(used, values[len(xs) :], strict=True))
+                return tape.pull(
+                    xp, graph, values[: len(xs)], [grads.get(i) for i in range(len(ys))], asked
+                )
+
             return run
 
         if not asked:
             return None
-        found = xp.cond(xp.reshape(condition, ()), pull(self.then_branch), pull(self.else_branch), *xs,
-                        *(dys[i] for i in used))
+        found = xp.cond(
+            xp.reshape(condition, ()),
+            pull(self.then_branch),
+            pull(self.else_branch),
+            *xs,
+            *(dys[i] for i in used),
+        )
         grads = dict(zip(asked, found, strict=True))
         return None, *(grads.get(i) for i in range(len(xs)))
 
@@ -67,7 +82,7 @@ class Loop(Operator):
     outputs = ("*ys",)
 
     def forward(self, xp, most, go, *xs):
-        state, around = xs[:self.carried], xs[self.carried:]
+        state, around = xs[: self.carried], xs[self.carried :]
         start = xp.asarray(0, "int64")
         go = xp.asarray(True, "bool") if go is None else xp.reshape(go, ())
         limit = xp.asarray(2**62, "int64") if most is None else xp.reshape(most, ())
@@ -82,8 +97,10 @@ class Loop(Operator):
         return tuple(xp.while_loop(going, round_, (start, go, *state))[2:])
 
     def backward(self, xp, dys):
-        raise Unsupported("the gradient needs the derivative of a Loop, which is there only where the number of its "
-                          "rounds is known while reading")
+        raise Unsupported(
+            "the gradient needs the derivative of a Loop, which is there only where the number of its "
+            "rounds is known while reading"
+        )
 
     def infer(self, most, go, *xs):
-        return xs[:self.carried]
+        return xs[: self.carried]

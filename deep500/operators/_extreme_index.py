@@ -20,7 +20,9 @@ class ExtremeIndex(Operator):
         raise NotImplementedError
 
     def infer(self, data):
-        return (Tensor(reduced(data.shape, (self.axis % len(data.shape),), self.keepdims), "int64"),)
+        return (
+            Tensor(reduced(data.shape, (self.axis % len(data.shape),), self.keepdims), "int64"),
+        )
 
     def flops(self, data):
         return data.size

@@ -12,19 +12,23 @@ def upwards(xp, indices, size):
 def take_adjoint(xp, dy, indices, shape, axis):
     """The adjoint of `take` from an array of this shape: every element added back to where it was taken from."""
     axis %= len(shape)
-    before, after = tuple(shape[:axis]), tuple(shape[axis + 1:])
+    before, after = tuple(shape[:axis]), tuple(shape[axis + 1 :])
     rows = xp.reshape(dy, (*before, math.prod(indices.shape), *after))
     places = xp.reshape(indices, (*[1] * axis, -1, *[1] * len(after)))
-    return xp.scatter_add(xp.zeros(shape, dy.dtype), xp.broadcast_to(places, rows.shape), rows, axis)
+    return xp.scatter_add(
+        xp.zeros(shape, dy.dtype), xp.broadcast_to(places, rows.shape), rows, axis
+    )
 
 
 def row_numbers(xp, indices, shape, batch_dims=0):
     """The number of the row that each vector of indices points to, where the axes it indexes are flattened to one."""
     depth = indices.shape[-1]
-    sizes = shape[batch_dims:batch_dims + depth]
+    sizes = shape[batch_dims : batch_dims + depth]
     rows = xp.zeros(indices.shape[:-1], "int64")
     for k, size in enumerate(sizes):
         rows = rows * size + upwards(xp, indices[..., k], size)
-    batches = xp.reshape(xp.arange(math.prod(shape[:batch_dims]), "int64") * math.prod(sizes),
-                         (*shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims)))
+    batches = xp.reshape(
+        xp.arange(math.prod(shape[:batch_dims]), "int64") * math.prod(sizes),
+        (*shape[:batch_dims], *[1] * (indices.ndim - 1 - batch_dims)),
+    )
     return rows + batches if batch_dims else rows

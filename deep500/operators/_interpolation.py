@@ -57,20 +57,31 @@ def coordinate(mode: str, at: int, line: Line) -> float:
 
 def nearest_rows(line: Line, coordinates: Sequence[float], rounding: str) -> Rows:
     if rounding not in ROUNDING:
-        raise ValueError(f"there is no nearest_mode {rounding!r}; those that are: {', '.join(ROUNDING)}")
+        raise ValueError(
+            f"there is no nearest_mode {rounding!r}; those that are: {', '.join(ROUNDING)}"
+        )
     places = [[_inside(ROUNDING[rounding](x), line.size)] for x in coordinates]
     return Rows(places, None, _outside(line, coordinates))
 
 
-def kernel_rows(line: Line, coordinates: Sequence[float], kernel: Callable[[float], float], radius: int,
-                antialias: bool, exclude_outside: bool) -> Rows:
+def kernel_rows(
+    line: Line,
+    coordinates: Sequence[float],
+    kernel: Callable[[float], float],
+    radius: int,
+    antialias: bool,
+    exclude_outside: bool,
+) -> Rows:
     """Weights by distance; beyond the ends the last element goes on, or what is there does not count."""
     shrink = min(line.scale, 1.0) if antialias else 1.0  # a smaller picture takes a wider kernel
     reach = math.ceil(radius / shrink)
     places, weights = [], []
     for x in coordinates:
         near = range(math.floor(x) - reach + 1, math.floor(x) + reach + 1)
-        row = [0.0 if exclude_outside and not 0 <= i < line.size else kernel(shrink * (i - x)) for i in near]
+        row = [
+            0.0 if exclude_outside and not 0 <= i < line.size else kernel(shrink * (i - x))
+            for i in near
+        ]
         total = sum(row) if antialias or exclude_outside else 1.0
         places.append([_inside(i, line.size) for i in near])
         weights.append([w / (total or 1.0) for w in row])
@@ -83,11 +94,13 @@ def linear(t: float) -> float:
 
 def cubic(a: float) -> Callable[[float], float]:
     """Keys' kernel; `a` is its slope at distance 1."""
+
     def kernel(t: float) -> float:
         t = abs(t)
         if t <= 1:
             return ((a + 2) * t - (a + 3)) * t * t + 1
         return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a if t < 2 else 0.0
+
     return kernel
 
 
@@ -96,7 +109,10 @@ def resample(xp, x, axis, rows, fill):
     behind = [1] * (x.ndim - axis - 1)
     y = xp.take(x, _places(xp, rows), axis)
     if rows.weights is not None:
-        y = xp.sum(y * xp.reshape(xp.asarray(rows.weights, x.dtype), (*_shape(rows), *behind)), axis=axis + 1)
+        y = xp.sum(
+            y * xp.reshape(xp.asarray(rows.weights, x.dtype), (*_shape(rows), *behind)),
+            axis=axis + 1,
+        )
     if any(rows.outside):
         y = xp.where(xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), fill, y)
     return y
@@ -106,14 +122,18 @@ def resample_adjoint(xp, dy, axis, rows, size):
     behind = [1] * (dy.ndim - axis - 1)
     if any(rows.outside):
         dy = xp.where(xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), 0, dy)
-    shape = (*dy.shape[:axis], size, *dy.shape[axis + 1:])
+    shape = (*dy.shape[:axis], size, *dy.shape[axis + 1 :])
     if rows.weights is not None:
-        dy = xp.expand_dims(dy, axis + 1) * xp.reshape(xp.asarray(rows.weights, dy.dtype), (*_shape(rows), *behind))
+        dy = xp.expand_dims(dy, axis + 1) * xp.reshape(
+            xp.asarray(rows.weights, dy.dtype), (*_shape(rows), *behind)
+        )
     return take_adjoint(xp, dy, _places(xp, rows), shape, axis)
 
 
 def _places(xp, rows):
-    return xp.asarray([row[0] for row in rows.places] if rows.weights is None else rows.places, "int64")
+    return xp.asarray(
+        [row[0] for row in rows.places] if rows.weights is None else rows.places, "int64"
+    )
 
 
 def _shape(rows):

@@ -9,7 +9,9 @@ from ..errors import Deep500Error
 
 def hot(xp, labels, scores):
     """Where in the scores the labels point."""
-    classes = xp.reshape(xp.arange(scores.shape[1], labels.dtype), (1, -1, *[1] * (scores.ndim - 2)))
+    classes = xp.reshape(
+        xp.arange(scores.shape[1], labels.dtype), (1, -1, *[1] * (scores.ndim - 2))
+    )
     return xp.expand_dims(labels, 1) == classes
 
 
@@ -23,8 +25,14 @@ def weight_of(xp, labels, scores, weights, ignore_index):
     by_class = xp.ones_like(scores)
     if weights is not None:
         by_class = by_class * xp.reshape(weights, (1, -1, *[1] * (scores.ndim - 2)))
-    weight = xp.where((labels >= 0) & (labels < scores.shape[1]), picked(xp, labels, by_class), math.nan)
-    return weight if ignore_index is None else xp.where(labels == ignore_index, xp.zeros_like(weight), weight)
+    weight = xp.where(
+        (labels >= 0) & (labels < scores.shape[1]), picked(xp, labels, by_class), math.nan
+    )
+    return (
+        weight
+        if ignore_index is None
+        else xp.where(labels == ignore_index, xp.zeros_like(weight), weight)
+    )
 
 
 def reduced(xp, loss, weight, reduction):
@@ -45,5 +53,7 @@ def check_labels(labels, classes, ignore_index):
     if ignore_index is not None:
         strange &= labels != ignore_index
     if np.any(strange):
-        raise Deep500Error(f"the label {labels[strange][0]} is none of the {classes} classes 0 to {classes - 1}, "
-                           f"nor the ignore_index ({ignore_index})")
+        raise Deep500Error(
+            f"the label {labels[strange][0]} is none of the {classes} classes 0 to {classes - 1}, "
+            f"nor the ignore_index ({ignore_index})"
+        )

@@ -17,8 +17,10 @@ def spread(xp, value, shape, axis, block_size=0):
     if not block_size:
         return xp.reshape(value, [-1 if i == axis else 1 for i in range(len(shape))])
     copies = xp.expand_dims(value, axis + 1)
-    copies = xp.broadcast_to(copies, (*copies.shape[:axis + 1], block_size, *copies.shape[axis + 2:]))
-    whole = xp.reshape(copies, (*shape[:axis], -1, *shape[axis + 1:]))
+    copies = xp.broadcast_to(
+        copies, (*copies.shape[: axis + 1], block_size, *copies.shape[axis + 2 :])
+    )
+    whole = xp.reshape(copies, (*shape[:axis], -1, *shape[axis + 1 :]))
     return whole[(slice(None),) * axis + (slice(0, shape[axis]),)]
 
 
@@ -31,7 +33,7 @@ def gathered(xp, gradient, value, axis, block_size=0):
         return xp.sum(gradient, axis=tuple(i for i in range(gradient.ndim) if i != axis))
     lacking = value.shape[axis] * block_size - gradient.shape[axis]
     full = xp.pad(gradient, [(0, lacking if i == axis else 0) for i in range(gradient.ndim)])
-    blocks = (*value.shape[:axis + 1], block_size, *value.shape[axis + 1:])
+    blocks = (*value.shape[: axis + 1], block_size, *value.shape[axis + 1 :])
     return xp.sum(xp.reshape(full, blocks), axis=axis + 1)
 
 
@@ -51,9 +53,15 @@ def centred(xp, x, zero, dtype="int32"):
 
 def per_row(xp, value, matrix):
     """A scale or zero point of the left factor: one per row as a column."""
-    return value if value is None or value.ndim != 1 or matrix.ndim < 2 else xp.expand_dims(value, -1)
+    return (
+        value if value is None or value.ndim != 1 or matrix.ndim < 2 else xp.expand_dims(value, -1)
+    )
 
 
 def per_kernel(xp, value, kernels):
     """A scale or zero point of a convolution's kernels: one per output channel along their first axis."""
-    return value if value is None or value.ndim != 1 else xp.reshape(value, (-1, *[1] * (kernels.ndim - 1)))
+    return (
+        value
+        if value is None or value.ndim != 1
+        else xp.reshape(value, (-1, *[1] * (kernels.ndim - 1)))
+    )

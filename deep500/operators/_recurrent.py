@@ -52,20 +52,32 @@ class Recurrent(Operator):
         passes = [self._pass(xp, d, x, w, r, b, lens, initial, p) for d in range(r.shape[0])]
         ys, last = zip(*[(self._outputs(xp, one), one.last(xp)) for one in passes], strict=True)
         y = xp.stack(list(ys), axis=1)
-        return (xp.permute_dims(y, (2, 0, 1, 3)) if self.layout else y,
-                *(self._state(xp, xp.stack(list(part))) for part in zip(*last, strict=True)))
+        return (
+            xp.permute_dims(y, (2, 0, 1, 3)) if self.layout else y,
+            *(self._state(xp, xp.stack(list(part))) for part in zip(*last, strict=True)),
+        )
 
     def back(self, xp, dy, dlast, x, w, r, b, lens, initial, p=None):
         """The gradients by x, w, r, b, and (as lists) by the initial state and by p."""
         dy = xp.permute_dims(dy, (1, 2, 0, 3)) if self.layout else dy
         dlast = [self._state(xp, part) for part in dlast]
-        found = [self._pass(xp, d, x, w, r, b, lens, initial, p).back(xp, dy[:, d], [s[d] for s in dlast])
-                 for d in range(r.shape[0])]
+        found = [
+            self._pass(xp, d, x, w, r, b, lens, initial, p).back(
+                xp, dy[:, d], [s[d] for s in dlast]
+            )
+            for d in range(r.shape[0])
+        ]
         dx, dw, dr, db, dinitial, dp = zip(*found, strict=True)
         total = dx[0] if len(dx) == 1 else dx[0] + dx[1]
         first = [self._state(xp, xp.stack(list(part))) for part in zip(*dinitial, strict=True)]
-        return (self._state(xp, total), xp.stack(list(dw)), xp.stack(list(dr)), xp.stack(list(db)),
-                first, None if p is None else xp.stack(list(dp)))
+        return (
+            self._state(xp, total),
+            xp.stack(list(dw)),
+            xp.stack(list(dr)),
+            xp.stack(list(db)),
+            first,
+            None if p is None else xp.stack(list(dp)),
+        )
 
     def infer(self, x, w, r, *rest):
         steps, batch = x.shape[:2] if not self.layout else x.shape[1::-1]
@@ -85,7 +97,7 @@ class Recurrent(Operator):
         """The activations of one direction."""
         names = self.activations or self.usual * directions
         found = activations(names, self.activation_alpha, self.activation_beta, self.clip)
-        return found[d * len(self.usual):(d + 1) * len(self.usual)]
+        return found[d * len(self.usual) : (d + 1) * len(self.usual)]
 
     def recurrent_gradient(self, xp, rows, h):
         """The gradient by R, from the rows of all steps and the states before them."""
@@ -96,27 +108,45 @@ class Recurrent(Operator):
 
     def native(self, framework):
         """PyTorch's kernels are for the usual activations."""
-        usual = tuple(name.lower() for name in self.usual * (1 + (self.direction == "bidirectional")))
-        given = tuple(name.lower() for name in self.activations or usual)[:len(usual)]
+        usual = tuple(
+            name.lower() for name in self.usual * (1 + (self.direction == "bidirectional"))
+        )
+        given = tuple(name.lower() for name in self.activations or usual)[: len(usual)]
         return super().native(framework) if given == usual and self.clip is None else None
 
     def by_pytorch(self, torch, kernel, order, x, w, r, b, states):
         """One of PyTorch's kernels, which has its gates in this order."""
         xp, reverse, size = pytorch_formulas(), self.direction == "reverse", r.shape[2]
         x = self._state(xp, x)
-        first = [x.new_zeros(len(r), x.shape[1], size) if s is None else self._state(xp, s) for s in states]
+        first = [
+            x.new_zeros(len(r), x.shape[1], size) if s is None else self._state(xp, s)
+            for s in states
+        ]
         bias = x.new_zeros(len(r), 2 * r.shape[1]) if b is None else b
         parts = [part for d in range(len(r)) for part in (w[d], r[d], *bias[d].chunk(2))]
         gates = [torch.cat([part.chunk(self.gates)[i] for i in order]) for part in parts]
-        y, *last = kernel(x.flip(0) if reverse else x, first if len(first) > 1 else first[0], gates, True, 1, 0.0,
-                          False, len(r) == 2, False)
+        y, *last = kernel(
+            x.flip(0) if reverse else x,
+            first if len(first) > 1 else first[0],
+            gates,
+            True,
+            1,
+            0.0,
+            False,
+            len(r) == 2,
+            False,
+        )
         y = (y.flip(0) if reverse else y).unflatten(2, (len(r), size))
-        return y.permute(1, 0, 2, 3) if self.layout else y.transpose(1, 2), *(self._state(xp, s) for s in last)
+        return y.permute(1, 0, 2, 3) if self.layout else y.transpose(1, 2), *(
+            self._state(xp, s) for s in last
+        )
 
     def _pass(self, xp, d, x, w, r, b, lens, initial, p):
         directions, size, _ = r.shape
         if directions != 1 + (self.direction == "bidirectional"):
-            raise ValueError(f"R has {directions} directions, and the direction is {self.direction!r}")
+            raise ValueError(
+                f"R has {directions} directions, and the direction is {self.direction!r}"
+            )
         x = self._state(xp, x)
         zero = xp.zeros((x.shape[1], r.shape[2]), x.dtype)
         bias = xp.zeros((2 * size,), x.dtype) if b is None else b[d]
@@ -125,7 +155,9 @@ class Recurrent(Operator):
         x = xp.flip(x, 0) if self.reversed(d) else x
         gx = xp.matmul(x, transposed(xp, w[d])) + bias[:size]
         mask = None if lens is None else self._mask(xp, d, lens, x.shape[0])
-        return _Pass(self, cell, d, x, w[d], gx, state, mask, _states(xp, self, cell, gx, state, mask))
+        return _Pass(
+            self, cell, d, x, w[d], gx, state, mask, _states(xp, self, cell, gx, state, mask)
+        )
 
     def _mask(self, xp, d, lens, steps):
         """Where in time (steps, batch, 1) the sequences have not ended."""
@@ -164,32 +196,48 @@ class _Pass:
         """Gradients by x, W, R, B, the first state and P."""
         reverse, steps = self.operator.reversed(self.d), self.x.shape[0]
         dy = xp.flip(dy, 0) if reverse else dy
-        before = tuple(xp.concat([xp.expand_dims(first, 0), part[:-1]]) if steps > 1 else xp.expand_dims(first, 0)
-                       for first, part in zip(self.first, self.after, strict=True))
+        before = tuple(
+            xp.concat([xp.expand_dims(first, 0), part[:-1]])
+            if steps > 1
+            else xp.expand_dims(first, 0)
+            for first, part in zip(self.first, self.after, strict=True)
+        )
         masks = () if self.mask is None else (self.mask,)
         along = tuple(xp.flip(part, 0) for part in (self.gx, dy, *before, *masks))
-        dfirst, rows = xp.scan(lambda carry, row: self._step_back(xp, carry, row), tuple(dlast), along, steps)
+        dfirst, rows = xp.scan(
+            lambda carry, row: self._step_back(xp, carry, row), tuple(dlast), along, steps
+        )
         rows = [xp.flip(row, 0) for row in rows]
         dx = xp.matmul(rows[0], self.w)
         db = xp.concat([xp.sum(rows[0], axis=(0, 1)), xp.sum(rows[1], axis=(0, 1))])
-        return (xp.flip(dx, 0) if reverse else dx, product(xp, rows[0], self.x),
-                self.operator.recurrent_gradient(xp, rows, before[0]), db, dfirst,
-                self.operator.peephole_gradient(xp, rows))
+        return (
+            xp.flip(dx, 0) if reverse else dx,
+            product(xp, rows[0], self.x),
+            self.operator.recurrent_gradient(xp, rows, before[0]),
+            db,
+            dfirst,
+            self.operator.peephole_gradient(xp, rows),
+        )
 
     def _step_back(self, xp, carry, row):
         gx, dy, *rest = row
         count = len(self.first)
         dnew, held = (carry[0] + dy, *carry[1:]), None
-        if self.mask is not None:  # where the sequence has ended, the state was handed on and the output was 0
+        if (
+            self.mask is not None
+        ):  # where the sequence has ended, the state was handed on and the output was 0
             running = rest[count]
             dnew = tuple(xp.where(running, part, xp.zeros_like(part)) for part in dnew)
             held = [xp.where(running, xp.zeros_like(part), part) for part in carry]
         dold, rows = self.operator.step_gradient(xp, self.cell, tuple(rest[:count]), gx, dnew)
-        return (dold if held is None else tuple(a + b for a, b in zip(dold, held, strict=True))), rows
+        return (
+            dold if held is None else tuple(a + b for a, b in zip(dold, held, strict=True))
+        ), rows
 
 
 def _states(xp, operator, cell, gx, first, mask):
     """The state after every step."""
+
     def step(state, row):
         new = operator.step(xp, cell, state, row[0])
         if mask is not None:

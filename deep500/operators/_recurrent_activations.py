@@ -47,8 +47,22 @@ class ThresholdedRelu(Operator):
         return xp.where(x > self.alpha, dy, xp.zeros_like(dy))
 
 
-KNOWN: dict[str, type[Operator]] = {cls.__name__.lower(): cls for cls in (
-    Affine, Elu, HardSigmoid, LeakyRelu, Relu, ScaledTanh, Sigmoid, Softplus, Softsign, Tanh, ThresholdedRelu)}
+KNOWN: dict[str, type[Operator]] = {
+    cls.__name__.lower(): cls
+    for cls in (
+        Affine,
+        Elu,
+        HardSigmoid,
+        LeakyRelu,
+        Relu,
+        ScaledTanh,
+        Sigmoid,
+        Softplus,
+        Softsign,
+        Tanh,
+        ThresholdedRelu,
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -75,8 +89,12 @@ def activations(names, alphas, betas, clip):
     found = []
     for name in names:
         if name.lower() not in KNOWN:
-            raise Unsupported(f"no activation is named {name!r}; there are: {', '.join(sorted(KNOWN))}")
+            raise Unsupported(
+                f"no activation is named {name!r}; there are: {', '.join(sorted(KNOWN))}"
+            )
         function = KNOWN[name.lower()]()
-        given = {key: next(left[key], value) for key, value in function.settings.items() if key in left}
+        given = {
+            key: next(left[key], value) for key, value in function.settings.items() if key in left
+        }
         found.append(Activation(type(function)(**given), clip))
     return found

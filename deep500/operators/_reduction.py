@@ -16,12 +16,16 @@ class Reduction(Operator):
     noop_with_empty_axes: int = 0
 
     def forward(self, xp, data, axes: Ints = None):  # type: ignore[no-untyped-def]
-        return xp.reshape(self.reduce(xp, *self._some(xp, data, axes)), self._shape(data.shape, axes))
+        return xp.reshape(
+            self.reduce(xp, *self._some(xp, data, axes)), self._shape(data.shape, axes)
+        )
 
     def backward(self, xp, dy, data, y, axes):
         x, where = self._some(xp, data, axes)
         wide = reduced(x.shape, where)
-        return xp.reshape(self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where), data.shape)
+        return xp.reshape(
+            self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where), data.shape
+        )
 
     def pytorch(self, torch, data, axes=None):
         return self.kernel(torch, *self._asked(torch, data, axes))
@@ -83,4 +87,4 @@ def limits(x):
     if (what := kind(x)) in ("float", "bool"):
         return (-math.inf, math.inf) if what == "float" else (False, True)
     bits = int("".join(filter(str.isdigit, str(x.dtype))))
-    return (0, 2**bits - 1) if what == "uint" else (-2**(bits - 1), 2**(bits - 1) - 1)
+    return (0, 2**bits - 1) if what == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

@@ -37,7 +37,10 @@ def linear_taps(xp, at, size, put=inside):
     low = xp.floor(at)
     rest = at - low
     ones = xp.ones_like(at)
-    return [_tap(xp, put(xp, low, size), 1 - rest, -ones), _tap(xp, put(xp, low + 1, size), rest, ones)]
+    return [
+        _tap(xp, put(xp, low, size), 1 - rest, -ones),
+        _tap(xp, put(xp, low + 1, size), rest, ones),
+    ]
 
 
 def cubic_taps(xp, at, size, put=inside, a=-0.75):
@@ -50,7 +53,10 @@ def cubic_taps(xp, at, size, put=inside, a=-0.75):
         if step in (0, 1):
             weight, slope = ((a + 2) * t - (a + 3)) * t * t + 1, (3 * (a + 2) * t - 2 * (a + 3)) * t
         else:
-            weight, slope = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a, (3 * a * t - 10 * a) * t + 8 * a
+            weight, slope = (
+                ((a * t - 5 * a) * t + 8 * a) * t - 4 * a,
+                (3 * a * t - 10 * a) * t + 8 * a,
+            )
         found.append(_tap(xp, put(xp, low + step, size), weight, sign * slope))
     return found
 
@@ -62,19 +68,32 @@ def nearest_taps(xp, at, size, put=inside):
 
 def corners(xp, axes, sizes):
     """Every combination of one tap per axis, from a list of taps for each."""
-    steps = [math.prod(sizes[k + 1:]) for k in range(len(sizes))]
+    steps = [math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
     every = list(itertools.product(*axes))
-    index = xp.stack([sum(tap.index * step for tap, step in zip(taps, steps, strict=True)) for taps in every], axis=1)
+    index = xp.stack(
+        [sum(tap.index * step for tap, step in zip(taps, steps, strict=True)) for taps in every],
+        axis=1,
+    )
     weight = xp.stack([math.prod(tap.weight for tap in taps) for taps in every], axis=1)
-    slopes = [xp.stack([math.prod(tap.slope if i == k else tap.weight for i, tap in enumerate(taps)) for taps in every],
-                       axis=1) for k in range(len(sizes))]
+    slopes = [
+        xp.stack(
+            [
+                math.prod(tap.slope if i == k else tap.weight for i, tap in enumerate(taps))
+                for taps in every
+            ],
+            axis=1,
+        )
+        for k in range(len(sizes))
+    ]
     return Corners(index, weight, slopes)
 
 
 def neighbours(xp, x, at):
     """(batch, channels, neighbours, points): the elements of x (batch, channels, *spatial) that are read."""
     flat = xp.reshape(x, (*x.shape[:2], -1))
-    return xp.reshape(xp.take_along_axis(flat, _indices(xp, at, x), 2), (*x.shape[:2], *at.index.shape[1:]))
+    return xp.reshape(
+        xp.take_along_axis(flat, _indices(xp, at, x), 2), (*x.shape[:2], *at.index.shape[1:])
+    )
 
 
 def read(xp, x, at):

@@ -6,7 +6,12 @@
 from ._indexing import upwards
 from ._products import others
 
-TORCH = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}  # PyTorch's names of the reductions
+TORCH = {
+    "add": "sum",
+    "mul": "prod",
+    "max": "amax",
+    "min": "amin",
+}  # PyTorch's names of the reductions
 
 
 def scatter(xp, data, indices, updates, axis, reduction):
@@ -34,8 +39,13 @@ def scatter_gradients(xp, dy, data, indices, updates, y, axis, reduction):
         zeros = xp.scatter_add(_equal(xp, data, 0), indices, _equal(xp, updates, 0), axis)
         kept = [xp.where(x == 0, xp.ones_like(x), x) for x in (data, updates)]
         product = _combined(xp, kept[0], indices, kept[1], axis, "mul")
-        return dy * others(xp, data, zeros, product), at(dy) * others(xp, updates, at(zeros), at(product))
-    by_data, by_updates = _equal(xp, data, y), _equal(xp, updates, at(y))  # those that are the extreme share
+        return dy * others(xp, data, zeros, product), at(dy) * others(
+            xp, updates, at(zeros), at(product)
+        )
+    by_data, by_updates = (
+        _equal(xp, data, y),
+        _equal(xp, updates, at(y)),
+    )  # those that are the extreme share
     share = dy / xp.maximum(xp.scatter_add(by_data, indices, by_updates, axis), 1)
     return share * by_data, at(share) * by_updates
 
@@ -66,7 +76,9 @@ def _reached(x, indices, axis):
 
 def _hits(xp, data, indices, axis):
     """How many updates go to each place."""
-    return xp.scatter_add(xp.zeros(data.shape, "int64"), indices, xp.full(indices.shape, 1, "int64"), axis)
+    return xp.scatter_add(
+        xp.zeros(data.shape, "int64"), indices, xp.full(indices.shape, 1, "int64"), axis
+    )
 
 
 def _equal(xp, x, y):

@@ -29,7 +29,9 @@ class Windows(NamedTuple):
     dilations: tuple[int, ...]
 
 
-def windows(operator: Sliding, shape: Sequence[int], kernel: Sequence[int], ceil_mode: int = 0) -> Windows:
+def windows(
+    operator: Sliding, shape: Sequence[int], kernel: Sequence[int], ceil_mode: int = 0
+) -> Windows:
     """The windows of a kernel over an input of this spatial shape, automatic and partial padding worked out."""
     n = len(kernel)
     strides, dilations = operator.strides or (1,) * n, operator.dilations or (1,) * n
@@ -42,7 +44,11 @@ def windows(operator: Sliding, shape: Sequence[int], kernel: Sequence[int], ceil
     if operator.auto_pad == "VALID":
         return Windows(strides, ((0, 0),) * n, dilations)
     if ceil_mode:
-        return Windows(strides, tuple(_whole(*axis, *pad) for axis, pad in zip(axes, pads, strict=True)), dilations)
+        return Windows(
+            strides,
+            tuple(_whole(*axis, *pad) for axis, pad in zip(axes, pads, strict=True)),
+            dilations,
+        )
     return Windows(strides, tuple(pads), dilations)
 
 
@@ -55,7 +61,11 @@ def counts(shape: Sequence[int], kernel: Sequence[int], where: Windows) -> tuple
 def _same(size: int, span: int, stride: int, auto_pad: str) -> tuple[int, int]:
     """As much padding as gives ceil(size / stride) windows; an odd rest goes to the end, or to the beginning."""
     total = max(0, (math.ceil(size / stride) - 1) * stride + span - size)
-    return (total // 2, total - total // 2) if auto_pad == "SAME_UPPER" else (total - total // 2, total // 2)
+    return (
+        (total // 2, total - total // 2)
+        if auto_pad == "SAME_UPPER"
+        else (total - total // 2, total // 2)
+    )
 
 
 def _whole(size: int, span: int, stride: int, lo: int, hi: int) -> tuple[int, int]:

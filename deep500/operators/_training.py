@@ -30,5 +30,7 @@ class Rule(Operator):
     def _groups(self, tensors):
         count, rest = divmod(len(tensors), 2 + self.states)
         if rest:
-            raise ValueError(f"{len(tensors)} tensors are no parameters with a gradient and {self.states} states each")
-        return [tensors[i * count:(i + 1) * count] for i in range(2 + self.states)]
+            raise ValueError(
+                f"{len(tensors)} tensors are no parameters with a gradient and {self.states} states each"
+            )
+        return [tensors[i * count : (i + 1) * count] for i in range(2 + self.states)]

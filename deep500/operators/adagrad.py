@@ -17,7 +17,11 @@ class Adagrad(Rule):
         return x - rate * g / (xp.sqrt(h) + self.epsilon), h
 
     cases = (
-        case({"norm_coefficient": 0.01, "decay_factor": 0.1, "epsilon": 1e-5}, r=0.1, t=3,
-             tensors=[(2, 2), (2, 2), [[2.0, 0.5], [0.0, 1.0]]]),
+        case(
+            {"norm_coefficient": 0.01, "decay_factor": 0.1, "epsilon": 1e-5},
+            r=0.1,
+            t=3,
+            tensors=[(2, 2), (2, 2), [[2.0, 0.5], [0.0, 1.0]]],
+        ),
         case(r=0.1, t=0, tensors=[(2,), (3,), (2,), (3,), [2.0, 0.5], [0.2, 1.0, 0.0]]),
     )

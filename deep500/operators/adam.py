@@ -21,13 +21,22 @@ class Adam(Rule):
 
     def _rate(self, xp, r, t):
         """In float64: the powers of beta are close to 1. The first step is taken as it is."""
-        r, count = xp.astype(r, "float64"), xp.astype(xp.where(t > 0, t, xp.ones_like(t)), "float64")
-        powers = [xp.pow(xp.full(count.shape, base, "float64"), count) for base in (self.alpha, self.beta)]
+        r, count = (
+            xp.astype(r, "float64"),
+            xp.astype(xp.where(t > 0, t, xp.ones_like(t)), "float64"),
+        )
+        powers = [
+            xp.pow(xp.full(count.shape, base, "float64"), count) for base in (self.alpha, self.beta)
+        ]
         return xp.where(t > 0, r * xp.sqrt(1 - powers[1]) / (1 - powers[0]), r)
 
     cases = (
-        case({"norm_coefficient": 0.01, "norm_coefficient_post": 0.1, "alpha": 0.95, "beta": 0.1}, r=0.1, t=3,
-             tensors=[(2, 2), (2, 2), (2, 2), [[2.0, 0.5], [0.0, 1.0]]]),
+        case(
+            {"norm_coefficient": 0.01, "norm_coefficient_post": 0.1, "alpha": 0.95, "beta": 0.1},
+            r=0.1,
+            t=3,
+            tensors=[(2, 2), (2, 2), (2, 2), [[2.0, 0.5], [0.0, 1.0]]],
+        ),
         case(r=0.1, t=0, tensors=[(2,), (3,), (2,), (3,), (2,), (3,), [2.0, 0.5], [0.2, 1.0, 0.1]]),
         case(r=0.1, t=2, tensors=[(2,), (2,), (2,), [0.2, 0.5]]),
     )

@@ -11,7 +11,9 @@ class AffineGrid(Operator):
     align_corners: int = 0
 
     def forward(self, xp, theta, size: tuple[int, ...]):  # type: ignore[no-untyped-def]
-        y = xp.matmul(xp.asarray(self._places(size), theta.dtype), xp.permute_dims(theta, (0, 2, 1)))
+        y = xp.matmul(
+            xp.asarray(self._places(size), theta.dtype), xp.permute_dims(theta, (0, 2, 1))
+        )
         return xp.reshape(y, (theta.shape[0], *size[2:], len(size) - 2))
 
     def backward(self, xp, dy, theta, size):

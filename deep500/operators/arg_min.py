@@ -6,7 +6,9 @@ class ArgMin(ExtremeIndex):
     """Where along an axis the smallest element is."""
 
     def first(self, xp, x):
-        smallest = x == xp.min(x, axis=self.axis, keepdims=True)  # not the largest of -x, which unsigned types lack
+        smallest = x == xp.min(
+            x, axis=self.axis, keepdims=True
+        )  # not the largest of -x, which unsigned types lack
         return xp.argmax(xp.astype(smallest, "int32"), axis=self.axis, keepdims=bool(self.keepdims))
 
     cases = (

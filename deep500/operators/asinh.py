@@ -10,7 +10,9 @@ class Asinh(Elementwise):
 
     def forward(self, xp, x):
         size = xp.abs(x)
-        inverse = 1 / xp.maximum(size, 1e-18)  # whose square is finite, as that of a large x would not be
+        inverse = 1 / xp.maximum(
+            size, 1e-18
+        )  # whose square is finite, as that of a large x would not be
         return xp.sign(x) * xp.log1p(size + size / (inverse + xp.sqrt(1 + inverse * inverse)))
 
     def backward(self, xp, dy, x):

@@ -19,7 +19,12 @@ class AveragePool(Operator):
 
     def forward(self, xp, x):
         n, where = len(self.kernel_shape), self._windows(x.shape)
-        v = xp.windows(xp.pad(x, ((0, 0), (0, 0), *where.pads)), self.kernel_shape, where.strides, where.dilations)
+        v = xp.windows(
+            xp.pad(x, ((0, 0), (0, 0), *where.pads)),
+            self.kernel_shape,
+            where.strides,
+            where.dilations,
+        )
         return xp.sum(v, axis=tuple(range(-n, 0))) / xp.asarray(self._sizes(x.shape), x.dtype)
 
     def backward(self, xp, dy, x):
@@ -31,20 +36,35 @@ class AveragePool(Operator):
 
     def native(self, framework):
         dilated = any(d != 1 for d in self.dilations or ())
-        return None if framework == "pytorch" and (dilated or len(self.kernel_shape) > 3) else super().native(framework)
+        return (
+            None
+            if framework == "pytorch" and (dilated or len(self.kernel_shape) > 3)
+            else super().native(framework)
+        )
 
     def pytorch(self, torch, x):
         functional, kernel = torch.nn.functional, self.kernel_shape
         pool = getattr(functional, f"avg_pool{len(kernel)}d")
         strides, pads, _ = windows(self, x.shape[2:], kernel)
-        if not self.ceil_mode and all(lo == hi and 2 * lo <= k for (lo, hi), k in zip(pads, kernel, strict=True)):
-            return pool(x, kernel, strides, [lo for lo, _ in pads], False, bool(self.count_include_pad))
-        sizes = torch.tensor(self._sizes(x.shape), dtype=x.dtype, device=x.device)  # PyTorch counts otherwise
+        if not self.ceil_mode and all(
+            lo == hi and 2 * lo <= k for (lo, hi), k in zip(pads, kernel, strict=True)
+        ):
+            return pool(
+                x, kernel, strides, [lo for lo, _ in pads], False, bool(self.count_include_pad)
+            )
+        sizes = torch.tensor(
+            self._sizes(x.shape), dtype=x.dtype, device=x.device
+        )  # PyTorch counts otherwise
         x = functional.pad(x, [p for pair in reversed(self._windows(x.shape).pads) for p in pair])
         return pool(x, kernel, strides) * (math.prod(kernel) / sizes)
 
     def infer(self, x):
-        return (Tensor((*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x.shape))), x.dtype),)
+        return (
+            Tensor(
+                (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x.shape))),
+                x.dtype,
+            ),
+        )
 
     def flops(self, x):
         return self.infer(x)[0].size * math.prod(self.kernel_shape)
@@ -61,19 +81,31 @@ class AveragePool(Operator):
             n, (lo, hi), (before, _) = shape[2 + axis], asked.pads[axis], where.pads[axis]
             first, last = (-lo, n + hi) if self.count_include_pad else (0, n)
             starts = [i * where.strides[axis] - before for i in range(made[axis])]
-            inside = [sum(first <= start + k * where.dilations[axis] < last for k in range(self.kernel_shape[axis]))
-                      for start in starts]
+            inside = [
+                sum(
+                    first <= start + k * where.dilations[axis] < last
+                    for k in range(self.kernel_shape[axis])
+                )
+                for start in starts
+            ]
             sizes = [_times(sizes, m) for m in inside]
         return sizes
 
     cases = (
         case({"kernel_shape": (2, 2), "strides": (2, 2)}, x=(2, 2, 4, 4)),
-        case({"kernel_shape": (3, 3), "pads": (1, 1, 1, 1), "count_include_pad": 1}, x=(1, 2, 4, 3)),
-        case({"kernel_shape": (3, 2), "pads": (1, 0, 0, 1), "strides": (2, 1), "ceil_mode": 1}, x=(1, 1, 6, 4)),
+        case(
+            {"kernel_shape": (3, 3), "pads": (1, 1, 1, 1), "count_include_pad": 1}, x=(1, 2, 4, 3)
+        ),
+        case(
+            {"kernel_shape": (3, 2), "pads": (1, 0, 0, 1), "strides": (2, 1), "ceil_mode": 1},
+            x=(1, 1, 6, 4),
+        ),
         case({"kernel_shape": (3,), "auto_pad": "SAME_UPPER", "strides": (2,)}, x=(1, 2, 6)),
         case({"kernel_shape": (2, 2), "dilations": (2, 1), "pads": (1, 0, 1, 0)}, x=(1, 1, 4, 3)),
     )
 
 
 def _times(nested, factor):
-    return [_times(part, factor) for part in nested] if isinstance(nested, list) else nested * factor
+    return (
+        [_times(part, factor) for part in nested] if isinstance(nested, list) else nested * factor
+    )

@@ -49,15 +49,44 @@ class BatchNormalization(Operator):
         return x, input_mean, input_var
 
     def flops(self, x, scale, b, input_mean, input_var):
-        return (7 if self.training_mode else 2) * x.size  # mean 1, variance 3, normalise 3; else one scale and shift
+        return (
+            7 if self.training_mode else 2
+        ) * x.size  # mean 1, variance 3, normalise 3; else one scale and shift
 
     cases = (
         case(x=(4, 3, 5), scale=(3,), b=(3,), input_mean=(3,), input_var=[0.5, 1.0, 3.0]),
-        case({"epsilon": 0.1}, x=(4, 3), scale=(3,), b=(3,), input_mean=(3,), input_var=[0.0, 1.0, 3.0]),
-        case({"training_mode": 1}, x=(4, 3, 5, 5), scale=(3,), b=(3,), input_mean=(3,), input_var=[0.5, 1.0, 3.0]),
-        case({"training_mode": 1, "momentum": 0.3, "epsilon": 1e-3},
-             x=(5, 2), scale=(2,), b=(2,), input_mean=(2,), input_var=[0.5, 2.0]),
-        case({"training_mode": 1}, x=(2, 1, 2, 3, 2), scale=(1,), b=(1,), input_mean=(1,), input_var=[1.0]),
+        case(
+            {"epsilon": 0.1},
+            x=(4, 3),
+            scale=(3,),
+            b=(3,),
+            input_mean=(3,),
+            input_var=[0.0, 1.0, 3.0],
+        ),
+        case(
+            {"training_mode": 1},
+            x=(4, 3, 5, 5),
+            scale=(3,),
+            b=(3,),
+            input_mean=(3,),
+            input_var=[0.5, 1.0, 3.0],
+        ),
+        case(
+            {"training_mode": 1, "momentum": 0.3, "epsilon": 1e-3},
+            x=(5, 2),
+            scale=(2,),
+            b=(2,),
+            input_mean=(2,),
+            input_var=[0.5, 2.0],
+        ),
+        case(
+            {"training_mode": 1},
+            x=(2, 1, 2, 3, 2),
+            scale=(1,),
+            b=(1,),
+            input_mean=(1,),
+            input_var=[1.0],
+        ),
     )
 
 

@@ -23,7 +23,9 @@ class BitCast(Operator):
     def _dtype(self, x):
         dtype = dtype_of(self.to)
         if bits(dtype) != bits(own := name_of(x.dtype)):
-            raise Deep500Error(f"BitCast needs dtypes of one width: {own} has {bits(own)} bits, {dtype} {bits(dtype)}")
+            raise Deep500Error(
+                f"BitCast needs dtypes of one width: {own} has {bits(own)} bits, {dtype} {bits(dtype)}"
+            )
         return dtype
 
     cases = (case({"to": 12}, x=Tensor((3, 4), "int32")), case({"to": 2}, x=Tensor((5,), "int8")))

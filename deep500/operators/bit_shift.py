@@ -16,7 +16,11 @@ class BitShift(Operator):
         shift = xp.shift_left if self.direction == "LEFT" else xp.shift_right
         beyond = by >= bits(name_of(x.dtype))
         beyond = beyond | (by < 0) if kind(by) == "int" else beyond
-        left = xp.astype(x < 0, x.dtype) * -1 if self.direction == "RIGHT" and kind(x) == "int" else xp.zeros_like(x)
+        left = (
+            xp.astype(x < 0, x.dtype) * -1
+            if self.direction == "RIGHT" and kind(x) == "int"
+            else xp.zeros_like(x)
+        )
         return xp.where(beyond, left, shift(x, xp.where(beyond, xp.zeros_like(by), by)))
 
     cases = (

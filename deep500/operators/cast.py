@@ -28,7 +28,9 @@ class Cast(Operator):
         return tf.cast(tf.cast(x, "int32") if packed else x, dtype_of(self.to))
 
     def native(self, framework):
-        return super().native(framework) if dtype_of(self.to) in PLAIN else None  # small types saturate
+        return (
+            super().native(framework) if dtype_of(self.to) in PLAIN else None
+        )  # small types saturate
 
     def infer(self, x):
         return (Tensor(x.shape, dtype_of(self.to)),)

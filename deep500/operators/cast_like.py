@@ -22,4 +22,8 @@ class CastLike(Operator):
     def bytes_moved(self, x, like):
         return x.nbytes + self.infer(x, like)[0].nbytes  # nothing of the other value is read
 
-    cases = (case(x=(3, 4), like=(2,)), case(x=[-2.7, 0.0, 1.9], like=[1]), case(x=[True, False], like=[1.0]))
+    cases = (
+        case(x=(3, 4), like=(2,)),
+        case(x=[-2.7, 0.0, 1.9], like=[1]),
+        case(x=[True, False], like=[1.0]),
+    )

@@ -17,7 +17,7 @@ class CausalConvWithState(Operator):
     def forward(self, xp, x, weight, bias=None, past_state=None):
         padded, z = self._convolved(xp, x, weight, bias, past_state)
         y = z * xp.sigmoid(z) if self._smooth else z
-        return y, padded[:, :, x.shape[2]:]
+        return y, padded[:, :, x.shape[2] :]
 
     def backward(self, xp, dy, dpresent_state, x, weight, bias, past_state):
         padded, z = self._convolved(xp, x, weight, bias, past_state)
@@ -28,8 +28,12 @@ class CausalConvWithState(Operator):
         dpadded = xp.conv_transpose(dy, weight, padded.shape[2:], (1,), ((0, 0),), (1,), channels)
         dpadded = dpadded + xp.pad(dpresent_state, [(0, 0), (0, 0), (x.shape[2], 0)])
         dweight = xp.conv_weight(padded, dy, (k,), (1,), ((0, 0),), (1,), channels)
-        return (dpadded[:, :, k - 1:], dweight, None if bias is None else xp.sum(dy, axis=(0, 2)),
-                None if past_state is None else dpadded[:, :, :k - 1])
+        return (
+            dpadded[:, :, k - 1 :],
+            dweight,
+            None if bias is None else xp.sum(dy, axis=(0, 2)),
+            None if past_state is None else dpadded[:, :, : k - 1],
+        )
 
     def infer(self, x, weight, bias=None, past_state=None):
         return x, Tensor((*x.shape[:2], weight.shape[2] - 1), x.dtype)
@@ -40,8 +44,10 @@ class CausalConvWithState(Operator):
     @property
     def _smooth(self):
         if self.activation not in ACTIVATIONS:
-            raise Unsupported(f"CausalConvWithState knows the activations {', '.join(ACTIVATIONS)}, not "
-                              f"{self.activation!r}")
+            raise Unsupported(
+                f"CausalConvWithState knows the activations {', '.join(ACTIVATIONS)}, not "
+                f"{self.activation!r}"
+            )
         return self.activation != "none"
 
     def _convolved(self, xp, x, weight, bias, past):

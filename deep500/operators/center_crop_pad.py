@@ -15,8 +15,12 @@ class CenterCropPad(Operator):
 
     def infer(self, input_data, shape):
         amounts = self._amounts(input_data.shape, shape)
-        return (Tensor(tuple(n + lo + hi for n, (lo, hi) in zip(input_data.shape, amounts, strict=True)),
-                       input_data.dtype),)
+        return (
+            Tensor(
+                tuple(n + lo + hi for n, (lo, hi) in zip(input_data.shape, amounts, strict=True)),
+                input_data.dtype,
+            ),
+        )
 
     def flops(self, input_data, shape):
         return 0
@@ -29,4 +33,7 @@ class CenterCropPad(Operator):
             amounts[axis] = (sign * less, n - old[axis] - sign * less)
         return amounts
 
-    cases = (case(input_data=(5, 4), shape=[2, 7]), case({"axes": (-1, 0)}, input_data=(4, 2, 3), shape=[6, 3]))
+    cases = (
+        case(input_data=(5, 4), shape=[2, 7]),
+        case({"axes": (-1, 0)}, input_data=(4, 2, 3), shape=[6, 3]),
+    )

@@ -17,20 +17,26 @@ class Compress(Operator):
 
     def backward(self, xp, dy, x, condition):
         line, axis = self._line(xp, x)
-        return xp.reshape(take_adjoint(xp, dy, xp.nonzero(condition)[:, 0], line.shape, axis), x.shape)
+        return xp.reshape(
+            take_adjoint(xp, dy, xp.nonzero(condition)[:, 0], line.shape, axis), x.shape
+        )
 
     def infer(self, x, condition):
         if self.axis is None:
             return (Tensor((min(x.size, condition.size),), x.dtype),)
         axis = self.axis % len(x.shape)
         most = min(x.shape[axis], condition.size)
-        return (Tensor((*x.shape[:axis], most, *x.shape[axis + 1:]), x.dtype),)
+        return (Tensor((*x.shape[:axis], most, *x.shape[axis + 1 :]), x.dtype),)
 
     def flops(self, x, condition):
         return 0
 
     def _line(self, xp, x):
-        return (xp.reshape(x, (math.prod(x.shape),)), 0) if self.axis is None else (x, self.axis % x.ndim)
+        return (
+            (xp.reshape(x, (math.prod(x.shape),)), 0)
+            if self.axis is None
+            else (x, self.axis % x.ndim)
+        )
 
     cases = (
         case({"axis": 1}, x=(2, 3, 2), condition=[False, True]),

@@ -18,4 +18,8 @@ class ConstantOfShape(Operator):
     def flops(self, shape):
         return 0
 
-    cases = (case(shape=[2, 3]), case({"value": np.int64(-4)}, shape=[3]), case({"value": np.float32(1.5)}, shape=[]))
+    cases = (
+        case(shape=[2, 3]),
+        case({"value": np.int64(-4)}, shape=[3]),
+        case({"value": np.float32(1.5)}, shape=[]),
+    )

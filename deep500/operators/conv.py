@@ -30,11 +30,15 @@ class Conv(Operator):
             x = torch.nn.functional.pad(x, [p for pair in reversed(pads) for p in pair])
             pads = ((0, 0),) * len(pads)
         even = [lo for lo, _ in pads]
-        return torch.convolution(x, w, b, strides, even, dilations, False, [0] * len(even), self.group)
+        return torch.convolution(
+            x, w, b, strides, even, dilations, False, [0] * len(even), self.group
+        )
 
     def jax(self, jax, x, w, b=None):
         strides, pads, dilations = self._windows(x, w)
-        y = jax.lax.conv_general_dilated(x, w, strides, pads, None, dilations, feature_group_count=self.group)
+        y = jax.lax.conv_general_dilated(
+            x, w, strides, pads, None, dilations, feature_group_count=self.group
+        )
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
     def infer(self, x, w, b=None):
@@ -52,8 +56,12 @@ class Conv(Operator):
 
     cases = (
         case({"pads": (1, 1, 1, 1)}, x=(2, 3, 6, 5), w=(4, 3, 3, 3), b=(4,)),
-        case({"group": 2, "strides": (2, 1), "dilations": (1, 2), "pads": (1, 2, 0, 1)},
-             x=(2, 4, 7, 6), w=(6, 2, 3, 2), b=(6,)),
+        case(
+            {"group": 2, "strides": (2, 1), "dilations": (1, 2), "pads": (1, 2, 0, 1)},
+            x=(2, 4, 7, 6),
+            w=(6, 2, 3, 2),
+            b=(6,),
+        ),
         case({"strides": (3,), "pads": (1, 2)}, x=(2, 3, 11), w=(4, 3, 4)),
         case({"auto_pad": "SAME_UPPER", "strides": (2, 2)}, x=(1, 2, 7, 6), w=(3, 2, 3, 2)),
         case({"auto_pad": "SAME_LOWER", "strides": (2, 1)}, x=(1, 2, 6, 5), w=(3, 2, 3, 2), b=(3,)),

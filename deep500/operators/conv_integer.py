@@ -16,8 +16,11 @@ class ConvInteger(Operator):
 
     def forward(self, xp, x, w, x_zero_point=None, w_zero_point=None):
         # float64 has room for every sum of such products, and every framework convolves it
-        y = self._conv().forward(xp, centred(xp, x, x_zero_point, "float64"),
-                                 centred(xp, w, per_kernel(xp, w_zero_point, w), "float64"))
+        y = self._conv().forward(
+            xp,
+            centred(xp, x, x_zero_point, "float64"),
+            centred(xp, w, per_kernel(xp, w_zero_point, w), "float64"),
+        )
         return xp.astype(y, "int32")
 
     def infer(self, x, w, x_zero_point=None, w_zero_point=None):
@@ -30,7 +33,11 @@ class ConvInteger(Operator):
         return Conv(**self.settings)
 
     cases = (
-        case({"pads": (1, 1, 1, 1)}, x=Tensor((1, 2, 4, 3), "uint8"), w=Tensor((2, 2, 2, 2), "uint8"),
-             x_zero_point=Tensor((), "uint8")),
+        case(
+            {"pads": (1, 1, 1, 1)},
+            x=Tensor((1, 2, 4, 3), "uint8"),
+            w=Tensor((2, 2, 2, 2), "uint8"),
+            x_zero_point=Tensor((), "uint8"),
+        ),
         case({"strides": (2,)}, x=Tensor((2, 2, 6), "uint8"), w=Tensor((3, 2, 3), "uint8")),
     )

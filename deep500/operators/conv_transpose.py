@@ -22,7 +22,9 @@ class ConvTranspose(Operator):
     def forward(self, xp, x, w, b=None):
         at = self._placed(x, w)
         y = xp.conv_transpose(x, w, at.reached, at.strides, at.pads, at.dilations, self.group)
-        y = xp.pad(y, [(0, 0), (0, 0), *((0, n - m) for n, m in zip(at.shape, at.reached, strict=True))])
+        y = xp.pad(
+            y, [(0, 0), (0, 0), *((0, n - m) for n, m in zip(at.shape, at.reached, strict=True))]
+        )
         return y if b is None else y + xp.reshape(b, (1, -1, *[1] * (x.ndim - 2)))
 
     def backward(self, xp, dy, x, w):
@@ -35,23 +37,38 @@ class ConvTranspose(Operator):
     def pytorch(self, torch, x, w, b=None):
         at = self._placed(x, w)
         extra = [lo - hi for lo, hi in at.cut]
-        even = all(0 <= e < max(s, d) for e, s, d in zip(extra, at.strides, at.dilations, strict=True))
+        even = all(
+            0 <= e < max(s, d) for e, s, d in zip(extra, at.strides, at.dilations, strict=True)
+        )
         if even:  # which is all that PyTorch cuts by itself
-            return torch.convolution(x, w, b, at.strides, [lo for lo, _ in at.cut], at.dilations, True, extra,
-                                     self.group)
-        y = torch.convolution(x, w, None, at.strides, [0] * len(extra), at.dilations, True, [0] * len(extra),
-                              self.group)
+            return torch.convolution(
+                x, w, b, at.strides, [lo for lo, _ in at.cut], at.dilations, True, extra, self.group
+            )
+        y = torch.convolution(
+            x,
+            w,
+            None,
+            at.strides,
+            [0] * len(extra),
+            at.dilations,
+            True,
+            [0] * len(extra),
+            self.group,
+        )
         y = torch.nn.functional.pad(y, [-n for pair in reversed(at.cut) for n in pair])
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
     def jax(self, jax, x, w, b=None):
         at, g, spatial = self._placed(x, w), self.group, tuple(range(2, w.ndim))
         kernels = w.reshape(g, w.shape[0] // g, *w.shape[1:]).swapaxes(1, 2)
-        kernels = jax.numpy.flip(kernels.reshape(g * w.shape[1], w.shape[0] // g, *w.shape[2:]), spatial)
+        kernels = jax.numpy.flip(
+            kernels.reshape(g * w.shape[1], w.shape[0] // g, *w.shape[2:]), spatial
+        )
         reach = [d * (k - 1) for d, k in zip(at.dilations, w.shape[2:], strict=True)]
         pads = [(r - lo, r - hi) for r, (lo, hi) in zip(reach, at.cut, strict=True)]
-        y = jax.lax.conv_general_dilated(x, kernels, [1] * len(pads), pads, at.strides, at.dilations,
-                                         feature_group_count=g)
+        y = jax.lax.conv_general_dilated(
+            x, kernels, [1] * len(pads), pads, at.strides, at.dilations, feature_group_count=g
+        )
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
     def infer(self, x, w, b=None):
@@ -64,18 +81,33 @@ class ConvTranspose(Operator):
         n = len(w.shape) - 2
         strides, dilations = self.strides or (1,) * n, self.dilations or (1,) * n
         extra, flat = self.output_padding or (0,) * n, self.pads or (0,) * 2 * n
-        full = [(m - 1) * s + d * (k - 1) + 1
-                for m, s, d, k in zip(x.shape[2:], strides, dilations, w.shape[2:], strict=True)]
+        full = [
+            (m - 1) * s + d * (k - 1) + 1
+            for m, s, d, k in zip(x.shape[2:], strides, dilations, w.shape[2:], strict=True)
+        ]
         wanted = self.output_shape
         if wanted is None and self.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
             wanted = tuple(m * s for m, s in zip(x.shape[2:], strides, strict=True))
         if wanted is None:
-            pads = [(0, 0)] * n if self.auto_pad == "VALID" else list(zip(flat[:n], flat[n:], strict=True))
+            pads = (
+                [(0, 0)] * n
+                if self.auto_pad == "VALID"
+                else list(zip(flat[:n], flat[n:], strict=True))
+            )
         else:
-            pads = [self._halves(max(0, f + e - size)) for f, e, size in zip(full, extra, wanted, strict=True)]
-        shape = self.output_shape or tuple(f + e - lo - hi for f, e, (lo, hi) in zip(full, extra, pads, strict=True))
-        return _Placed(strides, dilations, tuple(shape), tuple(
-            (lo, f - lo - size) for (lo, _), f, size in zip(pads, full, shape, strict=True)))
+            pads = [
+                self._halves(max(0, f + e - size))
+                for f, e, size in zip(full, extra, wanted, strict=True)
+            ]
+        shape = self.output_shape or tuple(
+            f + e - lo - hi for f, e, (lo, hi) in zip(full, extra, pads, strict=True)
+        )
+        return _Placed(
+            strides,
+            dilations,
+            tuple(shape),
+            tuple((lo, f - lo - size) for (lo, _), f, size in zip(pads, full, shape, strict=True)),
+        )
 
     def _halves(self, total):
         """Padding for both ends; an odd rest goes to the end, or to the beginning."""
@@ -83,13 +115,24 @@ class ConvTranspose(Operator):
         return (total - less, less) if self.auto_pad == "SAME_LOWER" else (less, total - less)
 
     cases = (
-        case({"strides": (2, 2), "pads": (1, 1, 1, 1), "output_padding": (1, 0)}, x=(2, 3, 3, 4), w=(3, 2, 3, 3),
-             b=(2,)),
-        case({"group": 2, "dilations": (2, 1), "pads": (1, 0, 2, 1)}, x=(1, 4, 3, 4), w=(4, 3, 2, 3), b=(6,)),
+        case(
+            {"strides": (2, 2), "pads": (1, 1, 1, 1), "output_padding": (1, 0)},
+            x=(2, 3, 3, 4),
+            w=(3, 2, 3, 3),
+            b=(2,),
+        ),
+        case(
+            {"group": 2, "dilations": (2, 1), "pads": (1, 0, 2, 1)},
+            x=(1, 4, 3, 4),
+            w=(4, 3, 2, 3),
+            b=(6,),
+        ),
         case({"strides": (3, 2), "output_shape": (10, 8)}, x=(1, 1, 3, 3), w=(1, 2, 3, 3), b=(2,)),
         case({"strides": (2,), "auto_pad": "SAME_UPPER"}, x=(1, 2, 4), w=(2, 1, 3)),
         case({"strides": (1, 2), "auto_pad": "SAME_LOWER"}, x=(1, 2, 3, 4), w=(2, 1, 3, 5)),
-        case({"strides": (1, 2, 1), "pads": (0, 1, 0, 1, 0, 0)}, x=(1, 2, 3, 2, 3), w=(2, 2, 2, 2, 2)),
+        case(
+            {"strides": (1, 2, 1), "pads": (0, 1, 0, 1, 0, 0)}, x=(1, 2, 3, 2, 3), w=(2, 2, 2, 2, 2)
+        ),
     )
 
 
@@ -99,7 +142,9 @@ class _Placed(NamedTuple):
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     shape: tuple[int, ...]
-    cut: tuple[tuple[int, int], ...]  # left out at both ends of every axis; less than nothing: zeros are added
+    cut: tuple[
+        tuple[int, int], ...
+    ]  # left out at both ends of every axis; less than nothing: zeros are added
 
     @property
     def pads(self) -> tuple[tuple[int, int], ...]:

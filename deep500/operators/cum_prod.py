@@ -19,8 +19,13 @@ class CumProd(Operator):
         factors = self._factors(xp, x, axis)
         g, y = (xp.flip(v, axis) if self.reverse else v for v in (dy, y))
         before, after = _moved(xp, y, axis, 1, 1), _moved(xp, factors, axis, -1, 0)
-        for step in _doublings(x.shape[axis]):  # g[i] + after[i] * g[i + 1] …, twice as far each time
-            g, after = g + after * _moved(xp, g, axis, -step, 0), after * _moved(xp, after, axis, -step, 0)
+        for step in _doublings(
+            x.shape[axis]
+        ):  # g[i] + after[i] * g[i + 1] …, twice as far each time
+            g, after = (
+                g + after * _moved(xp, g, axis, -step, 0),
+                after * _moved(xp, after, axis, -step, 0),
+            )
         dx = _moved(xp, g * before, axis, -1, 0) if self.exclusive else g * before
         return xp.flip(dx, axis) if self.reverse else dx
 

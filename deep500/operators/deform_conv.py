@@ -32,15 +32,24 @@ class DeformConv(Operator):
         at = self._corners(xp, grouped, w, offset)
         read_values = read(xp, grouped, at)
         factor = xp.ones_like(read_values) if mask is None else self._mask(xp, mask, read_values)
-        rows = xp.reshape(dy, (x.shape[0], self.group, w.shape[0] // self.group, math.prod(dy.shape[2:])))
+        rows = xp.reshape(
+            dy, (x.shape[0], self.group, w.shape[0] // self.group, math.prod(dy.shape[2:]))
+        )
         columns = self._columns(xp, read_values * factor, x, w)
         dw = xp.sum(xp.matmul(rows, xp.permute_dims(columns, (0, 1, 3, 2))), axis=0)
         dv = xp.reshape(xp.matmul(xp.permute_dims(kernels, (0, 2, 1)), rows), read_values.shape)
         by_axis = coordinate_gradients(xp, dv * factor, grouped, at)
-        doffset = xp.stack([xp.reshape(g, (*g.shape[:1], math.prod(w.shape[2:]), -1)) for g in by_axis], axis=2)
+        doffset = xp.stack(
+            [xp.reshape(g, (*g.shape[:1], math.prod(w.shape[2:]), -1)) for g in by_axis], axis=2
+        )
         dmask = None if mask is None else xp.reshape(xp.sum(dv * read_values, axis=1), mask.shape)
-        return (xp.reshape(read_adjoint(xp, dv * factor, grouped, at), x.shape), xp.reshape(dw, w.shape),
-                xp.reshape(doffset, offset.shape), xp.sum(dy, axis=(0, *range(2, dy.ndim))), dmask)
+        return (
+            xp.reshape(read_adjoint(xp, dv * factor, grouped, at), x.shape),
+            xp.reshape(dw, w.shape),
+            xp.reshape(doffset, offset.shape),
+            xp.sum(dy, axis=(0, *range(2, dy.ndim))),
+            dmask,
+        )
 
     def infer(self, x, w, offset, b=None, mask=None):
         return (Tensor((x.shape[0], w.shape[0], *offset.shape[2:]), x.dtype),)
@@ -49,22 +58,38 @@ class DeformConv(Operator):
         """The products of the convolution, and for every element that is read its neighbours."""
         made = self.infer(x, w, offset)[0].size
         reads = x.shape[0] * x.shape[1] * math.prod(w.shape[2:]) * math.prod(offset.shape[2:])
-        return made * (2 * math.prod(w.shape[1:]) + (b is not None)) + reads * (2 ** (len(x.shape) - 1))
+        return made * (2 * math.prod(w.shape[1:]) + (b is not None)) + reads * (
+            2 ** (len(x.shape) - 1)
+        )
 
     def _grouped(self, xp, x):
-        return xp.reshape(x, (x.shape[0] * self.offset_group, x.shape[1] // self.offset_group, *x.shape[2:]))
+        return xp.reshape(
+            x, (x.shape[0] * self.offset_group, x.shape[1] // self.offset_group, *x.shape[2:])
+        )
 
     def _corners(self, xp, grouped, w, offset):
         """The neighbours of every element of every window; the elements vary slowest."""
         n, kernel, counts = w.ndim - 2, w.shape[2:], offset.shape[2:]
         moved = xp.reshape(offset, (grouped.shape[0], math.prod(kernel), n, *counts))
-        strides, dilations, pads = self.strides or (1,) * n, self.dilations or (1,) * n, self.pads or (0,) * n
+        strides, dilations, pads = (
+            self.strides or (1,) * n,
+            self.dilations or (1,) * n,
+            self.pads or (0,) * n,
+        )
         taps = []
         for k, size in enumerate(grouped.shape[2:]):
-            starts = xp.reshape(xp.arange(counts[k], offset.dtype) * strides[k] - pads[k], (-1, *[1] * (n - 1 - k)))
+            starts = xp.reshape(
+                xp.arange(counts[k], offset.dtype) * strides[k] - pads[k], (-1, *[1] * (n - 1 - k))
+            )
             inner = [float(at[k] * dilations[k]) for at in offsets(kernel)]
-            at = moved[:, :, k] + starts + xp.reshape(xp.asarray(inner, offset.dtype), (-1, *[1] * n))
-            taps.append(linear_taps(xp, xp.reshape(at, (grouped.shape[0], math.prod(at.shape[1:]))), size))
+            at = (
+                moved[:, :, k]
+                + starts
+                + xp.reshape(xp.asarray(inner, offset.dtype), (-1, *[1] * n))
+            )
+            taps.append(
+                linear_taps(xp, xp.reshape(at, (grouped.shape[0], math.prod(at.shape[1:]))), size)
+            )
         return corners(xp, taps, grouped.shape[2:])
 
     def _mask(self, xp, mask, v):
@@ -77,8 +102,18 @@ class DeformConv(Operator):
         return xp.reshape(v, (x.shape[0], self.group, math.prod(w.shape[1:]), -1))
 
     cases = (
-        case({"pads": (1, 1, 1, 1), "strides": (2, 1)}, x=(1, 2, 4, 3), w=(2, 2, 2, 2), offset=(1, 8, 3, 4), b=(2,),
-             mask=(1, 4, 3, 4)),
-        case({"group": 2, "offset_group": 2, "dilations": (1, 2)}, x=(2, 4, 3, 4), w=(2, 2, 2, 2),
-             offset=(2, 16, 2, 2)),
+        case(
+            {"pads": (1, 1, 1, 1), "strides": (2, 1)},
+            x=(1, 2, 4, 3),
+            w=(2, 2, 2, 2),
+            offset=(1, 8, 3, 4),
+            b=(2,),
+            mask=(1, 4, 3, 4),
+        ),
+        case(
+            {"group": 2, "offset_group": 2, "dilations": (1, 2)},
+            x=(2, 4, 3, 4),
+            w=(2, 2, 2, 2),
+            offset=(2, 16, 2, 2),
+        ),
     )

@@ -28,4 +28,7 @@ class DepthToSpace(Operator):
     def flops(self, x):
         return 0
 
-    cases = (case({"blocksize": 2}, x=(1, 8, 2, 3)), case({"blocksize": 2, "mode": "CRD"}, x=(2, 4, 1, 3)))
+    cases = (
+        case({"blocksize": 2}, x=(1, 8, 2, 3)),
+        case({"blocksize": 2, "mode": "CRD"}, x=(2, 4, 1, 3)),
+    )

@@ -21,7 +21,8 @@ class DequantizeLinear(Operator):
         scale = xp.astype(self._spread(xp, x_scale, x), self._wide(x_scale))
         by_element = dy * self._centred(xp, x, x_scale, x_zero_point)
         return xp.astype(dy * scale, x.dtype), xp.astype(
-            gathered(xp, by_element, x_scale, self.axis, self.block_size), x_scale.dtype)
+            gathered(xp, by_element, x_scale, self.axis, self.block_size), x_scale.dtype
+        )
 
     def infer(self, x, x_scale, x_zero_point=None):
         return (Tensor(x.shape, self._dtype(x_scale)),)
@@ -45,6 +46,15 @@ class DequantizeLinear(Operator):
 
     cases = (
         case(x=Tensor((3, 4), "uint8"), x_scale=[0.1], x_zero_point=Tensor((1,), "uint8")),
-        case({"axis": 0}, x=Tensor((3, 4), "int8"), x_scale=[0.5, 0.1, 0.2], x_zero_point=Tensor((3,), "int8")),
-        case({"axis": 1, "block_size": 2}, x=Tensor((2, 5), "uint8"), x_scale=[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]),
+        case(
+            {"axis": 0},
+            x=Tensor((3, 4), "int8"),
+            x_scale=[0.5, 0.1, 0.2],
+            x_zero_point=Tensor((3,), "int8"),
+        ),
+        case(
+            {"axis": 1, "block_size": 2},
+            x=Tensor((2, 5), "uint8"),
+            x_scale=[[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]],
+        ),
     )

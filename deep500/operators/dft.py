@@ -25,17 +25,28 @@ class DFT(Operator):
     def pytorch(self, torch, x, dft_length=None, axis=None):
         n, at = self._length(x, dft_length, axis), _axis(x, axis)
         z = torch.complex(x[..., 0], x[..., 1]) if x.shape[-1] == 2 else x[..., 0]
-        return self._transformed(torch.fft, z, n, at, x.shape[-1] == 1, torch.view_as_real, torch.narrow)
+        return self._transformed(
+            torch.fft, z, n, at, x.shape[-1] == 1, torch.view_as_real, torch.narrow
+        )
 
     def jax(self, jax, x, dft_length=None, axis=None):
         np, n, at = jax.numpy, self._length(x, dft_length, axis), _axis(x, axis)
         z = jax.lax.complex(x[..., 0], x[..., 1]) if x.shape[-1] == 2 else x[..., 0]
-        return self._transformed(np.fft, z, n, at, x.shape[-1] == 1, lambda z: np.stack([z.real, z.imag], -1),
-                                 lambda y, axis, start, length: jax.lax.slice_in_dim(y, start, length, axis=axis))
+        return self._transformed(
+            np.fft,
+            z,
+            n,
+            at,
+            x.shape[-1] == 1,
+            lambda z: np.stack([z.real, z.imag], -1),
+            lambda y, axis, start, length: jax.lax.slice_in_dim(y, start, length, axis=axis),
+        )
 
     def _transformed(self, fft, z, n, axis, real, parts, narrow):
         if self.inverse:
-            return fft.irfft(z, n, axis)[..., None] if self.onesided else parts(fft.ifft(z, n, axis))
+            return (
+                fft.irfft(z, n, axis)[..., None] if self.onesided else parts(fft.ifft(z, n, axis))
+            )
         if real and self.onesided:
             return parts(fft.rfft(z, n, axis))
         y = parts(fft.fft(z, n, axis))
@@ -45,17 +56,24 @@ class DFT(Operator):
         n, at = self._length(x, dft_length, axis), _axis(x, axis)
         made = n // 2 + 1 if self.onesided and not self.inverse else n
         parts = 1 if self.onesided and self.inverse else 2
-        return (Tensor((*x.shape[:at], made, *x.shape[at + 1:-1], parts), x.dtype),)
+        return (Tensor((*x.shape[:at], made, *x.shape[at + 1 : -1], parts), x.dtype),)
 
     def flops(self, x, dft_length=None, axis=None):
-        return flops(math.prod(x.shape[:-1]) // max(1, x.shape[_axis(x, axis)]), self._length(x, dft_length, axis))
+        return flops(
+            math.prod(x.shape[:-1]) // max(1, x.shape[_axis(x, axis)]),
+            self._length(x, dft_length, axis),
+        )
 
     def _length(self, x, dft_length, axis):
-        return length_of(x.shape[_axis(x, axis)], dft_length, bool(self.inverse), bool(self.onesided))
+        return length_of(
+            x.shape[_axis(x, axis)], dft_length, bool(self.inverse), bool(self.onesided)
+        )
 
     def _matrix(self, x, dft_length, axis):
         n = self._length(x, dft_length, axis)
-        return transform(x.shape[_axis(x, axis)], x.shape[-1], n, bool(self.inverse), bool(self.onesided))
+        return transform(
+            x.shape[_axis(x, axis)], x.shape[-1], n, bool(self.inverse), bool(self.onesided)
+        )
 
     cases = (
         case({"onesided": 1}, x=(2, 6, 1)),

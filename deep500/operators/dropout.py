@@ -8,8 +8,15 @@ class Dropout(Operator):
     seed: int | None = None
     outputs = ("y", "mask")
 
-    def forward(self, xp, data, ratio: float | None = None,  # type: ignore[no-untyped-def, override]
-                training_mode: bool | None = None, *, key):
+    def forward(  # type: ignore[no-untyped-def, override]
+        self,
+        xp,
+        data,
+        ratio: float | None = None,
+        training_mode: bool | None = None,
+        *,
+        key,
+    ):
         ratio = 0.5 if ratio is None else ratio
         if not training_mode or ratio == 0:
             return data, xp.full(data.shape, True, "bool")

@@ -12,7 +12,11 @@ class DynamicQuantizeLinear(Operator):
         low, high = xp.minimum(xp.min(x), 0), xp.maximum(xp.max(x), 0)
         scale = xp.where(high == low, 1, high - low) / 255
         zero = xp.clip(nearest(xp, -low / scale), 0, 255)
-        return quantised(xp, xp.astype(x / scale, "float32"), zero, "uint8"), scale, xp.astype(zero, "uint8")
+        return (
+            quantised(xp, xp.astype(x / scale, "float32"), zero, "uint8"),
+            scale,
+            xp.astype(zero, "uint8"),
+        )
 
     def infer(self, x):
         return Tensor(x.shape, "uint8"), Tensor((), x.dtype), Tensor((), "uint8")

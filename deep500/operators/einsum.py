@@ -33,7 +33,9 @@ class Einsum(Operator):
 
     def flops(self, *xs):
         """Of the loops as they are written: a product for every input and a sum, for all letters together."""
-        return len(xs) * math.prod(_sizes(xs, _terms(self.equation, [len(x.shape) for x in xs])[0]).values())
+        return len(xs) * math.prod(
+            _sizes(xs, _terms(self.equation, [len(x.shape) for x in xs])[0]).values()
+        )
 
     cases = (
         case({"equation": "bij, bjk -> bik"}, xs=[(2, 2, 3), (2, 3, 2)]),
@@ -49,11 +51,17 @@ def _terms(equation, ranks):
     inputs, arrow, result = equation.replace(" ", "").replace("...", ".").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
-        raise ValueError(f"the equation {equation!r} is for {len(terms)} inputs, and {len(ranks)} came")
+        raise ValueError(
+            f"the equation {equation!r} is for {len(terms)} inputs, and {len(ranks)} came"
+        )
     hidden = [rank - len(term) + 1 for term, rank in zip(terms, ranks, strict=True) if "." in term]
-    spare = "".join(letter for letter in string.ascii_letters if letter not in equation)[:max(hidden, default=0)]
-    full = [term.replace(".", spare[len(spare) - (rank - len(term) + 1):])
-            for term, rank in zip(terms, ranks, strict=True)]
+    spare = "".join(letter for letter in string.ascii_letters if letter not in equation)[
+        : max(hidden, default=0)
+    ]
+    full = [
+        term.replace(".", spare[len(spare) - (rank - len(term) + 1) :])
+        for term, rank in zip(terms, ranks, strict=True)
+    ]
     if not arrow:
         seen = "".join(terms)
         result = "." + "".join(sorted(c for c in set(seen) - {"."} if seen.count(c) == 1))
@@ -72,18 +80,30 @@ def _sizes(xs, terms):
 def _gradient(xp, dy, xs, terms, result, k):
     """The same sum of products, with dy in the place of input k; letters that only this input has are stretched."""
     x, term = xs[k], terms[k]
-    rest = [*terms[:k], *terms[k + 1:]]
+    rest = [*terms[:k], *terms[k + 1 :]]
     letters = "".join(dict.fromkeys(term))
-    shared = "".join(letter for letter in letters if letter in result or any(letter in t for t in rest))
-    g = xp.einsum(f"{','.join([result, *rest])}->{shared}", dy, *xs[:k], *xs[k + 1:])
+    shared = "".join(
+        letter for letter in letters if letter in result or any(letter in t for t in rest)
+    )
+    g = xp.einsum(f"{','.join([result, *rest])}->{shared}", dy, *xs[:k], *xs[k + 1 :])
     sizes = {**{letter: 1 for letter in letters}, **dict(zip(shared, g.shape, strict=True))}
     firsts = [i == term.index(letter) for i, letter in enumerate(term)]
-    g = xp.reshape(g, tuple(sizes[letter] if first else 1 for letter, first in zip(term, firsts, strict=True)))
-    g = xp.broadcast_to(g, tuple(max(n, m) if first else m
-                                 for n, m, first in zip(g.shape, x.shape, firsts, strict=True)))
+    g = xp.reshape(
+        g, tuple(sizes[letter] if first else 1 for letter, first in zip(term, firsts, strict=True))
+    )
+    g = xp.broadcast_to(
+        g,
+        tuple(
+            max(n, m) if first else m for n, m, first in zip(g.shape, x.shape, firsts, strict=True)
+        ),
+    )
     for i, letter in enumerate(term):
         if not firsts[i]:  # a diagonal: nothing outside it was read
-            rows, columns = (xp.reshape(xp.arange(x.shape[i], "int64"), [-1 if a == at else 1 for a in range(x.ndim)])
-                             for at in (term.index(letter), i))
+            rows, columns = (
+                xp.reshape(
+                    xp.arange(x.shape[i], "int64"), [-1 if a == at else 1 for a in range(x.ndim)]
+                )
+                for at in (term.index(letter), i)
+            )
             g = xp.where(rows == columns, g, xp.zeros_like(g))
     return g

@@ -23,4 +23,8 @@ class EyeLike(Operator):
     def bytes_moved(self, x):
         return self.infer(x)[0].nbytes
 
-    cases = (case({"dtype": 1}, x=(3, 3)), case({"k": 1}, x=(2, 4)), case({"k": -2, "dtype": 7}, x=(4, 3)))
+    cases = (
+        case({"dtype": 1}, x=(3, 3)),
+        case({"k": 1}, x=(2, 4)),
+        case({"k": -2, "dtype": 7}, x=(4, 3)),
+    )

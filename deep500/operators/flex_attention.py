@@ -35,8 +35,9 @@ class FlexAttention(Operator):
         return super().native(framework) if self.softmax_precision is None else None
 
     def pytorch(self, torch, q, k, v):
-        return torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=self.scale,
-                                                                enable_gqa=q.shape[1] != k.shape[1])
+        return torch.nn.functional.scaled_dot_product_attention(
+            q, k, v, scale=self.scale, enable_gqa=q.shape[1] != k.shape[1]
+        )
 
     def infer(self, q, k, v):
         return (Tensor((*q.shape[:3], v.shape[3]), v.dtype),)

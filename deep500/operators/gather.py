@@ -11,17 +11,19 @@ class Gather(Operator):
         return xp.take(data, upwards(xp, indices, data.shape[self.axis]), self.axis)
 
     def backward(self, xp, dy, data, indices):
-        return take_adjoint(xp, dy, upwards(xp, indices, data.shape[self.axis]), data.shape, self.axis)
+        return take_adjoint(
+            xp, dy, upwards(xp, indices, data.shape[self.axis]), data.shape, self.axis
+        )
 
     def pytorch(self, torch, data, indices):
         indices = torch.where(indices < 0, indices + data.shape[self.axis], indices)
         axis = self.axis % data.ndim
         rows = torch.index_select(data, axis, torch.reshape(indices, (-1,)))
-        return torch.reshape(rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1:]))
+        return torch.reshape(rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
 
     def infer(self, data, indices):
         axis = self.axis % len(data.shape)
-        return (Tensor((*data.shape[:axis], *indices.shape, *data.shape[axis + 1:]), data.dtype),)
+        return (Tensor((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]), data.dtype),)
 
     def flops(self, data, indices):
         return 0

@@ -16,10 +16,17 @@ class GatherND(Operator):
 
     def backward(self, xp, dy, data, indices):
         places = row_numbers(xp, indices, data.shape, self.batch_dims)
-        return xp.reshape(take_adjoint(xp, dy, places, self._rows(data.shape, indices.shape), 0), data.shape)
+        return xp.reshape(
+            take_adjoint(xp, dy, places, self._rows(data.shape, indices.shape), 0), data.shape
+        )
 
     def infer(self, data, indices):
-        return (Tensor((*indices.shape[:-1], *data.shape[self.batch_dims + indices.shape[-1]:]), data.dtype),)
+        return (
+            Tensor(
+                (*indices.shape[:-1], *data.shape[self.batch_dims + indices.shape[-1] :]),
+                data.dtype,
+            ),
+        )
 
     def flops(self, data, indices):
         return 0

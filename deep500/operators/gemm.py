@@ -27,11 +27,16 @@ class Gemm(Operator):
         return torch.addmm(c, a, b, beta=self.beta, alpha=self.alpha)
 
     def tensorflow(self, tf, a, b, c=None):
-        y = _scaled(self.alpha, tf.matmul(a, b, transpose_a=bool(self.transA), transpose_b=bool(self.transB)))
+        y = _scaled(
+            self.alpha,
+            tf.matmul(a, b, transpose_a=bool(self.transA), transpose_b=bool(self.transB)),
+        )
         return y if c is None else y + _scaled(self.beta, c)
 
     def infer(self, a, b, c=None):
-        return (Tensor((a.shape[1 if self.transA else 0], b.shape[0 if self.transB else 1]), a.dtype),)
+        return (
+            Tensor((a.shape[1 if self.transA else 0], b.shape[0 if self.transB else 1]), a.dtype),
+        )
 
     def flops(self, a, b, c=None):
         y = self.infer(a, b)[0].size

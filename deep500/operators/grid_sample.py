@@ -1,7 +1,16 @@
 import math
 
 from ..contracts.operator import Operator, Tensor, case
-from ._sampling import coordinate_gradients, corners, cubic_taps, inside, linear_taps, nearest_taps, read, read_adjoint
+from ._sampling import (
+    coordinate_gradients,
+    corners,
+    cubic_taps,
+    inside,
+    linear_taps,
+    nearest_taps,
+    read,
+    read_adjoint,
+)
 
 TAPS = {"nearest": nearest_taps, "linear": linear_taps, "cubic": cubic_taps}
 PADDING = ("zeros", "border", "reflection")
@@ -31,14 +40,18 @@ class GridSample(Operator):
 
     def native(self, framework):
         """PyTorch's cubic sampling knows two axes only, and other borders."""
-        return None if framework == "pytorch" and self.mode == "cubic" else super().native(framework)
+        return (
+            None if framework == "pytorch" and self.mode == "cubic" else super().native(framework)
+        )
 
     def pytorch(self, torch, x, grid):
         line = x.ndim == 3  # as a picture one element high
         if line:
             x, grid = x[:, :, None], torch.nn.functional.pad(grid[:, None], (0, 1))
         mode = {"linear": "bilinear"}.get(self.mode, self.mode)
-        y = torch.nn.functional.grid_sample(x, grid, mode, self.padding_mode, bool(self.align_corners))
+        y = torch.nn.functional.grid_sample(
+            x, grid, mode, self.padding_mode, bool(self.align_corners)
+        )
         return y[:, :, 0] if line else y
 
     def infer(self, x, grid):
@@ -54,11 +67,15 @@ class GridSample(Operator):
         sizes, count = x.shape[2:], math.prod(grid.shape[1:-1])
         taps = TAPS.get(self.mode)
         if taps is None or self.padding_mode not in PADDING:
-            raise ValueError(f"GridSample knows the modes {', '.join(TAPS)} and the paddings {', '.join(PADDING)}, not "
-                             f"{self.mode!r} with {self.padding_mode!r}")
+            raise ValueError(
+                f"GridSample knows the modes {', '.join(TAPS)} and the paddings {', '.join(PADDING)}, not "
+                f"{self.mode!r} with {self.padding_mode!r}"
+            )
         axes, moves = [], []
         for k, size in enumerate(sizes):
-            at, move = self._coordinate(xp, xp.reshape(grid[..., len(sizes) - 1 - k], (x.shape[0], count)), size)
+            at, move = self._coordinate(
+                xp, xp.reshape(grid[..., len(sizes) - 1 - k], (x.shape[0], count)), size
+            )
             axes.append(taps(xp, at, size, self._element))
             moves.append(move)
         return corners(xp, axes, sizes), moves
@@ -72,7 +89,9 @@ class GridSample(Operator):
         low, high = self._borders(size)
         if self.padding_mode == "border":
             beyond = (at < low) | (at > high)
-            return xp.where(beyond, xp.clip(at, 0, size - 1), at), xp.where(beyond, 0, xp.ones_like(at)) * move
+            return xp.where(beyond, xp.clip(at, 0, size - 1), at), xp.where(
+                beyond, 0, xp.ones_like(at)
+            ) * move
         if self.padding_mode == "reflection":
             mirrored, sign = _reflected(xp, at, low, high)
             return mirrored, sign * move
@@ -93,7 +112,11 @@ class GridSample(Operator):
         case(x=(2, 2, 3, 4), grid=(2, 2, 3, 2)),
         case({"align_corners": 1, "padding_mode": "border"}, x=(1, 2, 3, 4), grid=(1, 3, 3, 2)),
         case({"padding_mode": "reflection"}, x=(1, 1, 3, 4), grid=(1, 2, 4, 2)),
-        case({"mode": "nearest", "padding_mode": "reflection", "align_corners": 1}, x=(1, 2, 3, 2), grid=(1, 3, 2, 2)),
+        case(
+            {"mode": "nearest", "padding_mode": "reflection", "align_corners": 1},
+            x=(1, 2, 3, 2),
+            grid=(1, 3, 2, 2),
+        ),
         case({"mode": "cubic"}, x=(1, 2, 4, 5), grid=(1, 2, 3, 2)),
         case({"mode": "linear"}, x=(1, 1, 2, 3, 4), grid=(1, 2, 2, 2, 3)),
     )

@@ -21,9 +21,14 @@ class GroupNormalization(Operator):
 
     def backward(self, xp, dy, x, scale, mean, inv_std):
         n = normal(xp, self._grouped(xp, x), mean, inv_std)
-        dx = normal_gradient(xp, self._grouped(xp, dy * self._beside(xp, scale, x)), n, inv_std, (2,))
-        return (xp.reshape(dx, x.shape), self._summed(xp, dy * xp.reshape(n, x.shape), scale),
-                self._summed(xp, dy, scale))
+        dx = normal_gradient(
+            xp, self._grouped(xp, dy * self._beside(xp, scale, x)), n, inv_std, (2,)
+        )
+        return (
+            xp.reshape(dx, x.shape),
+            self._summed(xp, dy * xp.reshape(n, x.shape), scale),
+            self._summed(xp, dy, scale),
+        )
 
     def pytorch(self, torch, x, scale, bias):
         return torch.nn.functional.group_norm(x, self.num_groups, scale, bias, self.epsilon)
@@ -37,7 +42,9 @@ class GroupNormalization(Operator):
         return 8 * x.size  # mean 1, variance 3, normalise 2, scale and shift 2
 
     def _grouped(self, xp, x):
-        each = math.prod(x.shape[1:]) // self.num_groups  # an empty batch leaves nothing to work it out by
+        each = (
+            math.prod(x.shape[1:]) // self.num_groups
+        )  # an empty batch leaves nothing to work it out by
         return xp.reshape(x, (x.shape[0], self.num_groups, each))
 
     def _beside(self, xp, value, x):
@@ -61,12 +68,19 @@ class GroupNormalization_18(GroupNormalization):
 
     def pytorch(self, torch, x, scale, bias):
         each = x.shape[1] // self.num_groups
-        return torch.nn.functional.group_norm(x, self.num_groups, scale.repeat_interleave(each),
-                                              bias.repeat_interleave(each), self.epsilon)
+        return torch.nn.functional.group_norm(
+            x,
+            self.num_groups,
+            scale.repeat_interleave(each),
+            bias.repeat_interleave(each),
+            self.epsilon,
+        )
 
     def _beside(self, xp, value, x):
         each = (self.num_groups, x.shape[1] // self.num_groups)
-        return per_channel(xp, xp.reshape(xp.broadcast_to(xp.expand_dims(value, 1), each), (-1,)), x)
+        return per_channel(
+            xp, xp.reshape(xp.broadcast_to(xp.expand_dims(value, 1), each), (-1,)), x
+        )
 
     def _summed(self, xp, x, value):
         by_channel = super()._summed(xp, x, value)

@@ -15,4 +15,8 @@ class Hardmax(Flat):
         places = xp.reshape(xp.arange(x.shape[axis], "int64"), (-1, *[1] * (x.ndim - 1 - axis)))
         return xp.astype(xp.argmax(x, axis=axis, keepdims=True) == places, x.dtype)
 
-    cases = (case(x=(3, 4)), case({"axis": 0}, x=[[1.0, 3.0], [1.5, 2.0]]), case({"axis": 1}, x=(2, 3, 2)))
+    cases = (
+        case(x=(3, 4)),
+        case({"axis": 0}, x=[[1.0, 3.0], [1.5, 2.0]]),
+        case({"axis": 1}, x=(2, 3, 2)),
+    )

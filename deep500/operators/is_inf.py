@@ -19,7 +19,10 @@ class IsInf(Predicate):
         return xp.full(x.shape, False, "bool")
 
     def native(self, framework):
-        both, one = self.detect_positive and self.detect_negative, self.detect_positive or self.detect_negative
+        both, one = (
+            self.detect_positive and self.detect_negative,
+            self.detect_positive or self.detect_negative,
+        )
         return super().native(framework) if both or (one and framework != "tensorflow") else None
 
     def pytorch(self, torch, x):
@@ -33,8 +36,11 @@ class IsInf(Predicate):
 
     @property
     def _name(self):
-        return "isinf" if self.detect_positive and self.detect_negative else (
-            "isposinf" if self.detect_positive else "isneginf")
+        return (
+            "isinf"
+            if self.detect_positive and self.detect_negative
+            else ("isposinf" if self.detect_positive else "isneginf")
+        )
 
     cases = (
         case(x=[1.0, math.inf, -math.inf, math.nan]),

@@ -28,15 +28,19 @@ class LayerNormalization(Operator):
         return dx + xp.astype(by_statistics, x.dtype), dy * n, dy
 
     def pytorch(self, torch, x, scale, b=None):
-        shape = x.shape[self.axis % x.ndim:]
+        shape = x.shape[self.axis % x.ndim :]
         if scale.shape == shape and (b is None or b.shape == shape):
             return torch.nn.functional.layer_norm(x, shape, scale, b, self.epsilon)
-        y = torch.nn.functional.layer_norm(x, shape, None, None, self.epsilon) * scale  # stretched over x
+        y = (
+            torch.nn.functional.layer_norm(x, shape, None, None, self.epsilon) * scale
+        )  # stretched over x
         return y if b is None else y + b
 
     def infer(self, x, scale, b=None):
         axes = trailing(x, self.axis)
-        one = Tensor(tuple(1 if i in axes else n for i, n in enumerate(x.shape)), statistics_dtype(x))
+        one = Tensor(
+            tuple(1 if i in axes else n for i, n in enumerate(x.shape)), statistics_dtype(x)
+        )
         return x, one, one
 
     def flops(self, x, scale, b=None):

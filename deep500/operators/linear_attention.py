@@ -4,7 +4,12 @@ from ..contracts.operator import Operator, Tensor, case
 from ..errors import Unsupported
 from ._attention import heads_first, heads_last, swapped
 
-RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, True), "gated_delta": (True, True)}
+RULES = {
+    "linear": (False, False),
+    "gated": (True, False),
+    "delta": (False, True),
+    "gated_delta": (True, True),
+}
 
 
 class LinearAttention(Operator):
@@ -28,7 +33,11 @@ class LinearAttention(Operator):
         gated, delta = self._rule(decay, beta)
         steps = self._steps(xp, query, key, value, decay, beta)
         q, k, v = steps[:3]
-        start = xp.zeros((*k.shape[1:3], k.shape[4], v.shape[4]), q.dtype) if past_state is None else past_state
+        start = (
+            xp.zeros((*k.shape[1:3], k.shape[4], v.shape[4]), q.dtype)
+            if past_state is None
+            else past_state
+        )
 
         def step(carry, now):
             (state,), (q, k, v, a, b) = carry, now
@@ -54,7 +63,11 @@ class LinearAttention(Operator):
             new = b * error if delta else v
             after = kept + xp.matmul(swapped(xp, k), new)
             g = g + xp.matmul(swapped(xp, q), dread)
-            dq, dk, dnew = xp.matmul(dread, swapped(xp, after)), xp.matmul(new, swapped(xp, g)), xp.matmul(k, g)
+            dq, dk, dnew = (
+                xp.matmul(dread, swapped(xp, after)),
+                xp.matmul(new, swapped(xp, g)),
+                xp.matmul(k, g),
+            )
             db = xp.sum(dnew * error, axis=-1, keepdims=True)
             if delta:
                 dnew = b * dnew
@@ -66,9 +79,16 @@ class LinearAttention(Operator):
         (first,), made = xp.scan(step, (xp.astype(dpresent_state, q.dtype),), turned, q.shape[0])
         dq, dk, dv, da, db = (xp.flip(x, 0) for x in made)
         heads = self.kv_num_heads
-        by = [heads_last(xp, self._unstepped(xp, g, h)) for g, h in ((dq, self.q_num_heads), (dk, heads), (dv, heads))]
+        by = [
+            heads_last(xp, self._unstepped(xp, g, h))
+            for g, h in ((dq, self.q_num_heads), (dk, heads), (dv, heads))
+        ]
         by_decay = self._by_decay(xp, da, decay) if gated else None
-        by_beta = xp.unbroadcast(xp.permute_dims(db[:, :, :, 0, 0], (1, 0, 2)), beta.shape) if delta else None
+        by_beta = (
+            xp.unbroadcast(xp.permute_dims(db[:, :, :, 0, 0], (1, 0, 2)), beta.shape)
+            if delta
+            else None
+        )
         return *by, None if past_state is None else first, by_decay, by_beta
 
     def infer(self, query, key, value, past_state=None, decay=None, beta=None):
@@ -84,11 +104,15 @@ class LinearAttention(Operator):
 
     def _rule(self, decay, beta):
         if self.update_rule not in RULES:
-            raise Unsupported(f"LinearAttention knows the rules {', '.join(RULES)}, not {self.update_rule!r}")
+            raise Unsupported(
+                f"LinearAttention knows the rules {', '.join(RULES)}, not {self.update_rule!r}"
+            )
         gated, delta = RULES[self.update_rule]
         if gated != (decay is not None) or delta != (beta is not None):
-            raise ValueError(f"the rule {self.update_rule!r} takes {'a' if gated else 'no'} decay and "
-                             f"{'a' if delta else 'no'} beta")
+            raise ValueError(
+                f"the rule {self.update_rule!r} takes {'a' if gated else 'no'} decay and "
+                f"{'a' if delta else 'no'} beta"
+            )
         return gated, delta
 
     def _scale(self, q):
@@ -101,13 +125,21 @@ class LinearAttention(Operator):
         q = self._stepped(xp, heads_first(xp, query, self.q_num_heads), k)
         one = xp.full((*k.shape[:3], 1, 1), 1, k.dtype)
         a = one if decay is None else xp.exp(self._columns(xp, decay))
-        b = one if beta is None else self._columns(xp, xp.broadcast_to(beta, (*beta.shape[:2], heads)))
+        b = (
+            one
+            if beta is None
+            else self._columns(xp, xp.broadcast_to(beta, (*beta.shape[:2], heads)))
+        )
         return q, k, v, a, b
 
     def _stepped(self, xp, x, kv=None):
         """(batch, heads, length, size) with the time first; queries that share a head of kv stand in its rows."""
         x = xp.expand_dims(xp.permute_dims(x, (2, 0, 1, 3)), 3)
-        return x if kv is None else xp.reshape(x, (*x.shape[:2], kv.shape[2], x.shape[2] // kv.shape[2], x.shape[4]))
+        return (
+            x
+            if kv is None
+            else xp.reshape(x, (*x.shape[:2], kv.shape[2], x.shape[2] // kv.shape[2], x.shape[4]))
+        )
 
     def _unstepped(self, xp, x, heads):
         x = xp.reshape(x, (x.shape[0], x.shape[1], heads, x.shape[4]))
@@ -126,12 +158,33 @@ class LinearAttention(Operator):
         return xp.reshape(g, decay.shape)
 
     cases = (
-        case({"q_num_heads": 2, "kv_num_heads": 1}, query=(2, 3, 4), key=(2, 3, 2), value=(2, 3, 3),
-             past_state=(2, 1, 2, 3), decay=(2, 3, 2), beta=(2, 3, 1)),
-        case({"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "gated", "scale": 0.4}, query=(1, 3, 4),
-             key=(1, 3, 4), value=(1, 3, 2), decay=(1, 3, 2)),
-        case({"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "delta"}, query=(1, 2, 4), key=(1, 2, 4),
-             value=(1, 2, 4), beta=(1, 2, 1)),
-        case({"q_num_heads": 1, "kv_num_heads": 1, "update_rule": "linear"}, query=(1, 3, 2), key=(1, 3, 2),
-             value=(1, 3, 2)),
+        case(
+            {"q_num_heads": 2, "kv_num_heads": 1},
+            query=(2, 3, 4),
+            key=(2, 3, 2),
+            value=(2, 3, 3),
+            past_state=(2, 1, 2, 3),
+            decay=(2, 3, 2),
+            beta=(2, 3, 1),
+        ),
+        case(
+            {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "gated", "scale": 0.4},
+            query=(1, 3, 4),
+            key=(1, 3, 4),
+            value=(1, 3, 2),
+            decay=(1, 3, 2),
+        ),
+        case(
+            {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "delta"},
+            query=(1, 2, 4),
+            key=(1, 2, 4),
+            value=(1, 2, 4),
+            beta=(1, 2, 1),
+        ),
+        case(
+            {"q_num_heads": 1, "kv_num_heads": 1, "update_rule": "linear"},
+            query=(1, 3, 2),
+            key=(1, 3, 2),
+            value=(1, 3, 2),
+        ),
     )

@@ -30,14 +30,23 @@ class LpPool(Operator):
         return crop(xp.fold(parts, padded, where.strides, where.dilations), x.shape[2:], where.pads)
 
     def infer(self, x):
-        return (Tensor((*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))), x.dtype),)
+        return (
+            Tensor(
+                (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))), x.dtype
+            ),
+        )
 
     def flops(self, x):
         return 2 * self.infer(x)[0].size * math.prod(self.kernel_shape)
 
     def _cut(self, xp, x):
         where = self._windows(x)
-        return xp.windows(xp.pad(x, ((0, 0), (0, 0), *where.pads)), self.kernel_shape, where.strides, where.dilations)
+        return xp.windows(
+            xp.pad(x, ((0, 0), (0, 0), *where.pads)),
+            self.kernel_shape,
+            where.strides,
+            where.dilations,
+        )
 
     def _windows(self, x):
         return windows(self, x.shape[2:], self.kernel_shape, self.ceil_mode)

@@ -13,18 +13,24 @@ class LRN(Operator):
 
     def forward(self, xp, x):
         base = self.bias + self.alpha / self.size * self._around(xp, xp.square(x), self._before)
-        return x * base ** -self.beta, base
+        return x * base**-self.beta, base
 
     def backward(self, xp, dy, x, base):
         by_base = dy * x * base ** (-self.beta - 1)
-        back = self._around(xp, by_base, self.size - 1 - self._before)  # a channel is in the windows of its mirror
-        return dy * base ** -self.beta - 2 * self.alpha * self.beta / self.size * x * back
+        back = self._around(
+            xp, by_base, self.size - 1 - self._before
+        )  # a channel is in the windows of its mirror
+        return dy * base**-self.beta - 2 * self.alpha * self.beta / self.size * x * back
 
     def pytorch(self, torch, x):
-        return torch.nn.functional.local_response_norm(x, self.size, self.alpha, self.beta, self.bias)
+        return torch.nn.functional.local_response_norm(
+            x, self.size, self.alpha, self.beta, self.bias
+        )
 
     def native(self, framework):
-        odd = framework != "pytorch" or self.size % 2  # of an even number PyTorch takes the longer side before
+        odd = (
+            framework != "pytorch" or self.size % 2
+        )  # of an even number PyTorch takes the longer side before
         return super().native(framework) if odd else None
 
     def infer(self, x):

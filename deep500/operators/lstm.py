@@ -13,15 +13,20 @@ class LSTM(Recurrent):
     gates, usual = 4, ("Sigmoid", "Tanh", "Tanh")
     outputs = ("y", "y_h", "y_c")
 
-    def forward(self, xp, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None):
+    def forward(
+        self, xp, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None
+    ):
         return self.through(xp, x, w, r, b, sequence_lens, (initial_h, initial_c), p)
 
     def backward(self, xp, dy, dy_h, dy_c, x, w, r, b, sequence_lens, initial_h, initial_c, p):
-        dx, dw, dr, db, (dh, dc), dp = self.back(xp, dy, [dy_h, dy_c], x, w, r, b, sequence_lens,
-                                                 (initial_h, initial_c), p)
+        dx, dw, dr, db, (dh, dc), dp = self.back(
+            xp, dy, [dy_h, dy_c], x, w, r, b, sequence_lens, (initial_h, initial_c), p
+        )
         return dx, dw, dr, db, None, dh, dc, dp
 
-    def pytorch(self, torch, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None):
+    def pytorch(
+        self, torch, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None
+    ):
         return self.by_pytorch(torch, torch.lstm, (0, 2, 3, 1), x, w, r, b, [initial_h, initial_c])
 
     def native(self, framework):
@@ -70,14 +75,47 @@ class LSTM(Recurrent):
 
     cases = (
         case({"hidden_size": 3}, x=(3, 2, 4), w=(1, 12, 4), r=(1, 12, 3), b=(1, 24)),
-        case({"hidden_size": 2, "direction": "bidirectional"},
-             x=(3, 2, 2), w=(2, 8, 2), r=(2, 8, 2), b=(2, 16), initial_h=(2, 2, 2), initial_c=(2, 2, 2)),
-        case({"hidden_size": 2, "direction": "reverse", "layout": 1},
-             x=(2, 3, 2), w=(1, 8, 2), r=(1, 8, 2), initial_c=(2, 1, 2)),
-        case({"hidden_size": 2, "direction": "bidirectional", "input_forget": 1}, x=(3, 2, 2), w=(2, 8, 2), r=(2, 8, 2),
-             b=(2, 16), sequence_lens=LENGTHS, initial_h=(2, 2, 2), initial_c=(2, 2, 2), p=(2, 6)),
-        case({"hidden_size": 2, "clip": 0.4, "activations": ("HardSigmoid", "ScaledTanh", "LeakyRelu"),
-              "activation_alpha": (0.3, 1.5), "activation_beta": (0.4, 0.6)},
-             x=(2, 2, 2), w=(1, 8, 2), r=(1, 8, 2), b=(1, 16)),
-        case({"hidden_size": 2}, x=(2, 2, 2), w=(1, 8, 2), r=(1, 8, 2), sequence_lens=SHORT, p=(1, 6)),
+        case(
+            {"hidden_size": 2, "direction": "bidirectional"},
+            x=(3, 2, 2),
+            w=(2, 8, 2),
+            r=(2, 8, 2),
+            b=(2, 16),
+            initial_h=(2, 2, 2),
+            initial_c=(2, 2, 2),
+        ),
+        case(
+            {"hidden_size": 2, "direction": "reverse", "layout": 1},
+            x=(2, 3, 2),
+            w=(1, 8, 2),
+            r=(1, 8, 2),
+            initial_c=(2, 1, 2),
+        ),
+        case(
+            {"hidden_size": 2, "direction": "bidirectional", "input_forget": 1},
+            x=(3, 2, 2),
+            w=(2, 8, 2),
+            r=(2, 8, 2),
+            b=(2, 16),
+            sequence_lens=LENGTHS,
+            initial_h=(2, 2, 2),
+            initial_c=(2, 2, 2),
+            p=(2, 6),
+        ),
+        case(
+            {
+                "hidden_size": 2,
+                "clip": 0.4,
+                "activations": ("HardSigmoid", "ScaledTanh", "LeakyRelu"),
+                "activation_alpha": (0.3, 1.5),
+                "activation_beta": (0.4, 0.6),
+            },
+            x=(2, 2, 2),
+            w=(1, 8, 2),
+            r=(1, 8, 2),
+            b=(1, 16),
+        ),
+        case(
+            {"hidden_size": 2}, x=(2, 2, 2), w=(1, 8, 2), r=(1, 8, 2), sequence_lens=SHORT, p=(1, 6)
+        ),
     )

@@ -12,7 +12,9 @@ class MatMul(Operator):
         row, column = _row(xp, a), _column(xp, b)
         d = xp.expand_dims(dy, _dropped(a, b)) if _dropped(a, b) else dy
         da, db = d @ _swapped(xp, column), _swapped(xp, row) @ d
-        return xp.reshape(xp.unbroadcast(da, row.shape), a.shape), xp.reshape(xp.unbroadcast(db, column.shape), b.shape)
+        return xp.reshape(xp.unbroadcast(da, row.shape), a.shape), xp.reshape(
+            xp.unbroadcast(db, column.shape), b.shape
+        )
 
     def pytorch(self, torch, a, b):
         return torch.matmul(a, b)
@@ -22,7 +24,9 @@ class MatMul(Operator):
 
     def infer(self, a, b):
         batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
-        return (Tensor((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())), a.dtype),)
+        return (
+            Tensor((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())), a.dtype),
+        )
 
     def flops(self, a, b):
         return 2 * self.infer(a, b)[0].size * a.shape[-1]

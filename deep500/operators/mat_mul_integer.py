@@ -9,7 +9,9 @@ class MatMulInteger(Operator):
     since = 10
 
     def forward(self, xp, a, b, a_zero_point=None, b_zero_point=None):
-        return MatMul().forward(xp, centred(xp, a, per_row(xp, a_zero_point, a)), centred(xp, b, b_zero_point))
+        return MatMul().forward(
+            xp, centred(xp, a, per_row(xp, a_zero_point, a)), centred(xp, b, b_zero_point)
+        )
 
     def infer(self, a, b, a_zero_point=None, b_zero_point=None):
         return (Tensor(MatMul().infer(a, b)[0].shape, "int32"),)
@@ -19,6 +21,10 @@ class MatMulInteger(Operator):
 
     cases = (
         case(a=Tensor((3, 4), "uint8"), b=Tensor((4, 2), "uint8")),
-        case(a=Tensor((2, 3, 4), "uint8"), b=Tensor((4, 5), "int8"), a_zero_point=Tensor((), "uint8"),
-             b_zero_point=Tensor((5,), "int8")),
+        case(
+            a=Tensor((2, 3, 4), "uint8"),
+            b=Tensor((4, 5), "int8"),
+            a_zero_point=Tensor((), "uint8"),
+            b_zero_point=Tensor((5,), "int8"),
+        ),
     )

@@ -22,8 +22,12 @@ class MaxPool(Operator):
     def forward(self, xp, x):
         n = len(self.kernel_shape)
         where = self._windows(x)
-        v = xp.windows(xp.pad(x, ((0, 0), (0, 0), *where.pads), _lowest(x)),
-                       self.kernel_shape, where.strides, where.dilations)
+        v = xp.windows(
+            xp.pad(x, ((0, 0), (0, 0), *where.pads), _lowest(x)),
+            self.kernel_shape,
+            where.strides,
+            where.dilations,
+        )
         v = xp.reshape(v, (*v.shape[:-n], math.prod(self.kernel_shape)))
         slot = xp.argmax(v, axis=-1, keepdims=True)
         y = xp.squeeze(xp.take_along_axis(v, slot, -1), -1)
@@ -46,15 +50,29 @@ class MaxPool(Operator):
             pads, ceil = self._windows(x).pads, False
             x = functional.pad(x, [p for pair in reversed(pads) for p in pair], value=_lowest(x))
         pool = getattr(functional, f"max_pool{len(kernel)}d")
-        y, place = pool(x, kernel, strides, [lo if even else 0 for lo, _ in pads], dilations, ceil, return_indices=True)
+        y, place = pool(
+            x,
+            kernel,
+            strides,
+            [lo if even else 0 for lo, _ in pads],
+            dilations,
+            ceil,
+            return_indices=True,
+        )
         if not even or self.storage_order:
-            place = sum((at - (0 if even else lo)) * step for at, (lo, _), step in
-                        zip(torch.unravel_index(place, x.shape[2:]), pads, self._steps(shape), strict=True))
+            place = sum(
+                (at - (0 if even else lo)) * step
+                for at, (lo, _), step in zip(
+                    torch.unravel_index(place, x.shape[2:]), pads, self._steps(shape), strict=True
+                )
+            )
         planes = torch.arange(y.shape[0] * y.shape[1], device=y.device) * math.prod(shape)
         return y, place + planes.reshape(*y.shape[:2], *[1] * len(kernel))
 
     def infer(self, x):
-        y = Tensor((*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))), x.dtype)
+        y = Tensor(
+            (*x.shape[:2], *counts(x.shape[2:], self.kernel_shape, self._windows(x))), x.dtype
+        )
         return y, Tensor(y.shape, "int64")
 
     def flops(self, x):
@@ -65,15 +83,22 @@ class MaxPool(Operator):
 
     def _steps(self, shape):
         """How far apart neighbours along each axis are in the flattened input; storage_order 1 is by columns."""
-        return [math.prod(shape[:axis] if self.storage_order else shape[axis + 1:]) for axis in range(len(shape))]
+        return [
+            math.prod(shape[:axis] if self.storage_order else shape[axis + 1 :])
+            for axis in range(len(shape))
+        ]
 
     def _indices(self, xp, x, where, slot):
         """The places in the flattened input, from the slots of the kernel that won."""
         n, shape, steps = len(self.kernel_shape), x.shape[2:], self._steps(x.shape[2:])
-        inside = [sum(i * d * step for i, d, step in zip(at, where.dilations, steps, strict=True))
-                  for at in itertools.product(*map(range, self.kernel_shape))]
+        inside = [
+            sum(i * d * step for i, d, step in zip(at, where.dilations, steps, strict=True))
+            for at in itertools.product(*map(range, self.kernel_shape))
+        ]
         index = xp.take(xp.asarray(inside, slot.dtype), slot, 0)
-        for axis, (stride, (lo, _), step) in enumerate(zip(where.strides, where.pads, steps, strict=True)):
+        for axis, (stride, (lo, _), step) in enumerate(
+            zip(where.strides, where.pads, steps, strict=True)
+        ):
             start = (xp.arange(slot.shape[2 + axis], slot.dtype) * stride - lo) * step
             index = index + xp.reshape(start, (-1, *[1] * (n - 1 - axis)))
         planes = xp.arange(x.shape[0] * x.shape[1], slot.dtype) * math.prod(shape)
@@ -82,7 +107,10 @@ class MaxPool(Operator):
     cases = (
         case({"kernel_shape": (2, 2), "strides": (2, 2)}, x=(2, 3, 6, 4)),
         case({"kernel_shape": (3, 3), "pads": (1, 1, 1, 1)}, x=(1, 2, 5, 4)),
-        case({"kernel_shape": (3, 2), "strides": (2, 2), "ceil_mode": 1, "pads": (1, 0, 0, 1)}, x=(2, 3, 8, 7)),
+        case(
+            {"kernel_shape": (3, 2), "strides": (2, 2), "ceil_mode": 1, "pads": (1, 0, 0, 1)},
+            x=(2, 3, 8, 7),
+        ),
         case({"kernel_shape": (2, 2), "strides": (2, 2), "ceil_mode": 1}, x=(1, 2, 5, 7)),
         case({"kernel_shape": (2, 3), "dilations": (2, 1), "storage_order": 1}, x=(2, 2, 5, 6)),
         case({"kernel_shape": (3, 3), "auto_pad": "SAME_UPPER", "strides": (2, 2)}, x=(1, 2, 6, 7)),

@@ -16,7 +16,9 @@ class MaxUnpool(Operator):
         shape, places = self._shape(x), xp.reshape(indices, (-1,))
         flat = xp.zeros((math.prod(shape),), x.dtype)
         values = xp.reshape(x, (-1,))
-        times = xp.scatter_add(flat, places, xp.ones_like(values), 0)  # windows that overlap bring the same again
+        times = xp.scatter_add(
+            flat, places, xp.ones_like(values), 0
+        )  # windows that overlap bring the same again
         y = xp.reshape(xp.scatter_add(flat, places, values, 0) / xp.maximum(times, 1), shape)
         return xp.pad(y, self._rest(shape, output_shape))
 
@@ -30,9 +32,17 @@ class MaxUnpool(Operator):
     def pytorch(self, torch, x, indices, output_shape=None):
         n, shape, functional = len(self.kernel_shape), self._shape(x), torch.nn.functional
         unpool = getattr(functional, f"max_unpool{n}d")
-        y = unpool(x, indices % math.prod(shape[2:]), list(self.kernel_shape), list(self.strides or (1,) * n), 0,
-                   list(shape[2:]))
-        return functional.pad(y, [p for pair in reversed(self._rest(shape, output_shape)) for p in pair])
+        y = unpool(
+            x,
+            indices % math.prod(shape[2:]),
+            list(self.kernel_shape),
+            list(self.strides or (1,) * n),
+            0,
+            list(shape[2:]),
+        )
+        return functional.pad(
+            y, [p for pair in reversed(self._rest(shape, output_shape)) for p in pair]
+        )
 
     def infer(self, x, indices, output_shape=None):
         return (Tensor(tuple(output_shape or self._shape(x)), x.dtype),)
@@ -44,14 +54,24 @@ class MaxUnpool(Operator):
         """That of the array which was pooled, if its last windows ended with it."""
         n = len(self.kernel_shape)
         strides, pads = self.strides or (1,) * n, self.pads or (0,) * 2 * n
-        return (*x.shape[:2], *((m - 1) * s + k - lo - hi for m, s, k, lo, hi in
-                                zip(x.shape[2:], strides, self.kernel_shape, pads[:n], pads[n:], strict=True)))
+        return (
+            *x.shape[:2],
+            *(
+                (m - 1) * s + k - lo - hi
+                for m, s, k, lo, hi in zip(
+                    x.shape[2:], strides, self.kernel_shape, pads[:n], pads[n:], strict=True
+                )
+            ),
+        )
 
     def _rest(self, shape, output_shape):
         return [(0, n - m) for n, m in zip(output_shape or shape, shape, strict=True)]
 
     cases = (
-        case({"kernel_shape": (2, 2), "strides": (2, 2)}, x=(1, 2, 2, 2),
-             indices=[[[[5, 7], [13, 15]], [[16, 18], [24, 31]]]]),
+        case(
+            {"kernel_shape": (2, 2), "strides": (2, 2)},
+            x=(1, 2, 2, 2),
+            indices=[[[[5, 7], [13, 15]], [[16, 18], [24, 31]]]],
+        ),
         case({"kernel_shape": (2,), "strides": (2,)}, x=(2, 1, 2), indices=[[[0, 3]], [[5, 6]]]),
     )

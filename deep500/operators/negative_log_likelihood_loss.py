@@ -20,8 +20,12 @@ class NegativeLogLikelihoodLoss(Operator):
         return xp.where(hot(xp, target, x), -share, xp.zeros_like(x))
 
     def pytorch(self, torch, x, target, weight=None):
-        ignored = -100 if self.ignore_index is None else self.ignore_index  # -100: PyTorch's own way to say none
-        return torch.nn.functional.nll_loss(x, target.long(), weight, ignore_index=ignored, reduction=self.reduction)
+        ignored = (
+            -100 if self.ignore_index is None else self.ignore_index
+        )  # -100: PyTorch's own way to say none
+        return torch.nn.functional.nll_loss(
+            x, target.long(), weight, ignore_index=ignored, reduction=self.reduction
+        )
 
     def check(self, x, target, weight=None):
         check_labels(target, x.shape[1], self.ignore_index)
@@ -36,6 +40,11 @@ class NegativeLogLikelihoodLoss(Operator):
         case(x=(6, 4), target=[0, 1, 2, 3, 0, 1]),
         case({"reduction": "sum"}, x=(3, 4), target=[3, 3, 0], weight=[0.5, 1.0, 2.0, 0.25]),
         case({"reduction": "none", "ignore_index": 2}, x=(3, 4), target=[0, 2, 3]),
-        case({"ignore_index": -1}, x=(3, 4, 2), target=[[0, 1], [-1, 3], [2, -1]], weight=[0.5, 1.0, 2.0, 0.25]),
+        case(
+            {"ignore_index": -1},
+            x=(3, 4, 2),
+            target=[[0, 1], [-1, 3], [2, -1]],
+            weight=[0.5, 1.0, 2.0, 0.25],
+        ),
         case({"ignore_index": 1}, x=(2, 3, 2, 2), target=[[[0, 1], [2, 2]], [[1, 1], [0, 2]]]),
     )

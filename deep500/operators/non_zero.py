@@ -22,4 +22,8 @@ class NonZero(Operator):
     def flops(self, x):
         return x.size
 
-    cases = (case(x=[[1.0, 0.0, 2.0], [0.0, 0.0, -1.0]]), case(x=[True, False, True]), case(x=[0, 0]))
+    cases = (
+        case(x=[[1.0, 0.0, 2.0], [0.0, 0.0, -1.0]]),
+        case(x=[True, False, True]),
+        case(x=[0, 0]),
+    )

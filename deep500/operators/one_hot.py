@@ -18,7 +18,9 @@ class OneHot(Operator):
 
     def infer(self, indices, depth, values):
         axis = self.axis % (len(indices.shape) + 1)
-        return (Tensor((*indices.shape[:axis], _length(depth), *indices.shape[axis:]), values.dtype),)
+        return (
+            Tensor((*indices.shape[:axis], _length(depth), *indices.shape[axis:]), values.dtype),
+        )
 
     def flops(self, indices, depth, values):
         return 0

@@ -12,8 +12,14 @@ class Pad(Operator):
     since = 11
     mode: str = "constant"
 
-    def forward(self, xp, data, pads: Ints, constant_value: float | None = None,  # type: ignore[no-untyped-def]
-                axes: Ints = None):
+    def forward(  # type: ignore[no-untyped-def]
+        self,
+        xp,
+        data,
+        pads: Ints,
+        constant_value: float | None = None,
+        axes: Ints = None,
+    ):
         amounts = _amounts(data.shape, pads, axes)
         if self.mode == "constant":
             return xp.pad(data, amounts, constant_value or 0)
@@ -26,7 +32,7 @@ class Pad(Operator):
         if self.mode == "constant":
             return xp.pad(dy, [(-lo, -hi) for lo, hi in amounts])
         for axis, places in self._places(data.shape, amounts):
-            shape = (*dy.shape[:axis], data.shape[axis], *dy.shape[axis + 1:])
+            shape = (*dy.shape[:axis], data.shape[axis], *dy.shape[axis + 1 :])
             dy = take_adjoint(xp, dy, xp.asarray(places, "int64"), shape, axis)
         return dy
 
@@ -35,15 +41,24 @@ class Pad(Operator):
 
     def pytorch(self, torch, data, pads, constant_value=None, axes=None):
         amounts = reversed(_amounts(data.shape, pads, axes))
-        return torch.nn.functional.pad(data, [p for pair in amounts for p in pair], value=constant_value or 0)
+        return torch.nn.functional.pad(
+            data, [p for pair in amounts for p in pair], value=constant_value or 0
+        )
 
     def jax(self, jax, data, pads, constant_value=None, axes=None):
         value = jax.numpy.asarray(constant_value or 0, data.dtype)
-        return jax.lax.pad(data, value, [(lo, hi, 0) for lo, hi in _amounts(data.shape, pads, axes)])
+        return jax.lax.pad(
+            data, value, [(lo, hi, 0) for lo, hi in _amounts(data.shape, pads, axes)]
+        )
 
     def infer(self, data, pads, constant_value=None, axes=None):
         amounts = _amounts(data.shape, pads, axes)
-        return (Tensor(tuple(n + lo + hi for n, (lo, hi) in zip(data.shape, amounts, strict=True)), data.dtype),)
+        return (
+            Tensor(
+                tuple(n + lo + hi for n, (lo, hi) in zip(data.shape, amounts, strict=True)),
+                data.dtype,
+            ),
+        )
 
     def flops(self, data, pads, constant_value=None, axes=None):
         return 0

@@ -9,11 +9,17 @@ class QLinearMatMul(Operator):
 
     since = 10
 
-    def forward(self, xp, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
-        product = MatMul().forward(xp, centred(xp, a, per_row(xp, a_zero_point, a)), centred(xp, b, b_zero_point))
+    def forward(
+        self, xp, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+    ):
+        product = MatMul().forward(
+            xp, centred(xp, a, per_row(xp, a_zero_point, a)), centred(xp, b, b_zero_point)
+        )
         scale = xp.astype(per_row(xp, a_scale, a), "float32") * xp.astype(b_scale, "float32")
         scale = scale / xp.astype(y_scale, "float32")
-        return quantised(xp, xp.astype(product, "float32") * scale, y_zero_point, name_of(y_zero_point.dtype))
+        return quantised(
+            xp, xp.astype(product, "float32") * scale, y_zero_point, name_of(y_zero_point.dtype)
+        )
 
     def infer(self, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
         return (Tensor(MatMul().infer(a, b)[0].shape, y_zero_point.dtype),)
@@ -22,9 +28,24 @@ class QLinearMatMul(Operator):
         return MatMul().flops(a, b)
 
     cases = (
-        case(a=Tensor((3, 4), "uint8"), a_scale=[0.1], a_zero_point=Tensor((1,), "uint8"), b=Tensor((4, 2), "int8"),
-             b_scale=[0.3, 0.2], b_zero_point=Tensor((2,), "int8"), y_scale=[0.17], y_zero_point=Tensor((1,), "uint8")),
-        case(a=Tensor((2, 3, 4), "int8"), a_scale=[0.1], a_zero_point=Tensor((1,), "int8"),
-             b=Tensor((2, 4, 2), "int8"), b_scale=[0.3], b_zero_point=Tensor((1,), "int8"), y_scale=[0.01],
-             y_zero_point=Tensor((1,), "int8")),
+        case(
+            a=Tensor((3, 4), "uint8"),
+            a_scale=[0.1],
+            a_zero_point=Tensor((1,), "uint8"),
+            b=Tensor((4, 2), "int8"),
+            b_scale=[0.3, 0.2],
+            b_zero_point=Tensor((2,), "int8"),
+            y_scale=[0.17],
+            y_zero_point=Tensor((1,), "uint8"),
+        ),
+        case(
+            a=Tensor((2, 3, 4), "int8"),
+            a_scale=[0.1],
+            a_zero_point=Tensor((1,), "int8"),
+            b=Tensor((2, 4, 2), "int8"),
+            b_scale=[0.3],
+            b_zero_point=Tensor((1,), "int8"),
+            y_scale=[0.01],
+            y_zero_point=Tensor((1,), "int8"),
+        ),
     )

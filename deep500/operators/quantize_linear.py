@@ -20,9 +20,17 @@ class QuantizeLinear(Operator):
         wide = dtype_of(self.precision) if self.precision else name_of(y_scale.dtype)
         wide = name_of(x.dtype) if wide == "float8_e8m0fnu" else wide  # which cannot divide
         scale = xp.astype(spread(xp, y_scale, x.shape, self.axis, self.block_size), wide)
-        zero = None if y_zero_point is None else spread(xp, y_zero_point, x.shape, self.axis, self.block_size)
+        zero = (
+            None
+            if y_zero_point is None
+            else spread(xp, y_zero_point, x.shape, self.axis, self.block_size)
+        )
         ratio = xp.astype(xp.astype(x, wide) / scale, "float32")
-        return quantised(xp, ratio, zero, dtype) if "int" in dtype else converted(xp, ratio, dtype, self.saturate)
+        return (
+            quantised(xp, ratio, zero, dtype)
+            if "int" in dtype
+            else converted(xp, ratio, dtype, self.saturate)
+        )
 
     def infer(self, x, y_scale, y_zero_point=None):
         return (Tensor(x.shape, self._dtype(y_zero_point)),)

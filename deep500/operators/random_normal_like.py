@@ -11,7 +11,9 @@ class RandomNormalLike(Operator):
     seed: float | None = None
 
     def forward(self, xp, x, *, key):  # type: ignore[override]
-        return xp.astype(self.mean + self.scale * normal(xp, key, x.shape), kind(self.dtype, x.dtype))
+        return xp.astype(
+            self.mean + self.scale * normal(xp, key, x.shape), kind(self.dtype, x.dtype)
+        )
 
     def infer(self, x):
         return like(x, self.dtype)
@@ -19,4 +21,7 @@ class RandomNormalLike(Operator):
     def flops(self, x):
         return 7 * x.size
 
-    cases = (case(x=(3, 4)), case({"dtype": 11, "mean": -1.0, "scale": 2.0, "seed": 3.0}, x=(2, 1, 3)))
+    cases = (
+        case(x=(3, 4)),
+        case({"dtype": 11, "mean": -1.0, "scale": 2.0, "seed": 3.0}, x=(2, 1, 3)),
+    )

@@ -19,7 +19,7 @@ class Range(Operator):
     stash_type: int = 1
 
     def forward(self, xp, start: Number, limit: Number, delta: Number):  # type: ignore[no-untyped-def]
-        made, = self.infer(start, limit, delta)
+        (made,) = self.infer(start, limit, delta)
         wide = dtype_of(self.stash_type) if made.dtype in ("float16", "bfloat16") else made.dtype
         first, step = _number(start), _number(delta)
         return xp.astype(xp.arange(made.size, wide) * step + first, made.dtype)
@@ -27,7 +27,13 @@ class Range(Operator):
     def infer(self, start, limit, delta):
         first, last, step = map(_number, (start, limit, delta))
         whole = all(isinstance(value, int) for value in (first, last, step))
-        dtype = start.dtype.name if isinstance(start, np.generic | np.ndarray) else "int64" if whole else "float32"
+        dtype = (
+            start.dtype.name
+            if isinstance(start, np.generic | np.ndarray)
+            else "int64"
+            if whole
+            else "float32"
+        )
         return (Tensor((max(0, math.ceil((last - first) / step)),), dtype),)
 
     cases = (
@@ -41,4 +47,10 @@ class Range(Operator):
 
 def _number(value):
     """A number of Python's own."""
-    return value if isinstance(value, int | float) else int(value) if value.dtype.kind in "iu" else float(value)
+    return (
+        value
+        if isinstance(value, int | float)
+        else int(value)
+        if value.dtype.kind in "iu"
+        else float(value)
+    )

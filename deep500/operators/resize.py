@@ -2,7 +2,16 @@ import math
 
 from ..contracts.operator import Ints, Operator, Tensor, case
 from ..namespace import kind
-from ._interpolation import Line, coordinate, cubic, kernel_rows, linear, nearest_rows, resample, resample_adjoint
+from ._interpolation import (
+    Line,
+    coordinate,
+    cubic,
+    kernel_rows,
+    linear,
+    nearest_rows,
+    resample,
+    resample_adjoint,
+)
 
 Floats = tuple[float, ...] | None
 
@@ -21,8 +30,14 @@ class Resize(Operator):
     mode: str = "nearest"
     nearest_mode: str = "round_prefer_floor"
 
-    def forward(self, xp, x, roi: Floats = None, scales: Floats = None,  # type: ignore[no-untyped-def]
-                sizes: Ints = None):
+    def forward(  # type: ignore[no-untyped-def]
+        self,
+        xp,
+        x,
+        roi: Floats = None,
+        scales: Floats = None,
+        sizes: Ints = None,
+    ):
         y = x if kind(x) == "float" or self.mode == "nearest" else xp.astype(x, "float64")
         for line in self._changed(x.shape, roi, scales, sizes):
             y = resample(xp, y, line.axis, self._rows(line), self.extrapolation_value)
@@ -43,15 +58,23 @@ class Resize(Operator):
             return self.pytorch(torch, x.double(), roi, scales, sizes).to(x.dtype)
         changed = self._changed(x.shape, roi, scales, sizes)
         if x.ndim == 4 and all(line.axis >= 2 for line in changed):
-            return self._interpolate(torch, x, self._lines(x.shape, roi, scales, sizes)[2:], bool(sizes))
+            return self._interpolate(
+                torch, x, self._lines(x.shape, roi, scales, sizes)[2:], bool(sizes)
+            )
         for line in changed:  # any axis is the height of pictures that are one element wide
             moved = x.movedim(line.axis, -1)
-            y = self._interpolate(torch, moved.reshape(1, -1, line.size, 1), [line, Line(3, 1, 1, 1.0)], bool(sizes))
+            y = self._interpolate(
+                torch, moved.reshape(1, -1, line.size, 1), [line, Line(3, 1, 1, 1.0)], bool(sizes)
+            )
             x = y.reshape(*moved.shape[:-1], line.out).movedim(-1, line.axis)
         return x
 
     def _interpolate(self, torch, x, lines, exact):
-        how = {"size": [line.out for line in lines]} if exact else {"scale_factor": [line.scale for line in lines]}
+        how = (
+            {"size": [line.out for line in lines]}
+            if exact
+            else {"scale_factor": [line.scale for line in lines]}
+        )
         smooth = {} if self.mode == "nearest" else {"align_corners": False}
         return torch.nn.functional.interpolate(x, mode=self._torch_mode(), **how, **smooth)
 
@@ -61,7 +84,11 @@ class Resize(Operator):
         if self.mode == "linear":
             return "bilinear" if half else ""
         if self.mode == "cubic":
-            return "bicubic" if half and self.cubic_coeff_a == -0.75 and not self.exclude_outside else ""
+            return (
+                "bicubic"
+                if half and self.cubic_coeff_a == -0.75 and not self.exclude_outside
+                else ""
+            )
         if half and self.nearest_mode == "round_prefer_ceil":
             return "nearest-exact"
         floor = self.coordinate_transformation_mode == "asymmetric" and self.nearest_mode == "floor"
@@ -71,13 +98,24 @@ class Resize(Operator):
         lines = self._changed(x.shape, roi, scales, sizes)
         numbers = jax.numpy.asarray([line.scale for line in lines], x.dtype)
         return jax.image.scale_and_translate(
-            x, self._shape(x.shape, roi, scales, sizes), [line.axis for line in lines], numbers,
-            jax.numpy.zeros_like(numbers), self.mode, antialias=bool(self.antialias))
+            x,
+            self._shape(x.shape, roi, scales, sizes),
+            [line.axis for line in lines],
+            numbers,
+            jax.numpy.zeros_like(numbers),
+            self.mode,
+            antialias=bool(self.antialias),
+        )
 
     def _jax_mode(self):
-        half, inner = self.coordinate_transformation_mode == "half_pixel", bool(self.exclude_outside)
-        return half and ((self.mode == "linear" and (inner or not self.antialias))
-                         or (self.mode == "cubic" and inner and self.cubic_coeff_a == -0.5))
+        half, inner = (
+            self.coordinate_transformation_mode == "half_pixel",
+            bool(self.exclude_outside),
+        )
+        return half and (
+            (self.mode == "linear" and (inner or not self.antialias))
+            or (self.mode == "cubic" and inner and self.cubic_coeff_a == -0.5)
+        )
 
     def infer(self, x, roi=None, scales=None, sizes=None):
         return (Tensor(self._shape(x.shape, roi, scales, sizes), x.dtype),)
@@ -95,8 +133,11 @@ class Resize(Operator):
         return tuple(line.out for line in self._lines(shape, roi, scales, sizes))
 
     def _changed(self, shape, roi, scales, sizes):
-        return [line for line in self._lines(shape, roi, scales, sizes)
-                if line.scale != 1 or line.out != line.size or line.roi != (0.0, 1.0)]
+        return [
+            line
+            for line in self._lines(shape, roi, scales, sizes)
+            if line.scale != 1 or line.out != line.size or line.roi != (0.0, 1.0)
+        ]
 
     def _lines(self, shape, roi, scales, sizes):
         """How every axis changes."""
@@ -104,14 +145,20 @@ class Resize(Operator):
         if sizes:
             scales = [n / shape[a] for a, n in zip(axes, sizes, strict=True)]
             if self.keep_aspect_ratio_policy != "stretch":
-                scales = [(min if self.keep_aspect_ratio_policy == "not_larger" else max)(scales)] * len(axes)
+                scales = [
+                    (min if self.keep_aspect_ratio_policy == "not_larger" else max)(scales)
+                ] * len(axes)
                 sizes = [int(s * shape[a] + 0.5) for a, s in zip(axes, scales, strict=True)]
         elif not scales:
             raise ValueError("Resize needs scales or sizes")
         else:
             sizes = [int(s * shape[a]) for a, s in zip(axes, scales, strict=True)]
         crops = self.coordinate_transformation_mode == "tf_crop_and_resize" and bool(roi)
-        parts = list(zip(roi[:len(axes)], roi[len(axes):], strict=True)) if crops else [(0.0, 1.0)] * len(axes)
+        parts = (
+            list(zip(roi[: len(axes)], roi[len(axes) :], strict=True))
+            if crops
+            else [(0.0, 1.0)] * len(axes)
+        )
         lines = [Line(a, n, n, 1.0) for a, n in enumerate(shape)]
         for a, size, scale, part in zip(axes, sizes, scales, parts, strict=True):
             lines[a] = Line(a, shape[a], size, scale, part)
@@ -124,19 +171,43 @@ class Resize(Operator):
         if self.mode not in ("linear", "cubic"):
             raise ValueError(f"Resize knows the modes nearest, linear and cubic, not {self.mode!r}")
         kernel, radius = (linear, 1) if self.mode == "linear" else (cubic(self.cubic_coeff_a), 2)
-        return kernel_rows(line, places, kernel, radius, bool(self.antialias), bool(self.exclude_outside))
+        return kernel_rows(
+            line, places, kernel, radius, bool(self.antialias), bool(self.exclude_outside)
+        )
 
     cases = (
         case({"mode": "linear"}, x=(2, 1, 3, 4), scales=[1.0, 1.0, 2.0, 0.5]),
         case({"mode": "cubic", "axes": (2, 3)}, x=(1, 2, 4, 3), sizes=[2, 6]),
-        case({"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, x=(1, 2, 3, 4),
-             scales=[1.0, 1.0, 2.0, 1.5]),
-        case({"mode": "linear", "antialias": 1, "exclude_outside": 1}, x=(1, 1, 6, 5), sizes=[1, 1, 3, 2]),
-        case({"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1}, x=(1, 1, 4, 4), sizes=[1, 1, 6, 3]),
-        case({"mode": "linear", "coordinate_transformation_mode": "align_corners", "axes": (-1,)}, x=(2, 3, 4),
-             sizes=[7]),
-        case({"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 10.0},
-             x=(1, 1, 4, 4), roi=[0, 0, 0.25, 0.5, 1, 1, 0.75, 1.25], sizes=[1, 1, 3, 3]),
+        case(
+            {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+            x=(1, 2, 3, 4),
+            scales=[1.0, 1.0, 2.0, 1.5],
+        ),
+        case(
+            {"mode": "linear", "antialias": 1, "exclude_outside": 1},
+            x=(1, 1, 6, 5),
+            sizes=[1, 1, 3, 2],
+        ),
+        case(
+            {"mode": "cubic", "cubic_coeff_a": -0.5, "exclude_outside": 1},
+            x=(1, 1, 4, 4),
+            sizes=[1, 1, 6, 3],
+        ),
+        case(
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners", "axes": (-1,)},
+            x=(2, 3, 4),
+            sizes=[7],
+        ),
+        case(
+            {
+                "mode": "linear",
+                "coordinate_transformation_mode": "tf_crop_and_resize",
+                "extrapolation_value": 10.0,
+            },
+            x=(1, 1, 4, 4),
+            roi=[0, 0, 0.25, 0.5, 1, 1, 0.75, 1.25],
+            sizes=[1, 1, 3, 3],
+        ),
         case({"keep_aspect_ratio_policy": "not_larger", "axes": (0, 1)}, x=(3, 2), sizes=[7, 5]),
     )
 
@@ -160,4 +231,6 @@ class Resize_10(Operator):
         return self._new().flops(x, None, scales)
 
     def _new(self):
-        return Resize(coordinate_transformation_mode="asymmetric", mode=self.mode, nearest_mode="floor")
+        return Resize(
+            coordinate_transformation_mode="asymmetric", mode=self.mode, nearest_mode="floor"
+        )

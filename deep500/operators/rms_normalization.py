@@ -13,19 +13,25 @@ class RMSNormalization(Operator):
 
     def forward(self, xp, x, scale):
         wide = xp.astype(x, statistics_dtype(x))
-        inv_rms = 1 / xp.sqrt(xp.mean(xp.square(wide), axis=trailing(x, self.axis), keepdims=True) + self.epsilon)
+        inv_rms = 1 / xp.sqrt(
+            xp.mean(xp.square(wide), axis=trailing(x, self.axis), keepdims=True) + self.epsilon
+        )
         return xp.astype(wide * inv_rms, x.dtype) * scale, inv_rms
 
     def backward(self, xp, dy, x, scale, inv_rms):
         inv_rms = xp.astype(inv_rms, x.dtype)
         n, dn = x * inv_rms, dy * scale
-        return inv_rms * (dn - n * xp.mean(dn * n, axis=trailing(x, self.axis), keepdims=True)), dy * n
+        return inv_rms * (
+            dn - n * xp.mean(dn * n, axis=trailing(x, self.axis), keepdims=True)
+        ), dy * n
 
     def pytorch(self, torch, x, scale):
-        shape = x.shape[self.axis % x.ndim:]
+        shape = x.shape[self.axis % x.ndim :]
         if scale.shape == shape:
             return torch.nn.functional.rms_norm(x, shape, scale, self.epsilon)
-        return torch.nn.functional.rms_norm(x, shape, None, self.epsilon) * scale  # stretched over x
+        return (
+            torch.nn.functional.rms_norm(x, shape, None, self.epsilon) * scale
+        )  # stretched over x
 
     def infer(self, x, scale):
         return (x,)

@@ -20,7 +20,11 @@ class RoiAlign(Operator):
 
     def forward(self, xp, x, rois, batch_indices):
         parts = self._parts(xp, x, rois, batch_indices)[2]
-        y = xp.mean(xp.sum(parts, axis=2), axis=-1) if self.mode == "avg" else xp.max(parts, axis=(2, 4))
+        y = (
+            xp.mean(xp.sum(parts, axis=2), axis=-1)
+            if self.mode == "avg"
+            else xp.max(parts, axis=(2, 4))
+        )
         return xp.reshape(y, self._shape(x, rois))
 
     def backward(self, xp, dy, x, rois, batch_indices):
@@ -33,7 +37,11 @@ class RoiAlign(Operator):
             best = xp.astype(parts == xp.max(parts, axis=(2, 4), keepdims=True), dy.dtype)
             dvalues = dbins * weight * best / xp.sum(best, axis=(2, 4), keepdims=True)
         dpictures = put_back(xp, dvalues, pictures, at)
-        return take_adjoint(xp, dpictures, upwards(xp, batch_indices, x.shape[0]), x.shape, 0), None, None
+        return (
+            take_adjoint(xp, dpictures, upwards(xp, batch_indices, x.shape[0]), x.shape, 0),
+            None,
+            None,
+        )
 
     def infer(self, x, rois, batch_indices):
         return (Tensor(self._shape(x, rois), x.dtype),)
@@ -54,18 +62,32 @@ class RoiAlign(Operator):
 
     def _corners(self, xp, rois, sizes):
         if not self.sampling_ratio:
-            raise Unsupported("RoiAlign with sampling_ratio 0 takes as many points as a region is large, which its "
-                              "shape does not tell: set sampling_ratio")
+            raise Unsupported(
+                "RoiAlign with sampling_ratio 0 takes as many points as a region is large, which its "
+                "shape does not tell: set sampling_ratio"
+            )
         n, counts = rois.shape[0], (self.output_height, self.output_width)
         lines = [self._line(xp, rois[:, 1 - k], rois[:, 3 - k], counts[k]) for k in range(2)]
         inner = [self._known(xp, at, size) for at, size in zip(lines, sizes, strict=True)]
         taps = []
         for k, (at, size) in enumerate(zip(lines, sizes, strict=True)):
-            shape = [(n, counts[0], 1, self.sampling_ratio, 1), (n, 1, counts[1], 1, self.sampling_ratio)][k]
+            shape = [
+                (n, counts[0], 1, self.sampling_ratio, 1),
+                (n, 1, counts[1], 1, self.sampling_ratio),
+            ][k]
             points = (n, counts[0], counts[1], self.sampling_ratio, self.sampling_ratio)
             found = linear_taps(xp, xp.clip(at, 0, size - 1), size)
-            taps.append([Tap(*(xp.reshape(xp.broadcast_to(xp.reshape(part, shape), points), (n, -1))
-                               for part in (tap.index, tap.weight * inner[k], tap.slope))) for tap in found])
+            taps.append(
+                [
+                    Tap(
+                        *(
+                            xp.reshape(xp.broadcast_to(xp.reshape(part, shape), points), (n, -1))
+                            for part in (tap.index, tap.weight * inner[k], tap.slope)
+                        )
+                    )
+                    for tap in found
+                ]
+            )
         return corners(xp, taps, sizes)
 
     def _line(self, xp, start, end, count):
@@ -75,18 +97,32 @@ class RoiAlign(Operator):
         length = end - start if half else xp.maximum(end - start, 1.0)
         ratio = self.sampling_ratio
         steps = [[(bin + (i + 0.5) / ratio) / count for i in range(ratio)] for bin in range(count)]
-        return xp.expand_dims(start, (1, 2)) + xp.expand_dims(length, (1, 2)) * xp.asarray(steps, start.dtype)
+        return xp.expand_dims(start, (1, 2)) + xp.expand_dims(length, (1, 2)) * xp.asarray(
+            steps, start.dtype
+        )
 
     def _known(self, xp, at, size):
         """0 for points that are more than an element away from the picture."""
         return xp.astype((at >= -1) & (at <= size), at.dtype)
 
     cases = (
-        case({"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.5}, x=(2, 2, 5, 6),
-             rois=[[0.3, 1.1, 8.2, 7.4], [-3.1, 2.2, 5.3, 13.7]], batch_indices=[1, 0]),
-        case({"mode": "max", "sampling_ratio": 1, "output_width": 2, "coordinate_transformation_mode":
-              "output_half_pixel"}, x=(1, 2, 4, 4), rois=[[0.2, 0.4, 3.1, 2.9], [1.3, 1.2, 1.4, 1.3]],
-             batch_indices=[0, 0]),
+        case(
+            {"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.5},
+            x=(2, 2, 5, 6),
+            rois=[[0.3, 1.1, 8.2, 7.4], [-3.1, 2.2, 5.3, 13.7]],
+            batch_indices=[1, 0],
+        ),
+        case(
+            {
+                "mode": "max",
+                "sampling_ratio": 1,
+                "output_width": 2,
+                "coordinate_transformation_mode": "output_half_pixel",
+            },
+            x=(1, 2, 4, 4),
+            rois=[[0.2, 0.4, 3.1, 2.9], [1.3, 1.2, 1.4, 1.3]],
+            batch_indices=[0, 0],
+        ),
     )
 
 

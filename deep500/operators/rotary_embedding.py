@@ -27,7 +27,9 @@ class RotaryEmbedding(Operator):
         cos, sin = (_at(xp, cache, position_ids) for cache in (cos_cache, sin_cache))
         dcos, dsin = (xp.sum(g, axis=1) for g in (a * da + b * db, a * db - b * da))
         if position_ids is not None:
-            dcos, dsin = (take_adjoint(xp, g, position_ids, cos_cache.shape, 0) for g in (dcos, dsin))
+            dcos, dsin = (
+                take_adjoint(xp, g, position_ids, cos_cache.shape, 0) for g in (dcos, dsin)
+            )
         return self._joined(xp, cos * da + sin * db, cos * db - sin * da, rest, x), dcos, dsin
 
     def infer(self, x, cos_cache, sin_cache, position_ids=None):
@@ -42,7 +44,7 @@ class RotaryEmbedding(Operator):
         turned = self.rotary_embedding_dim or x.shape[3]
         if self.interleaved:
             return x[..., 0:turned:2], x[..., 1:turned:2], x[..., turned:]
-        return x[..., :turned // 2], x[..., turned // 2:turned], x[..., turned:]
+        return x[..., : turned // 2], x[..., turned // 2 : turned], x[..., turned:]
 
     def _joined(self, xp, a, b, rest, x):
         if self.interleaved:
@@ -51,10 +53,22 @@ class RotaryEmbedding(Operator):
         return heads_last(xp, y) if x.ndim == 3 else y
 
     cases = (
-        case(x=(2, 2, 3, 4), cos_cache=(5, 2), sin_cache=(5, 2), position_ids=[[0, 1, 4], [2, 2, 3]]),
-        case({"num_heads": 2, "interleaved": 1}, x=(1, 3, 8), cos_cache=(1, 3, 2), sin_cache=(1, 3, 2)),
-        case({"rotary_embedding_dim": 2, "num_heads": 1}, x=(1, 2, 4), cos_cache=(3, 1), sin_cache=(3, 1),
-             position_ids=[[2, 0]]),
+        case(
+            x=(2, 2, 3, 4), cos_cache=(5, 2), sin_cache=(5, 2), position_ids=[[0, 1, 4], [2, 2, 3]]
+        ),
+        case(
+            {"num_heads": 2, "interleaved": 1},
+            x=(1, 3, 8),
+            cos_cache=(1, 3, 2),
+            sin_cache=(1, 3, 2),
+        ),
+        case(
+            {"rotary_embedding_dim": 2, "num_heads": 1},
+            x=(1, 2, 4),
+            cos_cache=(3, 1),
+            sin_cache=(3, 1),
+            position_ids=[[2, 0]],
+        ),
     )
 
 

@@ -13,8 +13,9 @@ class ScatterElements(Operator):
         return scatter(xp, data, indices, updates, self.axis % data.ndim, self.reduction)
 
     def backward(self, xp, dy, data, indices, updates, y):
-        by_data, by_updates = scatter_gradients(xp, dy, data, indices, updates, y, self.axis % data.ndim,
-                                                self.reduction)
+        by_data, by_updates = scatter_gradients(
+            xp, dy, data, indices, updates, y, self.axis % data.ndim, self.reduction
+        )
         return by_data, None, by_updates
 
     def pytorch(self, torch, data, indices, updates):
@@ -31,9 +32,20 @@ class ScatterElements(Operator):
 
     cases = (
         case({"axis": 1}, data=(2, 5), indices=[[1, -2]], updates=(1, 2)),
-        case({"axis": -1, "reduction": "add"}, data=(2, 4), indices=[[0, 0, 3], [1, 2, 1]], updates=(2, 3)),
-        case({"reduction": "mul"}, data=[[0.0, 2.0, 3.0], [1.5, 0.0, 1.0]], indices=[[0, 1, 1], [0, 1, 1]],
-             updates=[[2.0, 3.0, 0.5], [4.0, 0.0, 2.5]]),
+        case(
+            {"axis": -1, "reduction": "add"},
+            data=(2, 4),
+            indices=[[0, 0, 3], [1, 2, 1]],
+            updates=(2, 3),
+        ),
+        case(
+            {"reduction": "mul"},
+            data=[[0.0, 2.0, 3.0], [1.5, 0.0, 1.0]],
+            indices=[[0, 1, 1], [0, 1, 1]],
+            updates=[[2.0, 3.0, 0.5], [4.0, 0.0, 2.5]],
+        ),
         case({"reduction": "max"}, data=(3, 2), indices=[[1], [1]], updates=(2, 1)),
-        case({"axis": 1, "reduction": "min"}, data=(2, 3), indices=[[1, 1], [0, 2]], updates=(2, 2)),
+        case(
+            {"axis": 1, "reduction": "min"}, data=(2, 3), indices=[[1, 1], [0, 2]], updates=(2, 2)
+        ),
     )

@@ -40,5 +40,8 @@ def _rows(xp, data, indices, updates):
     depth = indices.shape[-1]
     count, width = math.prod(indices.shape[:-1]), math.prod(data.shape[depth:])
     places = xp.reshape(row_numbers(xp, indices, data.shape), (count, 1))
-    return (xp.reshape(data, (math.prod(data.shape[:depth]), width)), xp.broadcast_to(places, (count, width)),
-            xp.reshape(updates, (count, width)))
+    return (
+        xp.reshape(data, (math.prod(data.shape[:depth]), width)),
+        xp.broadcast_to(places, (count, width)),
+        xp.reshape(updates, (count, width)),
+    )

@@ -8,10 +8,10 @@ class Shape(Operator):
     end: int | None = None
 
     def forward(self, xp, data):
-        return xp.asarray(tuple(data.shape)[self.start:self.end], "int64")
+        return xp.asarray(tuple(data.shape)[self.start : self.end], "int64")
 
     def infer(self, data):
-        return (Tensor((len(data.shape[self.start:self.end]),), "int64"),)
+        return (Tensor((len(data.shape[self.start : self.end]),), "int64"),)
 
     def flops(self, data):
         return 0
@@ -19,4 +19,8 @@ class Shape(Operator):
     def bytes_moved(self, data):
         return self.infer(data)[0].nbytes
 
-    cases = (case(data=(2, 3, 4)), case({"start": -2}, data=(2, 3, 4)), case({"start": 1, "end": -1}, data=(2, 3, 4)))
+    cases = (
+        case(data=(2, 3, 4)),
+        case({"start": -2}, data=(2, 3, 4)),
+        case({"start": 1, "end": -1}, data=(2, 3, 4)),
+    )

@@ -12,7 +12,9 @@ class Shrink(Elementwise):
 
     def forward(self, xp, x):
         zero = xp.zeros_like(x)
-        return xp.where(x > self.lambd, x - self.bias, xp.where(x < -self.lambd, x + self.bias, zero))
+        return xp.where(
+            x > self.lambd, x - self.bias, xp.where(x < -self.lambd, x + self.bias, zero)
+        )
 
     def backward(self, xp, dy, x):
         return xp.where(xp.abs(x) > self.lambd, dy, xp.zeros_like(dy))
@@ -24,4 +26,8 @@ class Shrink(Elementwise):
         functional = torch.nn.functional
         return (functional.softshrink if self.bias else functional.hardshrink)(x, self.lambd)
 
-    cases = (case(x=(3, 4)), case({"bias": 0.3, "lambd": 0.8}, x=(3, 4)), case({"bias": 0.5}, x=(5,)))
+    cases = (
+        case(x=(3, 4)),
+        case({"bias": 0.3, "lambd": 0.8}, x=(3, 4)),
+        case({"bias": 0.5}, x=(5,)),
+    )

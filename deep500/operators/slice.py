@@ -6,8 +6,15 @@ from ..contracts.operator import Ints, Operator, Tensor, case
 class Slice(Operator):
     """Every step-th element between a start and an end along some axes, as Python slices."""
 
-    def forward(self, xp, data, starts: Ints, ends: Ints, axes: Ints = None,  # type: ignore[no-untyped-def]
-                steps: Ints = None):
+    def forward(  # type: ignore[no-untyped-def]
+        self,
+        xp,
+        data,
+        starts: Ints,
+        ends: Ints,
+        axes: Ints = None,
+        steps: Ints = None,
+    ):
         spans = _spans(data.shape, starts, ends, axes, steps)
         return _turned(xp.flip, data[_upwards(spans)], spans)
 
@@ -16,15 +23,25 @@ class Slice(Operator):
         if 0 in dy.shape:
             return xp.zeros_like(data)
         wide = xp.stuff(_turned(xp.flip, dy, spans), [abs(span.step) for span in spans])
-        return xp.pad(wide, [(span.low, n - span.low - m)
-                             for span, n, m in zip(spans, data.shape, wide.shape, strict=True)])
+        return xp.pad(
+            wide,
+            [
+                (span.low, n - span.low - m)
+                for span, n, m in zip(spans, data.shape, wide.shape, strict=True)
+            ],
+        )
 
     def pytorch(self, torch, data, starts, ends, axes=None, steps=None):
         spans = _spans(data.shape, starts, ends, axes, steps)
         return _turned(torch.flip, data[_upwards(spans)], spans)
 
     def infer(self, data, starts, ends, axes=None, steps=None):
-        return (Tensor(tuple(span.size for span in _spans(data.shape, starts, ends, axes, steps)), data.dtype),)
+        return (
+            Tensor(
+                tuple(span.size for span in _spans(data.shape, starts, ends, axes, steps)),
+                data.dtype,
+            ),
+        )
 
     def flops(self, data, starts, ends, axes=None, steps=None):
         return 0
@@ -54,8 +71,10 @@ def _spans(shape, starts, ends, axes, steps):
 
 
 def _upwards(spans):
-    return tuple(slice(s.low, s.low + (s.size - 1) * abs(s.step) + 1 if s.size else s.low, abs(s.step))
-                 for s in spans)
+    return tuple(
+        slice(s.low, s.low + (s.size - 1) * abs(s.step) + 1 if s.size else s.low, abs(s.step))
+        for s in spans
+    )
 
 
 def _turned(flip, x, spans):

@@ -23,9 +23,12 @@ class SoftmaxCrossEntropyLoss(Operator):
 
     def pytorch(self, torch, scores, labels, weights=None):
         log_prob = torch.log_softmax(scores, 1)
-        ignored = -100 if self.ignore_index is None else self.ignore_index  # -100: PyTorch's own way to say none
-        return torch.nn.functional.nll_loss(log_prob, labels.long(), weights, ignore_index=ignored,
-                                            reduction=self.reduction), log_prob
+        ignored = (
+            -100 if self.ignore_index is None else self.ignore_index
+        )  # -100: PyTorch's own way to say none
+        return torch.nn.functional.nll_loss(
+            log_prob, labels.long(), weights, ignore_index=ignored, reduction=self.reduction
+        ), log_prob
 
     def check(self, scores, labels, weights=None):
         check_labels(labels, scores.shape[1], self.ignore_index)
@@ -40,7 +43,12 @@ class SoftmaxCrossEntropyLoss(Operator):
         case(scores=(6, 4), labels=[0, 1, 2, 3, 0, 1]),
         case({"reduction": "sum"}, scores=(3, 4), labels=[3, 3, 0], weights=[0.5, 1.0, 2.0, 0.25]),
         case({"reduction": "none", "ignore_index": 2}, scores=(3, 4), labels=[0, 2, 3]),
-        case({"ignore_index": -1}, scores=(3, 4, 2), labels=[[0, 1], [-1, 3], [2, -1]], weights=[0.5, 1.0, 2.0, 0.25]),
+        case(
+            {"ignore_index": -1},
+            scores=(3, 4, 2),
+            labels=[[0, 1], [-1, 3], [2, -1]],
+            weights=[0.5, 1.0, 2.0, 0.25],
+        ),
         case({"ignore_index": 1}, scores=(2, 3, 2, 2), labels=[[[0, 1], [2, 2]], [[1, 1], [0, 2]]]),
         case(scores=[[1000.0, 0.0], [-1000.0, 0.0]], labels=[1, 1]),
         case(scores=(1, 1), labels=[0]),

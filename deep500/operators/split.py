@@ -19,8 +19,10 @@ class Split(Operator):
 
     def infer(self, x, split=None):
         axis = self.axis % len(x.shape)
-        return tuple(Tensor((*x.shape[:axis], size, *x.shape[axis + 1:]), x.dtype)
-                     for size in self._sizes(x.shape, split))
+        return tuple(
+            Tensor((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+            for size in self._sizes(x.shape, split)
+        )
 
     def flops(self, x, split=None):
         return 0

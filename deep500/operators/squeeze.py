@@ -22,11 +22,21 @@ class Squeeze(Operator):
     def bytes_moved(self, data, axes=None):
         return 0  # a view
 
-    cases = (case(data=(1, 3, 1, 2), axes=[-2]), case(data=(1, 3, 1)), case(data=(1, 1), axes=[0, 1]))
+    cases = (
+        case(data=(1, 3, 1, 2), axes=[-2]),
+        case(data=(1, 3, 1)),
+        case(data=(1, 1), axes=[0, 1]),
+    )
 
 
 def _shape(shape, axes):
-    gone = [i for i, n in enumerate(shape) if n == 1] if axes is None else [axis % len(shape) for axis in axes]
+    gone = (
+        [i for i, n in enumerate(shape) if n == 1]
+        if axes is None
+        else [axis % len(shape) for axis in axes]
+    )
     if any(shape[i] != 1 for i in gone):
-        raise ValueError(f"only axes of length 1 can be squeezed out of {tuple(shape)}, not {tuple(axes)}")
+        raise ValueError(
+            f"only axes of length 1 can be squeezed out of {tuple(shape)}, not {tuple(axes)}"
+        )
     return tuple(n for i, n in enumerate(shape) if i not in gone)

@@ -10,8 +10,14 @@ class STFT(Operator):
     since = 17
     onesided: int = 1
 
-    def forward(self, xp, signal, frame_step: int, window=None,  # type: ignore[no-untyped-def]
-                frame_length: int | None = None):
+    def forward(  # type: ignore[no-untyped-def]
+        self,
+        xp,
+        signal,
+        frame_step: int,
+        window=None,
+        frame_length: int | None = None,
+    ):
         n = self._length(signal, window, frame_length)
         frames = self._weighed(xp, self._frames(xp, signal, frame_step, n), window)
         return apply(xp, frames, self._matrix(signal, n))
@@ -20,7 +26,9 @@ class STFT(Operator):
         n = self._length(signal, window, frame_length)
         dframes = adjoint(xp, dy, self._matrix(signal, n), n)
         weighed = xp.permute_dims(self._weighed(xp, dframes, window), (0, 3, 1, 2))
-        dsignal = xp.permute_dims(xp.fold(weighed, signal.shape[1:2], (frame_step,), (1,)), (0, 2, 1))
+        dsignal = xp.permute_dims(
+            xp.fold(weighed, signal.shape[1:2], (frame_step,), (1,)), (0, 2, 1)
+        )
         if window is None:
             return dsignal, None
         products = dframes * self._frames(xp, signal, frame_step, n)
@@ -30,20 +38,33 @@ class STFT(Operator):
         n, real = self._length(signal, window, frame_length), signal.shape[-1] == 1
         z = signal[..., 0] if real else torch.complex(signal[..., 0], signal[..., 1])
         weights = torch.ones(n, dtype=signal.dtype) if window is None else window
-        y = torch.stft(z, n, frame_step, n, weights, center=False, onesided=bool(self.onesided) and real,
-                       return_complex=True)
+        y = torch.stft(
+            z,
+            n,
+            frame_step,
+            n,
+            weights,
+            center=False,
+            onesided=bool(self.onesided) and real,
+            return_complex=True,
+        )
         y = torch.view_as_real(y.transpose(1, 2))
-        return y[:, :, :n // 2 + 1] if self.onesided else y
+        return y[:, :, : n // 2 + 1] if self.onesided else y
 
     def infer(self, signal, frame_step, window=None, frame_length=None):
         n = self._length(signal, window, frame_length)
         count = 1 + (signal.shape[1] - n) // frame_step
-        return (Tensor((signal.shape[0], count, n // 2 + 1 if self.onesided else n, 2), signal.dtype),)
+        return (
+            Tensor((signal.shape[0], count, n // 2 + 1 if self.onesided else n, 2), signal.dtype),
+        )
 
     def flops(self, signal, frame_step, window=None, frame_length=None):
         n = self._length(signal, window, frame_length)
         made = self.infer(signal, frame_step, window, frame_length)[0].shape
-        return flops(math.prod(made[:2]), n) + (window is not None) * math.prod(made[:2]) * n * signal.shape[2]
+        return (
+            flops(math.prod(made[:2]), n)
+            + (window is not None) * math.prod(made[:2]) * n * signal.shape[2]
+        )
 
     def _length(self, signal, window, frame_length):
         return frame_length or (signal.shape[1] if window is None else window.shape[0])

@@ -18,7 +18,9 @@ class TensorScatter(Operator):
 
     def backward(self, xp, dy, past_cache, update, write_indices, y):
         places = self._places(xp, past_cache, update, write_indices)
-        return scatter_gradients(xp, dy, past_cache, places, update, y, self.axis % past_cache.ndim, "none")
+        return scatter_gradients(
+            xp, dy, past_cache, places, update, y, self.axis % past_cache.ndim, "none"
+        )
 
     def infer(self, past_cache, update, write_indices=None):
         return (past_cache,)
@@ -29,7 +31,9 @@ class TensorScatter(Operator):
     def _places(self, xp, cache, update, starts):
         """For every element of the update its index along the axis."""
         axis = self.axis % cache.ndim
-        places = xp.reshape(xp.arange(update.shape[axis], "int64"), (-1, *[1] * (cache.ndim - 1 - axis)))
+        places = xp.reshape(
+            xp.arange(update.shape[axis], "int64"), (-1, *[1] * (cache.ndim - 1 - axis))
+        )
         if starts is not None:
             places = places + xp.reshape(starts, (-1, *[1] * (cache.ndim - 1)))
         places = places % cache.shape[axis] if self.mode == "circular" else places
@@ -37,6 +41,8 @@ class TensorScatter(Operator):
 
     cases = (
         case(past_cache=(2, 4, 3), update=(2, 2, 3), write_indices=[1, 0]),
-        case({"mode": "circular", "axis": 1}, past_cache=(2, 3), update=(2, 2), write_indices=[2, 4]),
+        case(
+            {"mode": "circular", "axis": 1}, past_cache=(2, 3), update=(2, 2), write_indices=[2, 4]
+        ),
         case(past_cache=(1, 2, 3, 2), update=(1, 2, 2, 2)),
     )

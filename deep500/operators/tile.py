@@ -8,7 +8,9 @@ class Tile(Operator):
 
     def forward(self, xp, x, repeats: tuple[int, ...]):  # type: ignore[no-untyped-def]
         apart = xp.reshape(x, _interleaved((1,) * x.ndim, x.shape))
-        return xp.reshape(xp.broadcast_to(apart, _interleaved(repeats, x.shape)), _shape(x.shape, repeats))
+        return xp.reshape(
+            xp.broadcast_to(apart, _interleaved(repeats, x.shape)), _shape(x.shape, repeats)
+        )
 
     def backward(self, xp, dy, x, repeats):
         copies = xp.reshape(dy, _interleaved(repeats, x.shape))
@@ -29,7 +31,11 @@ class Tile(Operator):
     def flops(self, x, repeats):
         return 0
 
-    cases = (case(x=(2, 3), repeats=[2, 1]), case(x=(2, 1, 2), repeats=[1, 3, 2]), case(x=(2,), repeats=[0]))
+    cases = (
+        case(x=(2, 3), repeats=[2, 1]),
+        case(x=(2, 1, 2), repeats=[1, 3, 2]),
+        case(x=(2,), repeats=[0]),
+    )
 
 
 def _interleaved(repeats, shape):

@@ -15,12 +15,16 @@ class TopK(Operator):
         if self.largest:
             values, indices = xp.sort_descending(x, axis)
         else:  # backwards twice, so that equal ones keep their order; -x is not there for unsigned types
-            values, indices = (xp.flip(part, axis) for part in xp.sort_descending(xp.flip(x, axis), axis))
+            values, indices = (
+                xp.flip(part, axis) for part in xp.sort_descending(xp.flip(x, axis), axis)
+            )
             indices = x.shape[axis] - 1 - indices
         return slice_axis(values, axis, 0, count), slice_axis(indices, axis, 0, count)
 
     def backward(self, xp, dvalues, x, indices):
-        return xp.scatter_add(xp.zeros(x.shape, dvalues.dtype), indices, dvalues, self.axis % x.ndim)
+        return xp.scatter_add(
+            xp.zeros(x.shape, dvalues.dtype), indices, dvalues, self.axis % x.ndim
+        )
 
     def native(self, framework):
         """Of equal elements PyTorch may take others than the first."""
@@ -36,7 +40,7 @@ class TopK(Operator):
 
     def infer(self, x, k):
         axis = self.axis % len(x.shape)
-        shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1:])
+        shape = (*x.shape[:axis], ints(k)[0], *x.shape[axis + 1 :])
         return Tensor(shape, x.dtype), Tensor(shape, "int64")
 
     def flops(self, x, k):

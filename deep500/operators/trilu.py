@@ -23,8 +23,13 @@ class Trilu(Operator):
         return 0
 
     def _kept(self, xp, x, k):
-        rows, columns = xp.expand_dims(xp.arange(x.shape[-2], "int64"), 1), xp.arange(x.shape[-1], "int64")
+        rows, columns = (
+            xp.expand_dims(xp.arange(x.shape[-2], "int64"), 1),
+            xp.arange(x.shape[-1], "int64"),
+        )
         offset = columns - rows
-        return xp.where(offset >= (k or 0) if self.upper else offset <= (k or 0), x, xp.zeros_like(x))
+        return xp.where(
+            offset >= (k or 0) if self.upper else offset <= (k or 0), x, xp.zeros_like(x)
+        )
 
     cases = (case(x=(3, 4)), case({"upper": 0}, x=(2, 3, 3), k=-1), case(x=(4, 3), k=2))

@@ -20,11 +20,13 @@ class Unique(Operator):
         line = xp.reshape(x, (math.prod(x.shape),)) if self.axis is None else x
         axis = 0 if self.axis is None else self.axis % x.ndim
         n = line.shape[axis]
-        rows = xp.reshape(xp.permute_dims(line, (axis, *(a for a in range(line.ndim) if a != axis))), (n, -1))
+        rows = xp.reshape(
+            xp.permute_dims(line, (axis, *(a for a in range(line.ndim) if a != axis))), (n, -1)
+        )
         order = _order(xp, rows)
         new = _differs(xp, xp.take(rows, order, 0))
         starts = xp.nonzero(new)[:, 0]
-        ends = xp.concat([starts[1:], xp.full((1,), n, "int64")])[:starts.shape[0]]
+        ends = xp.concat([starts[1:], xp.full((1,), n, "int64")])[: starts.shape[0]]
         first, group = xp.take(order, starts, 0), xp.cumulative_sum(xp.astype(new, "int64"), 0) - 1
         inverse, counts = xp.scatter_add(xp.zeros((n,), "int64"), order, group, 0), ends - starts
         if not self.sorted:
@@ -43,7 +45,10 @@ class Unique(Operator):
 
     def infer(self, x):
         n = x.size if self.axis is None else x.shape[self.axis]
-        return (Tensor((n,) if self.axis is None else x.shape, x.dtype), *[Tensor((n,), "int64")] * 3)
+        return (
+            Tensor((n,) if self.axis is None else x.shape, x.dtype),
+            *[Tensor((n,), "int64")] * 3,
+        )
 
     def flops(self, x):
         return x.size

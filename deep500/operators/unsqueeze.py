@@ -22,7 +22,11 @@ class Unsqueeze(Operator):
     def bytes_moved(self, data, axes):
         return 0  # a view
 
-    cases = (case(data=(3, 2), axes=[0, -1]), case(data=(), axes=[0]), case(data=(2, 3), axes=[2, 1]))
+    cases = (
+        case(data=(3, 2), axes=[0, -1]),
+        case(data=(), axes=[0]),
+        case(data=(2, 3), axes=[2, 1]),
+    )
 
 
 def _shape(shape, axes):

@@ -22,8 +22,11 @@ class Upsample(Operator):
 
     def _resize(self):
         linear = {"linear": "linear", "bilinear": "linear"}
-        return Resize(coordinate_transformation_mode="asymmetric", mode=linear.get(self.mode, "nearest"),
-                      nearest_mode="floor")
+        return Resize(
+            coordinate_transformation_mode="asymmetric",
+            mode=linear.get(self.mode, "nearest"),
+            nearest_mode="floor",
+        )
 
     cases = (
         case(x=(1, 2, 2, 3), scales=[1.0, 1.0, 2.0, 3.0]),

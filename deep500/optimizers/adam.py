@@ -25,11 +25,25 @@ class Adam(Optimizer):
         spread = xp.sqrt(square) / xp.sqrt(_share(xp, self.beta2, step)) + self.epsilon
         return param - rate * mean / spread, {"mean": mean, "square": square}
 
-    def pytorch(self, torch: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def pytorch(
+        self, torch: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         """In place; the kernel behind torch.optim.Adam(fused=True)."""
-        torch._fused_adam_([param], [grad], [state["mean"]], [state["square"]], [], [step], lr=self.learning_rate,
-                           beta1=self.beta1, beta2=self.beta2, weight_decay=0.0, eps=self.epsilon, amsgrad=False,
-                           maximize=False)
+        torch._fused_adam_(
+            [param],
+            [grad],
+            [state["mean"]],
+            [state["square"]],
+            [],
+            [step],
+            lr=self.learning_rate,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=0.0,
+            eps=self.epsilon,
+            amsgrad=False,
+            maximize=False,
+        )
         return param, state
 
 

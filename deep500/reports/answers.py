@@ -24,7 +24,12 @@ class Answer:
     def sentence(self) -> list[Text]:
         figures = listed([[label, " ", value] for label, value in self.figures], "; ")
         colon = any(": " in part for part in flat(self.headline) if not isinstance(part, Code))
-        return [*self.headline, "; " if colon and figures else ": " if figures else "", *figures, "."]
+        return [
+            *self.headline,
+            "; " if colon and figures else ": " if figures else "",
+            *figures,
+            ".",
+        ]
 
 
 def answer(data: ReportData) -> Answer:
@@ -43,26 +48,47 @@ def answer(data: ReportData) -> Answer:
 def status(data: ReportData) -> str:
     """How the run ended, in the words of the run."""
     text = clean(data.derived.get("status") or "")
-    ended = {"precise": "Stopped because it was precise enough", "budget": "Stopped at the end of its budget"}
+    ended = {
+        "precise": "Stopped because it was precise enough",
+        "budget": "Stopped at the end of its budget",
+    }
     reason = ended.get(data.derived.get("stopped", ""), "")
     return ": ".join(filter(None, (reason, text))) + ("." if reason or text else "")
 
 
 def _by_verdict(rows: Sequence[Mapping[str, Any]]) -> dict[Verdict, list[Mapping[str, Any]]]:
-    groups = {Verdict(word): [c for c in rows if verdict_of(c.get("verdict")) == word] for word in VERDICTS}
+    groups = {
+        Verdict(word): [c for c in rows if verdict_of(c.get("verdict")) == word]
+        for word in VERDICTS
+    }
     return {verdict: mine for verdict, mine in groups.items() if mine}
 
 
 def _one(data: ReportData, c: Mapping[str, Any]) -> Answer:
     verdict, base, other = verdict_of(c.get("verdict")), _name(c["base"]), _name(c["other"])
     margin = percent(c.get("margin"))
-    headline = {"faster": [other, " is faster than ", base],
-                "slower": [other, " is slower than ", base],
-                "same": [other, " and ", base, f" take the same time, within {margin}"],
-                "inconclusive": ["Inconclusive: ", other, " may be faster or slower than ", base, ", or the same"],
-                "refused": ["No verdict on ", other, " against ", base]}[verdict]
-    return Answer({verdict: 1}, headline, [("ratio", ratio_of(c)), ([base, " takes"], absolute(data.entry(c["base"]))),
-                                      ([other, " takes"], absolute(data.entry(c["other"])))])
+    headline = {
+        "faster": [other, " is faster than ", base],
+        "slower": [other, " is slower than ", base],
+        "same": [other, " and ", base, f" take the same time, within {margin}"],
+        "inconclusive": [
+            "Inconclusive: ",
+            other,
+            " may be faster or slower than ",
+            base,
+            ", or the same",
+        ],
+        "refused": ["No verdict on ", other, " against ", base],
+    }[verdict]
+    return Answer(
+        {verdict: 1},
+        headline,
+        [
+            ("ratio", ratio_of(c)),
+            ([base, " takes"], absolute(data.entry(c["base"]))),
+            ([other, " takes"], absolute(data.entry(c["other"]))),
+        ],
+    )
 
 
 def _many(data: ReportData) -> Answer:
@@ -70,8 +96,12 @@ def _many(data: ReportData) -> Answer:
     bases = list(dict.fromkeys(c["base"] for c in data.comparisons))
     for base in bases[:MOST_NAMES]:
         groups = _by_verdict([c for c in data.comparisons if c["base"] == base]).items()
-        headline += ["; compared with " if headline else "Compared with ", _name(base), ": ",
-                     *listed([_who(*group) for group in groups])]
+        headline += [
+            "; compared with " if headline else "Compared with ",
+            _name(base),
+            ": ",
+            *listed([_who(*group) for group in groups]),
+        ]
     rest = len(bases) - MOST_NAMES
     headline += [f"; and so on for {rest} more"] if rest > 0 else []
     counts = {verdict: len(rows) for verdict, rows in _by_verdict(data.comparisons).items()}

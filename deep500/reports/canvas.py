@@ -22,11 +22,30 @@ MOST_ENTRIES = 12
 WIDTH = 7.4  # inches
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 _SETTINGS: dict[str, Any] = {
-    "svg.fonttype": "none", "svg.hashsalt": "deep500", "path.simplify": False, "text.parse_math": False,
-    "font.family": "DejaVu Sans", "font.size": 9, "text.color": INK, "axes.edgecolor": INK, "axes.labelcolor": INK,
-    "xtick.color": INK, "ytick.color": INK, "axes.titlecolor": INK, "axes.titlesize": 9, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.linewidth": 0.8, "axes.axisbelow": True, "figure.facecolor": "none",
-    "axes.facecolor": "none", "axes.unicode_minus": True, "grid.color": INK, "grid.alpha": 0.25, "grid.linewidth": 0.6}
+    "svg.fonttype": "none",
+    "svg.hashsalt": "deep500",
+    "path.simplify": False,
+    "text.parse_math": False,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.unicode_minus": True,
+    "grid.color": INK,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+}
 
 
 @contextmanager
@@ -53,11 +72,13 @@ def svg(figure: "Figure", name: str, description: str) -> str:
     file = io.StringIO()
     FigureCanvasSVG(figure).print_svg(file, metadata={"Date": None})
     text = file.getvalue()
-    text = _smaller(text[text.index("<svg"):])
+    text = _smaller(text[text.index("<svg") :])
     used = set(re.findall(r"#([\w-]+)[\")]", text))
     text = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", text)
     text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
-    return text.replace("<svg ", f'<svg role="img" aria-label="{description}" style="font-family: {_FONTS}" ', 1)
+    return text.replace(
+        "<svg ", f'<svg role="img" aria-label="{description}" style="font-family: {_FONTS}" ', 1
+    )
 
 
 def _smaller(text: str) -> str:
@@ -68,7 +89,11 @@ def _smaller(text: str) -> str:
     text = re.sub(r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text)
     text = re.sub(r"\s*\n?([MLQCz])\s+(?=[\d\"-])", r"\1", text)
     # The font is said once for all, rotations by nothing do nothing, and joins of thin lines look all the same.
-    text = re.sub(r" font-family: 'DejaVu Sans';| transform=\"rotate\(-0 .*?\)\"| ?stroke-linejoin: miter;?", "", text)
+    text = re.sub(
+        r" font-family: 'DejaVu Sans';| transform=\"rotate\(-0 .*?\)\"| ?stroke-linejoin: miter;?",
+        "",
+        text,
+    )
     return re.sub(r"\s*\n\s*", "\n", text)
 
 
@@ -84,7 +109,11 @@ def dashes(index: int) -> Any:
 def labels(names: Sequence[str], most: int = LONGEST_LABEL) -> dict[str, str]:
     """Names short enough for a picture, with their number in the table where any had to be shortened."""
     short = {name: shortened(clean(name), most) for name in names}
-    return {name: f"{i}. {text}" for i, (name, text) in enumerate(short.items(), 1)} if numbered(names) else short
+    return (
+        {name: f"{i}. {text}" for i, (name, text) in enumerate(short.items(), 1)}
+        if numbered(names)
+        else short
+    )
 
 
 def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> str:
@@ -112,7 +141,9 @@ def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) ->
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    set_scale, set_limits = (axes.set_xscale, axes.set_xlim) if which == "x" else (axes.set_yscale, axes.set_ylim)
+    set_scale, set_limits = (
+        (axes.set_xscale, axes.set_xlim) if which == "x" else (axes.set_yscale, axes.set_ylim)
+    )
     if log:
         set_scale("log")
         set_limits(low / 1.2, high * 1.2)

@@ -13,8 +13,12 @@ def cautions(data: ReportData) -> list[Text]:
     """Warnings first of the whole run, then of entries, then of comparisons; each said once."""
     found: list[Text] = [clean(note) for note in data.derived.get("notes") or []]
     found += _control(data.derived.get("control"))
-    found += _by_message("entry", [(entry_name(data, e["name"]), _of_entry(e)) for e in data.entries])
-    found += _by_message("comparison", [(between(data, c), _of_comparison(c)) for c in data.comparisons])
+    found += _by_message(
+        "entry", [(entry_name(data, e["name"]), _of_entry(e)) for e in data.entries]
+    )
+    found += _by_message(
+        "comparison", [(between(data, c), _of_comparison(c)) for c in data.comparisons]
+    )
     return found
 
 
@@ -22,13 +26,19 @@ def _of_entry(e: Mapping[str, Any]) -> list[str]:
     found = [clean(note) for note in e.get("notes") or []]
     kind = (e.get("warmup") or {}).get("kind")
     if kind == "none" and not any("never steady" in note for note in found):
-        found.append("never steady: the times change throughout the run, and no part of it speaks for the rest")
+        found.append(
+            "never steady: the times change throughout the run, and no part of it speaks for the rest"
+        )
     if kind == "slowdown":
         found.append("slows down: later calls cost more than early ones")
     if e.get("modes"):
-        found.append(f"{len(e['modes'])} modes, shown with their shares of the values: no single number describes them")
+        found.append(
+            f"{len(e['modes'])} modes, shown with their shares of the values: no single number describes them"
+        )
     if is_number(e.get("batch")) and e["batch"] > 1:
-        found.append(f"{e['batch']} calls were timed together: values and quantiles are of {one_value(e, plural=True)}")
+        found.append(
+            f"{e['batch']} calls were timed together: values and quantiles are of {one_value(e, plural=True)}"
+        )
     return found + _refusals("no", e)
 
 
@@ -51,8 +61,10 @@ def _by_message(kind: str, said: Sequence[tuple[Text, list[str]]]) -> list[Text]
     for who, messages in said:
         for message in messages:
             about.setdefault(message, []).append(who)
-    return [[*([f"every {kind}"] if 2 < len(who) == len(said) else listed(who)), f": {message}"]
-            for message, who in about.items()]
+    return [
+        [*([f"every {kind}"] if 2 < len(who) == len(said) else listed(who)), f": {message}"]
+        for message, who in about.items()
+    ]
 
 
 def _control(control: object) -> list[Text]:

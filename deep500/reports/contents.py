@@ -23,10 +23,25 @@ class Table:
 
 def entries(data: ReportData) -> Table:
     """One row per candidate: the median with interval and n, or the modes where one number would mislead."""
-    headers = ["entry", "levels", f"median [{percent(data.plan.get('level', 0.95))} interval], n", "processes",
-               "one value is", "start of the run"]
-    rows = [[entry_name(data, e["name"]), _levels(e), absolute(e), str(e.get("processes", NOTHING)), one_value(e),
-             _start(e)] for e in data.entries]
+    headers = [
+        "entry",
+        "levels",
+        f"median [{percent(data.plan.get('level', 0.95))} interval], n",
+        "processes",
+        "one value is",
+        "start of the run",
+    ]
+    rows = [
+        [
+            entry_name(data, e["name"]),
+            _levels(e),
+            absolute(e),
+            str(e.get("processes", NOTHING)),
+            one_value(e),
+            _start(e),
+        ]
+        for e in data.entries
+    ]
     return _without_empty(Table(headers, rows, "lllrll"), "levels")
 
 
@@ -43,16 +58,25 @@ def quantiles(data: ReportData) -> Table:
 
 def comparisons(data: ReportData) -> list[tuple[Text, Table]]:
     """Per base a line with its absolute value, and a table of verdicts, ratios and the others' absolute values."""
-    return [(_base(data, base), _against(data, base))
-            for base in dict.fromkeys(c["base"] for c in data.comparisons)]
+    return [
+        (_base(data, base), _against(data, base))
+        for base in dict.fromkeys(c["base"] for c in data.comparisons)
+    ]
 
 
 def effects(data: ReportData) -> Table:
     """How large each difference is for single values; point estimates, as the headers say."""
     headers = ["effect size (point estimates)", "shift (Hodges-Lehmann)", "base is cheaper in", "n"]
-    rows = [[between(data, c), f"{number(c['shift'])} ×", f"{percent(c['probability'], 3)} of pairs",
-             count(c.get("n"))] for c in data.comparisons
-            if is_number(c.get("shift")) and is_number(c.get("probability"))]
+    rows = [
+        [
+            between(data, c),
+            f"{number(c['shift'])} ×",
+            f"{percent(c['probability'], 3)} of pairs",
+            count(c.get("n")),
+        ]
+        for c in data.comparisons
+        if is_number(c.get("shift")) and is_number(c.get("probability"))
+    ]
     return Table(headers, rows)
 
 
@@ -70,21 +94,43 @@ def ratios(data: ReportData) -> Table:
 def _base(data: ReportData, base: str) -> Text:
     mine = [c for c in data.comparisons if c["base"] == base]
     margins = ", ".join(dict.fromkeys(percent(c.get("margin")) for c in mine))
-    return ["Compared with ", entry_name(data, base), ", which takes ", absolute(data.entry(base)),
-            f". Ratios are cost / cost of the base; up to {margins} counts as the same."]
+    return [
+        "Compared with ",
+        entry_name(data, base),
+        ", which takes ",
+        absolute(data.entry(base)),
+        f". Ratios are cost / cost of the base; up to {margins} counts as the same.",
+    ]
 
 
 def _against(data: ReportData, base: str) -> Table:
-    return Table(["entry", "verdict", "ratio [interval], n", "takes"], [
-        [entry_name(data, c["other"]), verdict_of(c.get("verdict")), ratio_of(c), absolute(data.entry(c["other"]))]
-        for c in data.comparisons if c["base"] == base])
+    return Table(
+        ["entry", "verdict", "ratio [interval], n", "takes"],
+        [
+            [
+                entry_name(data, c["other"]),
+                verdict_of(c.get("verdict")),
+                ratio_of(c),
+                absolute(data.entry(c["other"])),
+            ]
+            for c in data.comparisons
+            if c["base"] == base
+        ],
+    )
 
 
 def measured_things(data: ReportData) -> Table:
     """What each name stands for."""
-    rows = [[entry_name(data, str(e.get("name"))), plain(e.get("kind", NOTHING)), Code(clean(e.get("text", NOTHING))),
-             Code(clean(e["setup"])) if e.get("setup") else NOTHING]
-            for e in data.plan.get("entries") or [] if isinstance(e, Mapping)]
+    rows = [
+        [
+            entry_name(data, str(e.get("name"))),
+            plain(e.get("kind", NOTHING)),
+            Code(clean(e.get("text", NOTHING))),
+            Code(clean(e["setup"])) if e.get("setup") else NOTHING,
+        ]
+        for e in data.plan.get("entries") or []
+        if isinstance(e, Mapping)
+    ]
     return _without_empty(Table(["entry", "kind", "what runs", "setup"], rows), "setup")
 
 
@@ -94,11 +140,15 @@ def absolute(entry: Mapping[str, Any]) -> Text:
     if isinstance(modes, list) and modes:
         places = [f"{seconds(m.get('at'))} ({percent(m.get('share'), 2)})" for m in modes]
         return f"either {' or '.join(places)}, {len(modes)} modes, {count(entry.get('n'))}"
-    return measured(entry.get("median"), entry.get("low"), entry.get("high"), entry.get("n"), entry.get("level"))
+    return measured(
+        entry.get("median"), entry.get("low"), entry.get("high"), entry.get("n"), entry.get("level")
+    )
 
 
 def ratio_of(row: Mapping[str, Any]) -> Number:
-    return ratio(row.get("ratio"), row.get("low"), row.get("high"), row.get("n"), row.get("level", 0.95))
+    return ratio(
+        row.get("ratio"), row.get("low"), row.get("high"), row.get("n"), row.get("level", 0.95)
+    )
 
 
 def entry_name(data: ReportData, name: str) -> Text:
@@ -131,13 +181,17 @@ def quantile_name(q: float) -> str:
 
 
 def _quantiles(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [q for q in row.get("quantiles") or [] if isinstance(q, Mapping) and is_number(q.get("q"))]
+    return [
+        q for q in row.get("quantiles") or [] if isinstance(q, Mapping) and is_number(q.get("q"))
+    ]
 
 
 def _quantile(row: Mapping[str, Any] | None, entry: Mapping[str, Any]) -> Text:
     if row is None:
         return NOTHING
-    return measured(row.get("value"), row.get("low"), row.get("high"), entry.get("n"), entry.get("level"))
+    return measured(
+        row.get("value"), row.get("low"), row.get("high"), entry.get("n"), entry.get("level")
+    )
 
 
 def _levels(entry: Mapping[str, Any]) -> str:
@@ -147,7 +201,9 @@ def _levels(entry: Mapping[str, Any]) -> str:
 def _start(entry: Mapping[str, Any]) -> str:
     state = entry.get("warmup") or {}
     cut = state.get("cut")
-    return WARMUP.get(str(state.get("kind")), NOTHING) + (f", {cut} rounds cut" if is_number(cut) and cut else "")
+    return WARMUP.get(str(state.get("kind")), NOTHING) + (
+        f", {cut} rounds cut" if is_number(cut) and cut else ""
+    )
 
 
 def _without_empty(table: Table, header: str) -> Table:
@@ -155,8 +211,12 @@ def _without_empty(table: Table, header: str) -> Table:
     i = list(table.headers).index(header)
     if any(row[i] not in ("", NOTHING) for row in table.rows):
         return table
-    def rest(row: Sequence[Text]) -> list[Text]:
-        return [*row[:i], *row[i + 1:]]
-    return Table([*table.headers[:i], *table.headers[i + 1:]], [rest(r) for r in table.rows],
-                 table.align[:i] + table.align[i + 1:])
 
+    def rest(row: Sequence[Text]) -> list[Text]:
+        return [*row[:i], *row[i + 1 :]]
+
+    return Table(
+        [*table.headers[:i], *table.headers[i + 1 :]],
+        [rest(r) for r in table.rows],
+        table.align[:i] + table.align[i + 1 :],
+    )

@@ -21,8 +21,10 @@ MOST = 400  # cells along an axis of the picture; the largest of each block is d
 def difference_map(path: Path, got: np.ndarray, want: np.ndarray, title: str) -> Path:
     """Write |got - want| and its ULPs as two maps, with L1, L2, maximum, relative and ULP in numbers."""
     found = differences(got, want)
-    numbers = f"L1 {found.l1:.4g}   L2 {found.l2:.4g}   maximum {found.maximum:.4g}   " \
-              f"relative {found.relative:.4g}   ULP {found.ulp:.4g}"
+    numbers = (
+        f"L1 {found.l1:.4g}   L2 {found.l2:.4g}   maximum {found.maximum:.4g}   "
+        f"relative {found.relative:.4g}   ULP {found.ulp:.4g}"
+    )
     maps = {"|got − want|": absolute(got, want), "difference in ULP": ulps(got, want)}
     return _written(path, maps, f"{title}: difference from the truth\n{numbers}", "difference")
 
@@ -38,13 +40,17 @@ def flattened(values: np.ndarray) -> tuple[np.ndarray, str, str]:
     """A matrix as near to a square as its axes allow, and which axes its rows and columns are; a vector is wrapped."""
     shape = values.shape
     if values.ndim < 2:
-        width = max(1, math.ceil(math.sqrt(values.size))) if values.size > 64 else max(1, values.size)
+        width = (
+            max(1, math.ceil(math.sqrt(values.size))) if values.size > 64 else max(1, values.size)
+        )
         padded = np.full(-(-max(values.size, 1) // width) * width, np.nan)
-        padded[:values.size] = values.reshape(-1)
+        padded[: values.size] = values.reshape(-1)
         return padded.reshape(-1, width), f"element / {width}", f"element mod {width}"
     cut = min(range(1, values.ndim), key=lambda k: abs(math.prod(shape[:k]) - math.prod(shape[k:])))
-    rows, columns = (f"axes {list(range(values.ndim))[part]} of {list(shape[part])}"
-                     for part in (slice(0, cut), slice(cut, None)))
+    rows, columns = (
+        f"axes {list(range(values.ndim))[part]} of {list(shape[part])}"
+        for part in (slice(0, cut), slice(cut, None))
+    )
     return values.reshape(math.prod(shape[:cut]), math.prod(shape[cut:])), rows, columns
 
 
@@ -54,9 +60,15 @@ def _written(path: Path, maps: dict[str, np.ndarray], title: str, name: str) -> 
     with settings():
         canvas = figure(3.6)
         canvas.suptitle(title, fontsize=9)
-        for axes, (label, values) in zip(np.atleast_1d(canvas.subplots(1, len(maps))), maps.items(), strict=True):
+        for axes, (label, values) in zip(
+            np.atleast_1d(canvas.subplots(1, len(maps))), maps.items(), strict=True
+        ):
             _draw(canvas, axes, label, values)
-        data = _png(canvas) if path.suffix == ".png" else svg(canvas, name, f"Heat-map: {name}").encode()
+        data = (
+            _png(canvas)
+            if path.suffix == ".png"
+            else svg(canvas, name, f"Heat-map: {name}").encode()
+        )
     try:
         path.write_bytes(data)
     except OSError as error:
@@ -70,10 +82,19 @@ def _draw(canvas: "Figure", axes: "Axes", label: str, values: np.ndarray) -> Non
 
     finite = np.isfinite(values)
     top = np.max(values[finite], initial=0) or 1.0
-    matrix, rows, columns = flattened(np.where(finite, values, 2 * top))  # NaN is for what pads a vector
+    matrix, rows, columns = flattened(
+        np.where(finite, values, 2 * top)
+    )  # NaN is for what pads a vector
     colours = colormaps["viridis"].with_extremes(over="#d55e00", bad="white")
-    image = axes.imshow(_thinned(matrix), aspect="auto", cmap=colours, interpolation="nearest", vmin=0, vmax=top,
-                        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5))
+    image = axes.imshow(
+        _thinned(matrix),
+        aspect="auto",
+        cmap=colours,
+        interpolation="nearest",
+        vmin=0,
+        vmax=top,
+        extent=(-0.5, matrix.shape[1] - 0.5, matrix.shape[0] - 0.5, -0.5),
+    )
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axes.set_title(label if finite.all() else f"{label} (orange: NaN or infinite)")
@@ -87,7 +108,9 @@ def _thinned(matrix: np.ndarray) -> np.ndarray:
     for axis in (0, 1):
         n = matrix.shape[axis]
         if n > MOST:
-            matrix = np.fmax.reduceat(matrix, np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)), axis)
+            matrix = np.fmax.reduceat(
+                matrix, np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)), axis
+            )
     return matrix
 
 

@@ -25,12 +25,32 @@ def _bench(found: Bundle, path: str | Path) -> ReportData:
     if not result.blocks:
         raise Deep500Error(f"{path} holds no samples yet: nothing was measured before it ended")
     derived = found.documents.get("derived.json", result.derived if not found.finished else {})
-    environment, sensors = found.documents.get("environment.json"), found.documents.get("sensors.json")
+    environment, sensors = (
+        found.documents.get("environment.json"),
+        found.documents.get("sensors.json"),
+    )
     if not isinstance(derived, dict) or not isinstance(environment, dict):
-        raise Deep500Error(f"{path}: derived.json or environment.json is not an object; see `d5 verify`")
-    problems = [*found.problems] + ([] if found.finished else ["unfinished: the run was ended before its time"])
-    samples = {name: [p.seconds[i] for p in result.processes] for i, name in enumerate(result.names)}
-    discarded = {name: [p.discarded[i] for p in result.processes] for i, name in enumerate(result.names)}
-    return ReportData(title=" · ".join(result.names)[:100], plan=result.plan, environment=environment, derived=derived,
-                      samples=samples, discarded=discarded, bundle=str(path), problems=problems, hash=found.hash,
-                      sensors=sensors if isinstance(sensors, dict) else None)
+        raise Deep500Error(
+            f"{path}: derived.json or environment.json is not an object; see `d5 verify`"
+        )
+    problems = [*found.problems] + (
+        [] if found.finished else ["unfinished: the run was ended before its time"]
+    )
+    samples = {
+        name: [p.seconds[i] for p in result.processes] for i, name in enumerate(result.names)
+    }
+    discarded = {
+        name: [p.discarded[i] for p in result.processes] for i, name in enumerate(result.names)
+    }
+    return ReportData(
+        title=" · ".join(result.names)[:100],
+        plan=result.plan,
+        environment=environment,
+        derived=derived,
+        samples=samples,
+        discarded=discarded,
+        bundle=str(path),
+        problems=problems,
+        hash=found.hash,
+        sensors=sensors if isinstance(sensors, dict) else None,
+    )

@@ -28,16 +28,27 @@ def markdown(data: ReportData) -> str:
         section("What was measured", as_table(measured_things(data))),
         section("What was varied and how", as_table(plan(data))),
         section("Environment", _environment(data)),
-        section("Raw data", bullets(provenance(data))))
+        section("Raw data", bullets(provenance(data))),
+    )
 
 
 def terminal(data: ReportData) -> str:
     """The short form: answer, tables and warnings."""
     operators = rates(data)
-    times = [as_table(operators), bullets(remarks(data))] if operators.rows else [as_table(entries(data))]
-    return join(inline(clean(data.title)), *_head(data), *times, *_compared(data),
-                as_table(quantiles(data)) if not operators.rows else "", bullets(cautions(data)),
-                bullets(provenance(data)[:2]))
+    times = (
+        [as_table(operators), bullets(remarks(data))]
+        if operators.rows
+        else [as_table(entries(data))]
+    )
+    return join(
+        inline(clean(data.title)),
+        *_head(data),
+        *times,
+        *_compared(data),
+        as_table(quantiles(data)) if not operators.rows else "",
+        bullets(cautions(data)),
+        bullets(provenance(data)[:2]),
+    )
 
 
 def _head(data: ReportData) -> list[str]:
@@ -46,14 +57,23 @@ def _head(data: ReportData) -> list[str]:
 
 
 def _compared(data: ReportData) -> list[str]:
-    blocks = [block for intro, content in comparisons(data) for block in (inline(intro), as_table(content))]
+    blocks = [
+        block
+        for intro, content in comparisons(data)
+        for block in (inline(intro), as_table(content))
+    ]
     return blocks
 
 
 def _environment(data: ReportData) -> str:
-    lines = [f"{name} ({known} known): {facts}" + (f"; unknown: {unknown}" if unknown != NOTHING else "")
-             for name, known, facts, unknown in highlights(data).rows]
-    lines += [f"{fact}: " + (f"unknown, {unknown}" if unknown else value) for fact, value, _, unknown in sensors(data)]
+    lines = [
+        f"{name} ({known} known): {facts}" + (f"; unknown: {unknown}" if unknown != NOTHING else "")
+        for name, known, facts, unknown in highlights(data).rows
+    ]
+    lines += [
+        f"{fact}: " + (f"unknown, {unknown}" if unknown else value)
+        for fact, value, _, unknown in sensors(data)
+    ]
     return completeness(data) + "\n\n" + bullets(lines)
 
 
@@ -72,7 +92,9 @@ def bullets(lines: "list[Text] | list[str]") -> str:
 def as_table(content: Table) -> str:
     if not content.rows:
         return ""
-    return table(content.headers, [[inline(cell) for cell in row] for row in content.rows], content.align)
+    return table(
+        content.headers, [[inline(cell) for cell in row] for row in content.rows], content.align
+    )
 
 
 def inline(text: Text) -> str:

@@ -14,8 +14,19 @@ from .tables import Number
 from .text import Code, Text, Verdict, clean, flat
 
 # Never colour alone.
-SIGNS = {"faster": "▼", "slower": "▲", "same": "=", "inconclusive": "?", "refused": "✕", "acceptable": "✓", "met": "✓",
-         "unsure": "?", "not acceptable": "✕", "missed": "✕", "unfinished": "…"}
+SIGNS = {
+    "faster": "▼",
+    "slower": "▲",
+    "same": "=",
+    "inconclusive": "?",
+    "refused": "✕",
+    "acceptable": "✓",
+    "met": "✓",
+    "unsure": "?",
+    "not acceptable": "✕",
+    "missed": "✕",
+    "unfinished": "…",
+}
 # A page that was tampered with still loads nothing and runs nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -43,12 +54,20 @@ def page(kicker: str, title: str, body: str) -> str:
 """
 
 
-def banner(pills: str, tone: str, headline: Text, figures: Sequence[tuple[Text, Text]], status: Text) -> str:
+def banner(
+    pills: str, tone: str, headline: Text, figures: Sequence[tuple[Text, Text]], status: Text
+) -> str:
     """The answer, in a frame of its colour."""
-    said = "".join(inline(str(part) if isinstance(part, Verdict) else part) for part in flat(headline))
-    listed = "".join(f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>" for label, value in figures)
-    return (f'<section class="banner {css_class(tone)}">{pills}\n<p class="headline">{said}</p>\n'
-            f'<dl>{listed}</dl>\n<p class="muted">{inline(status)}</p></section>')
+    said = "".join(
+        inline(str(part) if isinstance(part, Verdict) else part) for part in flat(headline)
+    )
+    listed = "".join(
+        f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>" for label, value in figures
+    )
+    return (
+        f'<section class="banner {css_class(tone)}">{pills}\n<p class="headline">{said}</p>\n'
+        f'<dl>{listed}</dl>\n<p class="muted">{inline(status)}</p></section>'
+    )
 
 
 def pill(verdict: str, count: str = "") -> str:
@@ -72,21 +91,33 @@ def figure(picture: Picture, more: str = "") -> str:
     svg = picture.svg.replace(INK, "var(--ink)")
     for number, colour in enumerate(COLOURS, 1):
         svg = svg.replace(colour, f"var(--colour-{number})")
-    return (f'<figure><h3>{escape(picture.title)}</h3><div class="picture">{svg}</div>'
-            f"<figcaption>{prose(picture.caption)}</figcaption>{more}</figure>\n")
+    return (
+        f'<figure><h3>{escape(picture.title)}</h3><div class="picture">{svg}</div>'
+        f"<figcaption>{prose(picture.caption)}</figcaption>{more}</figure>\n"
+    )
 
 
 def surroundings(data: Source, more: Sequence[tuple[str, Facts]] = ()) -> str:
     """The environment: what matters most, and all facts on demand."""
-    body = "".join(f"<h3>{escape(name)}</h3>{table(_facts(facts))}" for name, facts in [*environment(data), *more]
-                   if facts)
-    return section("Environment", f"<p>{prose(completeness(data))}</p>{table(highlights(data))}"
-                   + details("All facts", body))
+    body = "".join(
+        f"<h3>{escape(name)}</h3>{table(_facts(facts))}"
+        for name, facts in [*environment(data), *more]
+        if facts
+    )
+    return section(
+        "Environment",
+        f"<p>{prose(completeness(data))}</p>{table(highlights(data))}" + details("All facts", body),
+    )
 
 
 def _facts(facts: Facts) -> Table:
-    return Table(["fact", "value", "source"], [[fact, f"unknown: {unknown}" if unknown else value, source]
-                                               for fact, value, source, unknown in facts])
+    return Table(
+        ["fact", "value", "source"],
+        [
+            [fact, f"unknown: {unknown}" if unknown else value, source]
+            for fact, value, source, unknown in facts
+        ],
+    )
 
 
 def section(title: str, body: str) -> str:
@@ -106,7 +137,10 @@ def table(content: Table) -> str:
         return ""
     align = content.align.ljust(len(content.headers), "l")
     marks = [' class="r"' if a == "r" else "" for a in align]
-    head = "".join(f'<th scope="col"{mark}>{escape(h)}</th>' for h, mark in zip(content.headers, marks, strict=True))
+    head = "".join(
+        f'<th scope="col"{mark}>{escape(h)}</th>'
+        for h, mark in zip(content.headers, marks, strict=True)
+    )
     body = "".join(_row(row, content.headers, marks) for row in content.rows)
     pairs = ' class="pairs"' if len(content.headers) == 2 else ""
     return f'<div class="wide"><table{pairs}><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n'
@@ -114,8 +148,10 @@ def table(content: Table) -> str:
 
 def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
     # The label repeats the header on narrow screens, where rows are stacked.
-    cells = "".join(f'<td data-label="{escape(header)}"{mark}><div>{inline(cell)}</div></td>'
-                    for cell, header, mark in zip(row[1:], headers[1:], marks[1:], strict=True))
+    cells = "".join(
+        f'<td data-label="{escape(header)}"{mark}><div>{inline(cell)}</div></td>'
+        for cell, header, mark in zip(row[1:], headers[1:], marks[1:], strict=True)
+    )
     return f'<tr><th scope="row">{inline(row[0])}</th>{cells}</tr>\n'
 
 

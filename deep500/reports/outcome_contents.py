@@ -11,8 +11,13 @@ from .outcome_data import OutcomeData
 from .tables import NOTHING, Number, count, number, percent, quantity, seconds
 from .text import Code, Text, Verdict, clean, listed, plain
 
-WORDS = {"acceptable": "acceptable", "unsure": "acceptable, but not surely", "not acceptable": "NOT acceptable",
-         "measured": "nothing was asked for", "unfinished": "unfinished"}
+WORDS = {
+    "acceptable": "acceptable",
+    "unsure": "acceptable, but not surely",
+    "not acceptable": "NOT acceptable",
+    "measured": "nothing was asked for",
+    "unfinished": "unfinished",
+}
 
 SLOW_START = 5  # a first step that takes more than this part of all the time is worth a word
 
@@ -47,18 +52,42 @@ def sentence(data: OutcomeData) -> list[Text]:
 def progress(data: OutcomeData) -> str:
     """How far a run has got."""
     planned, epochs = data.plan["seeds"], data.plan["epochs"]
-    begun = [f"seed {run.seed} got through {len(run.evaluations)} of {epochs} epochs"
-             for run in data.runs if run.seed not in data.done]
-    return ", ".join([f"{len(data.done)} of {_seeds(len(planned))} {'was' if len(planned) == 1 else 'were'} trained to "
-                      "the end", *begun])
+    begun = [
+        f"seed {run.seed} got through {len(run.evaluations)} of {epochs} epochs"
+        for run in data.runs
+        if run.seed not in data.done
+    ]
+    return ", ".join(
+        [
+            f"{len(data.done)} of {_seeds(len(planned))} {'was' if len(planned) == 1 else 'were'} trained to "
+            "the end",
+            *begun,
+        ]
+    )
 
 
 def metrics(data: OutcomeData) -> Table:
     """One row per metric: the median over seeds with interval and n, the seeds' range, target and verdict."""
     level = percent(data.plan["level"])
-    return Table(["metric", f"median over seeds [{level} interval], n", "seeds, from … to", "target", "verdict"],
-                 [[metric_name(m), amount(m), _range(m), target(m), met(m) if data.finished else "not yet"]
-                  for m in data.metrics])
+    return Table(
+        [
+            "metric",
+            f"median over seeds [{level} interval], n",
+            "seeds, from … to",
+            "target",
+            "verdict",
+        ],
+        [
+            [
+                metric_name(m),
+                amount(m),
+                _range(m),
+                target(m),
+                met(m) if data.finished else "not yet",
+            ]
+            for m in data.metrics
+        ],
+    )
 
 
 def notes(data: OutcomeData) -> list[Text]:
@@ -70,10 +99,14 @@ def notes(data: OutcomeData) -> list[Text]:
     found: list[Text] = [f"{', '.join(names)}: {note}" for note, names in concerned.items()]
     fixed = data.plan["recipe"]["fixed"].get("epochs")
     if fixed != data.plan["epochs"]:
-        found.append(f"Only {data.plan['epochs']} of the recipe's {plain(fixed)} epochs were run "
-                     f"(tier {clean(data.plan['tier'])}): this is a trial of the recipe, not its result.")
+        found.append(
+            f"Only {data.plan['epochs']} of the recipe's {plain(fixed)} epochs were run "
+            f"(tier {clean(data.plan['tier'])}): this is a trial of the recipe, not its result."
+        )
     if not data.finished and data.metrics:
-        found.append("The numbers are those of the seeds trained so far, and no verdict on the recipe.")
+        found.append(
+            "The numbers are those of the seeds trained so far, and no verdict on the recipe."
+        )
     found += _slow_starts(data)
     methods = sorted({m["method"] for m in data.metrics if m["low"] is not None})
     return found + [f"Intervals by {method}." for method in methods]
@@ -81,10 +114,17 @@ def notes(data: OutcomeData) -> list[Text]:
 
 def _slow_starts(data: OutcomeData) -> list[Text]:
     """Seeds whose times are those of a framework that was starting up."""
-    slow = [(run.seed, run.step_seconds[0], math.fsum(run.step_seconds)) for run in data.runs if run.steps > SLOW_START]
-    return [f"Seed {seed}: its first step took {seconds(first)} of the {seconds(total)} of its training (a framework "
-            "that starts up, most likely); its times and rates hold that step." for seed, first, total in slow
-            if first > total / SLOW_START]
+    slow = [
+        (run.seed, run.step_seconds[0], math.fsum(run.step_seconds))
+        for run in data.runs
+        if run.steps > SLOW_START
+    ]
+    return [
+        f"Seed {seed}: its first step took {seconds(first)} of the {seconds(total)} of its training (a framework "
+        "that starts up, most likely); its times and rates hold that step."
+        for seed, first, total in slow
+        if first > total / SLOW_START
+    ]
 
 
 def what_was_run(data: OutcomeData) -> Table:
@@ -96,10 +136,14 @@ def what_was_run(data: OutcomeData) -> Table:
             rows.append([clean(key).replace("_", " "), value, part.upper()])
     seeds = plan["seeds"]
     shown = f"{len(seeds)} ({', '.join(map(plain, seeds[:3]))}{', …' if len(seeds) > 3 else ''})"
-    rows += [["epochs run", plain(plan["epochs"]), "this run"], ["tier", clean(plan["tier"]), "this run"],
-             ["seeds", shown, "this run"], ["kernels", _kernels(plan), "this run"],
-             ["threads", plain(plan.get("threads", NOTHING)), "this run"],
-             ["recipe hash", Code(clean(plan["hash"])), "this run"]]
+    rows += [
+        ["epochs run", plain(plan["epochs"]), "this run"],
+        ["tier", clean(plan["tier"]), "this run"],
+        ["seeds", shown, "this run"],
+        ["kernels", _kernels(plan), "this run"],
+        ["threads", plain(plan.get("threads", NOTHING)), "this run"],
+        ["recipe hash", Code(clean(plan["hash"])), "this run"],
+    ]
     return Table(["setting", "value", "part"], rows)
 
 
@@ -117,22 +161,37 @@ def resuming(data: OutcomeData) -> list[Text]:
     if data.finished:
         return []
     recipe = data.plan["recipe"]
-    words = ["d5", "run", f"recipes/{recipe['name']}.py", "--tier", data.plan["tier"],
-             "--seeds", str(len(data.plan["seeds"])), "--out", data.bundle, "--resume"]
+    words = [
+        "d5",
+        "run",
+        f"recipes/{recipe['name']}.py",
+        "--tier",
+        data.plan["tier"],
+        "--seeds",
+        str(len(data.plan["seeds"])),
+        "--out",
+        data.bundle,
+        "--resume",
+    ]
     if own := _framework(recipe["mutable"].get("executor")):
         words += ["--framework", own]
     for key, value in recipe["mutable"].items():
         if key not in ("executor", "optimizer"):
             words += ["--set", f"{key}={value!r}"]
-    return ["Go on with it: ", Code(" ".join(shlex.quote(clean(word)) for word in words)),
-            " (with the path of the recipe's file, if it lies elsewhere)."]
+    return [
+        "Go on with it: ",
+        Code(" ".join(shlex.quote(clean(word)) for word in words)),
+        " (with the path of the recipe's file, if it lies elsewhere).",
+    ]
 
 
 def metric_name(m: Mapping[str, Any]) -> str:
     """TimeToAccuracy(target=93.0) is "time to accuracy (target 93)"."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", clean(m["name"])).lower()
-    settings = ", ".join(f"{clean(k)} {v:g}" if isinstance(v, float) else f"{clean(k)} {plain(v)}"
-                         for k, v in m["settings"].items())
+    settings = ", ".join(
+        f"{clean(k)} {v:g}" if isinstance(v, float) else f"{clean(k)} {plain(v)}"
+        for k, v in m["settings"].items()
+    )
     return f"{words} ({settings})" if settings else words
 
 
@@ -170,7 +229,12 @@ def never(m: Mapping[str, Any]) -> int:
 
 
 def _against_target(m: Mapping[str, Any]) -> list[Text]:
-    parts: list[Text] = [metric_name(m), " ", amount(m, n=False), f" over {_seeds(m['n'])}, target {target(m)[2:]}"]
+    parts: list[Text] = [
+        metric_name(m),
+        " ",
+        amount(m, n=False),
+        f" over {_seeds(m['n'])}, target {target(m)[2:]}",
+    ]
     return [*parts, f" ({reason})"] if (reason := _doubt(m)) else parts
 
 
@@ -181,7 +245,9 @@ def _doubt(m: Mapping[str, Any]) -> str:
     if m["low"] is None:
         return f"{_seeds(m['n'])} give{'s' if m['n'] == 1 else ''} no interval, so how sure this is cannot be said"
     if m["acceptable"]:
-        return "" if m["sure"] else "the estimate meets the target, but the interval does not clear it"
+        return (
+            "" if m["sure"] else "the estimate meets the target, but the interval does not clear it"
+        )
     reaches = m["high"] >= m["target"] if m["better"] == "higher" else m["low"] <= m["target"]
     return "the interval reaches the target: more seeds may decide otherwise" if reaches else ""
 
@@ -192,7 +258,9 @@ def _range(m: Mapping[str, Any]) -> str:
         return "no seed reached it"
     low, high = (single(value, m["unit"]) for value in (min(reached), max(reached)))
     low = low if low == high or m["unit"] == "s" else low.removesuffix(f" {m['unit']}")
-    return (high if low == high else f"{low} to {high}") + (f"; {never(m)} of {m['n']} never" if never(m) else "")
+    return (high if low == high else f"{low} to {high}") + (
+        f"; {never(m)} of {m['n']} never" if never(m) else ""
+    )
 
 
 def _seeds(n: int) -> str:
@@ -207,10 +275,20 @@ def _merged(entries: Mapping[str, Any]) -> dict[str, Text]:
             continue
         args, settings = entries.get(f"{key}_args"), entries.get(f"{key}_kwargs")
         given = [plain(v) for v in args] if isinstance(args, list) else []
-        given += [f"{clean(k)}={plain(v)}" for k, v in settings.items()] if isinstance(settings, Mapping) else []
+        given += (
+            [f"{clean(k)}={plain(v)}" for k, v in settings.items()]
+            if isinstance(settings, Mapping)
+            else []
+        )
         what = _framework(value) or _short(value)
         name = "framework" if key == "executor" else "data set" if key == "dataset" else key
-        shown[name] = Code(f"{what}({', '.join(given)})") if given else Code(what) if what != plain(value) else what
+        shown[name] = (
+            Code(f"{what}({', '.join(given)})")
+            if given
+            else Code(what)
+            if what != plain(value)
+            else what
+        )
     return shown
 
 
@@ -223,5 +301,9 @@ def _short(value: object) -> str:
 def _framework(executor: object) -> str | None:
     """The name of one of our frameworks, if the executor is made by it."""
     name = executor.get("name") if isinstance(executor, Mapping) else None
-    found = re.match(r"deep500\.frameworks\.(\w+):\w+\.from_model$", name) if isinstance(name, str) else None
+    found = (
+        re.match(r"deep500\.frameworks\.(\w+):\w+\.from_model$", name)
+        if isinstance(name, str)
+        else None
+    )
     return found[1] if found else None

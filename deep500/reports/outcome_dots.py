@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 CAPTION = (
     "A dot is the value of one seed, in the colours of the curves, the first seed on top. Grey bar with a tick: the "
     "median and its interval, as in the table (only a tick where there is no interval). Dashed: the target. Each "
-    "metric has its own axis.")
+    "metric has its own axis."
+)
 
 
 def dots(data: OutcomeData) -> Picture | None:
@@ -30,8 +31,12 @@ def dots(data: OutcomeData) -> Picture | None:
     canvas = figure(0.2 + 1.3 * len(drawn))
     for axes, m in zip(canvas.subplots(len(drawn), squeeze=False).ravel(), drawn, strict=True):
         _panel(axes, m, colours)
-    return Picture("seeds", "Every metric, seed by seed", svg(canvas, "seeds", "Metrics per seed"),
-                   f"{CAPTION} n = {len(data.done)} seeds.")
+    return Picture(
+        "seeds",
+        "Every metric, seed by seed",
+        svg(canvas, "seeds", "Metrics per seed"),
+        f"{CAPTION} n = {len(data.done)} seeds.",
+    )
 
 
 def _drawable(m: Mapping[str, Any]) -> list[float]:
@@ -45,7 +50,9 @@ def _panel(axes: "Axes", m: Mapping[str, Any], colours: list[str]) -> None:
     log = low > 0 and high > WIDE * low
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     if m["unit"] == "s" and low > 0:
-        unit = time_axis(axes, "x", low / 1.2 if log else low - room, high * 1.2 if log else high + room, log)
+        unit = time_axis(
+            axes, "x", low / 1.2 if log else low - room, high * 1.2 if log else high + room, log
+        )
     else:
         scale = number_axis(axes, "x", low, high, log)
         unit = ", ".join(filter(None, (m["unit"], scale)))

@@ -8,7 +8,18 @@ from ..bundle import read
 from .markdown import as_table, inline, join
 from .markdown import bullets as lines
 from .markdown import section as heading
-from .markup import alarm, banner, bullets, details, figure, page, pill, section, surroundings, table
+from .markup import (
+    alarm,
+    banner,
+    bullets,
+    details,
+    figure,
+    page,
+    pill,
+    section,
+    surroundings,
+    table,
+)
 from .outcome_contents import (
     amount,
     headline,
@@ -41,13 +52,23 @@ def outcome_html(path: str | Path) -> str:
 
 def text(data: OutcomeData) -> str:
     problems = [f"PROBLEM: {clean(problem)}" for problem in data.problems]
-    return join(f"**{inline(sentence(data))}**", lines(problems), inline(resuming(data)), as_table(metrics(data)),
-                lines(notes(data)), heading(f"What was run: {inline(data.title)}", as_table(what_was_run(data))),
-                completeness(data), lines(provenance(data)))
+    return join(
+        f"**{inline(sentence(data))}**",
+        lines(problems),
+        inline(resuming(data)),
+        as_table(metrics(data)),
+        lines(notes(data)),
+        heading(f"What was run: {inline(data.title)}", as_table(what_was_run(data))),
+        completeness(data),
+        lines(provenance(data)),
+    )
 
 
 def html(data: OutcomeData) -> str:
-    return page("Deep500 recipe", data.title, f"""{_banner(data)}
+    return page(
+        "Deep500 recipe",
+        data.title,
+        f"""{_banner(data)}
 {alarm(data.problems)}
 {section("Metrics", table(metrics(data)) + bullets(notes(data)))}
 {section("Pictures", "".join(map(figure, outcome_pictures(data))))}
@@ -55,15 +76,23 @@ def html(data: OutcomeData) -> str:
 {surroundings(data)}
 <footer>
 {section("Raw data", bullets(provenance(data)))}
-</footer>""")
+</footer>""",
+    )
 
 
 def _banner(data: OutcomeData) -> str:
     found = verdict(data)
     first, *rest = flat(headline(data))
-    others: list[tuple[Text, Text]] = [(metric_name(m), amount(m)) for m in data.metrics if m["target"] is None]
-    return banner(pill(found), found, [first[:1].upper() + first[1:], *rest], others,
-                  resuming(data) or f"{progress(data)}, {data.plan['epochs']} epochs each.")
+    others: list[tuple[Text, Text]] = [
+        (metric_name(m), amount(m)) for m in data.metrics if m["target"] is None
+    ]
+    return banner(
+        pill(found),
+        found,
+        [first[:1].upper() + first[1:], *rest],
+        others,
+        resuming(data) or f"{progress(data)}, {data.plan['epochs']} epochs each.",
+    )
 
 
 def _recipe(data: OutcomeData) -> str:

@@ -9,7 +9,12 @@ from .series import Picture
 from .shifts import quantile_differences
 from .spread import ecdf, violins
 
-MAKERS: tuple[Callable[[ReportData], Picture | None], ...] = (violins, ecdf, quantile_differences, run_order)
+MAKERS: tuple[Callable[[ReportData], Picture | None], ...] = (
+    violins,
+    ecdf,
+    quantile_differences,
+    run_order,
+)
 
 
 def pictures(data: ReportData) -> list[Picture]:

@@ -8,14 +8,27 @@ from .data import ReportData
 from .tables import NOTHING, Number, count, is_number, number, percent
 from .text import Code, Text, clean, listed, plain
 
-KERNELS = {"native": "the framework's own kernel", "composed": "our formula over the framework's arrays",
-           "compiled": "our formula through the framework's own compiler"}
+KERNELS = {
+    "native": "the framework's own kernel",
+    "composed": "our formula over the framework's arrays",
+    "compiled": "our formula through the framework's own compiler",
+}
 
 
 def rates(data: ReportData) -> Table:
     """One row per operator measured; empty for other measurements."""
-    headers = ["problem", "direction", "dtype", "framework", "kernel", "median [interval], n", "GFLOP/s", "GB/s",
-               "of the roofline", "memory of a call"]
+    headers = [
+        "problem",
+        "direction",
+        "dtype",
+        "framework",
+        "kernel",
+        "median [interval], n",
+        "GFLOP/s",
+        "GB/s",
+        "of the roofline",
+        "memory of a call",
+    ]
     rows = [_row(entry, work) for entry in data.entries if (work := _work(data, entry["name"]))]
     return Table(headers, rows, "llllllrrrr")
 
@@ -27,16 +40,23 @@ def remarks(data: ReportData) -> list[Text]:
         return []
     found: list[Text] = [clean(about["scope"]) + "."] if about.get("scope") else []
     for key, words in (("wrong", "WRONG, and so without a time"), ("left_out", "left out")):
-        found += [[f"{words}: ", *listed([Code(name) for name in names]), f": {reason}"]
-                  for reason, names in _by_reason(about.get(key)).items()]
+        found += [
+            [f"{words}: ", *listed([Code(name) for name in names]), f": {reason}"]
+            for reason, names in _by_reason(about.get(key)).items()
+        ]
     used = {str(work.get("kernel")) for e in data.entries if (work := _work(data, e["name"]))}
     if used:
-        found.append("; ".join(f"{word}: {KERNELS[word]}" for word in KERNELS if word in used)
-                     + ("; ratios between them compare different programs" if len(used) > 1 else "") + ".")
-        found.append("Right before and after: the outputs of the very callables that were timed were checked in every "
-                     f"process. Inputs: {plain(about.get('inputs', NOTHING))}. Threads: "
-                     f"{plain(about.get('threads', NOTHING))}. Memory: by how much the peak of the process rises in a "
-                     "call.")
+        found.append(
+            "; ".join(f"{word}: {KERNELS[word]}" for word in KERNELS if word in used)
+            + ("; ratios between them compare different programs" if len(used) > 1 else "")
+            + "."
+        )
+        found.append(
+            "Right before and after: the outputs of the very callables that were timed were checked in every "
+            f"process. Inputs: {plain(about.get('inputs', NOTHING))}. Threads: "
+            f"{plain(about.get('threads', NOTHING))}. Memory: by how much the peak of the process rises in a "
+            "call."
+        )
     return found + _alarms(data)
 
 
@@ -53,17 +73,32 @@ def _alarms(data: ReportData) -> list[Text]:
     if not over:
         return []
     first = clean(_part(over[0], "roofline")["alarm"])
-    return [f"{len(over)} of {len(data.entries)} entries are above the roofline, which knows no caches: {first}"]
+    return [
+        f"{len(over)} of {len(data.entries)} entries are above the roofline, which knows no caches: {first}"
+    ]
 
 
 def _row(entry: Mapping[str, Any], work: Mapping[str, Any]) -> list[Text]:
-    words = [plain(work.get(key, NOTHING)) for key in ("problem", "direction", "dtype", "framework", "kernel")]
-    return [*words, absolute(entry), _rate(_part(entry, "flops"), entry), _rate(_part(entry, "bytes"), entry),
-            _share(_part(entry, "roofline"), entry), _memory(work.get("memory"))]
+    words = [
+        plain(work.get(key, NOTHING))
+        for key in ("problem", "direction", "dtype", "framework", "kernel")
+    ]
+    return [
+        *words,
+        absolute(entry),
+        _rate(_part(entry, "flops"), entry),
+        _rate(_part(entry, "bytes"), entry),
+        _share(_part(entry, "roofline"), entry),
+        _memory(work.get("memory")),
+    ]
 
 
 def _work(data: ReportData, name: str) -> Mapping[str, Any]:
-    entries = [e for e in data.plan.get("entries") or [] if isinstance(e, Mapping) and e.get("name") == name]
+    entries = [
+        e
+        for e in data.plan.get("entries") or []
+        if isinstance(e, Mapping) and e.get("name") == name
+    ]
     work = entries[0].get("work") if entries else None
     return work if isinstance(work, Mapping) else {}
 
@@ -92,4 +127,10 @@ def _share(part: Mapping[str, Any], entry: Mapping[str, Any]) -> Text:
 def _memory(value: object) -> str:
     if not is_number(value):
         return NOTHING
-    return f"{number(value / 2**20, 1)} MiB" if value >= 2**20 else f"{value / 2**10:.0f} KiB" if value else "none seen"
+    return (
+        f"{number(value / 2**20, 1)} MiB"
+        if value >= 2**20
+        else f"{value / 2**10:.0f} KiB"
+        if value
+        else "none seen"
+    )

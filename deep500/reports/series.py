@@ -45,7 +45,9 @@ class Series:
     def interval(self) -> tuple[float, float, float] | None:
         """Median, low and high; None where no single number may be shown."""
         median, low, high = (self.entry.get(key) for key in ("median", "low", "high"))
-        if self.entry.get("modes") or not (is_number(median) and is_number(low) and is_number(high)):
+        if self.entry.get("modes") or not (
+            is_number(median) and is_number(low) and is_number(high)
+        ):
             return None
         return (median, low, high) if in_order(low, median, high) else None
 
@@ -65,7 +67,10 @@ class Window:
 def series(data: ReportData) -> list[Series]:
     """The entries that have samples, at most as many as a picture can hold."""
     short = labels([e["name"] for e in data.entries])
-    found = [Series(short[e["name"]], i, e, *_drawable(data, e["name"])) for i, e in enumerate(data.entries)]
+    found = [
+        Series(short[e["name"]], i, e, *_drawable(data, e["name"]))
+        for i, e in enumerate(data.entries)
+    ]
     return [s for s in found if s.processes][:MOST_ENTRIES]
 
 
@@ -90,7 +95,9 @@ def thinned(values: np.ndarray, most: int) -> np.ndarray:
 def omitted(data: ReportData) -> str:
     """A sentence for the caption where there are more entries than a picture holds."""
     total = len(data.entries)
-    return f" The first {MOST_ENTRIES} of {total} entries are drawn." if total > MOST_ENTRIES else ""
+    return (
+        f" The first {MOST_ENTRIES} of {total} entries are drawn." if total > MOST_ENTRIES else ""
+    )
 
 
 def in_order(low: float, value: float, high: float) -> bool:

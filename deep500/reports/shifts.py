@@ -17,14 +17,19 @@ COLUMNS = 3
 CAPTION = (
     "Points: the other's quantile divided by the base's; bars: its interval (no bar: narrower than the point). Line: "
     "no difference; shaded: the margin within which a difference counts as the same. A cross at the foot marks a "
-    "quantile that was refused (too few samples). The points are not connected: nothing was estimated between them.")
+    "quantile that was refused (too few samples). The points are not connected: nothing was estimated between them."
+)
 LABEL = {1: 30, 2: 30, 3: 22}  # the longest name that fits above a panel
 
 
 def quantile_differences(data: ReportData) -> Picture | None:
     """One panel per comparison: points with intervals, which no line connects."""
     names = [e["name"] for e in data.entries]
-    drawn = [c for c in data.comparisons if c["other"] in names and any(map(_has_interval, c.get("quantiles") or []))]
+    drawn = [
+        c
+        for c in data.comparisons
+        if c["other"] in names and any(map(_has_interval, c.get("quantiles") or []))
+    ]
     drawn = drawn[:MOST_ENTRIES]
     if not drawn:
         return None
@@ -39,7 +44,7 @@ def quantile_differences(data: ReportData) -> Picture | None:
         _panel(axes, c, quantiles, colour(names.index(c["other"])))
         against = f"\nagainst {short.get(c['base'])}" if len(bases) > 1 else ""
         axes.set_title(f"{short[c['other']]}{against}", loc="left")
-    for axes in panels[len(drawn):]:
+    for axes in panels[len(drawn) :]:
         axes.set_visible(False)
     _scale(panels[0], drawn)
     canvas.supxlabel("quantile of the times", size=9, color=INK)
@@ -63,21 +68,41 @@ def _panel(axes: "Axes", c: Mapping[str, Any], quantiles: list[float], ink: str)
             continue
         x = quantiles.index(q["q"])
         if _has_interval(q):
-            axes.errorbar(x, q["ratio"], [[q["ratio"] - q["low"]], [q["high"] - q["ratio"]]], fmt="o", ms=5, lw=1.6,
-                          capsize=3, color=ink)
+            axes.errorbar(
+                x,
+                q["ratio"],
+                [[q["ratio"] - q["low"]], [q["high"] - q["ratio"]]],
+                fmt="o",
+                ms=5,
+                lw=1.6,
+                capsize=3,
+                color=ink,
+            )
         else:
-            axes.plot(x, 0.03, marker="x", color=INK, ms=5, transform=axes.get_xaxis_transform(), clip_on=False)
+            axes.plot(
+                x,
+                0.03,
+                marker="x",
+                color=INK,
+                ms=5,
+                transform=axes.get_xaxis_transform(),
+                clip_on=False,
+            )
 
 
 def _scale(axes: "Axes", drawn: list[Mapping[str, Any]]) -> None:
     """Show 1 and every interval; logarithmic above a spread of 10."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    ends = [q[end] for c in drawn for q in c["quantiles"] if _has_interval(q) for end in ("low", "high")] + [1.0]
+    ends = [
+        q[end] for c in drawn for q in c["quantiles"] if _has_interval(q) for end in ("low", "high")
+    ] + [1.0]
     low, high = min(ends), max(ends)
     if low > 0 and high > 10 * low:
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 200 * low else (1.0,)))
+        axes.yaxis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high < 200 * low else (1.0,))
+        )
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(low / 1.3, high * 1.2)
     else:
@@ -88,5 +113,10 @@ def _scale(axes: "Axes", drawn: list[Mapping[str, Any]]) -> None:
 
 def _has_interval(q: Mapping[str, Any]) -> bool:
     low, ratio, high = q.get("low"), q.get("ratio"), q.get("high")
-    return (is_number(q.get("q")) and is_number(low) and is_number(ratio) and is_number(high)
-            and in_order(low, ratio, high))
+    return (
+        is_number(q.get("q"))
+        and is_number(low)
+        and is_number(ratio)
+        and is_number(high)
+        and in_order(low, ratio, high)
+    )

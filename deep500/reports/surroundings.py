@@ -9,11 +9,32 @@ from .data import ReportData, Source
 from .tables import NOTHING, is_number, percent
 from .text import Code, Text, clean, plain, shortened
 
-HIGHLIGHTS = ("cpu model", "logical cpus", "physical cores", "frequency governor", "hypervisor", "accelerators",
-              "memory size (GiB)", "numa nodes", "interfaces", "c++ compiler", "python", "blas of numpy",
-              "package numpy", "kernel", "distribution", "OMP_NUM_THREADS", "cpu quota (CPUs)", "cpu affinity",
-              "load (1 min)", "moment", "file system of the working folder", "command line", "git commit",
-              "git changed files")
+HIGHLIGHTS = (
+    "cpu model",
+    "logical cpus",
+    "physical cores",
+    "frequency governor",
+    "hypervisor",
+    "accelerators",
+    "memory size (GiB)",
+    "numa nodes",
+    "interfaces",
+    "c++ compiler",
+    "python",
+    "blas of numpy",
+    "package numpy",
+    "kernel",
+    "distribution",
+    "OMP_NUM_THREADS",
+    "cpu quota (CPUs)",
+    "cpu affinity",
+    "load (1 min)",
+    "moment",
+    "file system of the working folder",
+    "command line",
+    "git commit",
+    "git changed files",
+)
 Facts = list[tuple[str, str, str, str]]  # fact, value, source, why it is unknown
 
 
@@ -51,8 +72,14 @@ def highlights(data: Source) -> Table:
     for name, facts in environment(data):
         known = [(fact, value) for fact, value, _, unknown in facts if not unknown]
         shown = [(fact, value) for fact, value in known if fact in HIGHLIGHTS] or known[:3]
-        rows.append([name, f"{len(known)} of {len(facts)}", "; ".join(f"{k}: {shortened(v, 70)}" for k, v in shown),
-                     ", ".join(fact for fact, *_, unknown in facts if unknown) or NOTHING])
+        rows.append(
+            [
+                name,
+                f"{len(known)} of {len(facts)}",
+                "; ".join(f"{k}: {shortened(v, 70)}" for k, v in shown),
+                ", ".join(fact for fact, *_, unknown in facts if unknown) or NOTHING,
+            ]
+        )
     return Table(["class", "known", "among them", "unknown"], rows)
 
 
@@ -74,8 +101,13 @@ def provenance(data: Source) -> list[Text]:
     lines: list[Text] = []
     if data.bundle:
         lines.append(["The raw samples lie in ", Code(clean(data.bundle)), "."])
-        lines.append(["Every number above can be computed again: ",
-                      Code(f"d5 verify {shlex.quote(clean(data.bundle))}"), "."])
+        lines.append(
+            [
+                "Every number above can be computed again: ",
+                Code(f"d5 verify {shlex.quote(clean(data.bundle))}"),
+                ".",
+            ]
+        )
     else:
         lines.append("The raw samples were not saved: nobody can check these numbers.")
     if data.hash:
@@ -102,15 +134,20 @@ def _fact(name: str, fact: object) -> tuple[str, str, str, str]:
 def _factors(factors: object) -> str:
     if not isinstance(factors, Mapping) or not factors:
         return "none but the candidate"
-    return "; ".join(f"{clean(name)}: {', '.join(map(plain, levels if isinstance(levels, list) else [levels]))}"
-                     for name, levels in factors.items())
+    return "; ".join(
+        f"{clean(name)}: {', '.join(map(plain, levels if isinstance(levels, list) else [levels]))}"
+        for name, levels in factors.items()
+    )
 
 
 def _clock(clock: Any) -> str:
     if not isinstance(clock, Mapping):
         return plain(clock)
-    times = [f"{what} {clock[key]:.4g} ns" for what, key in (("resolution", "resolution_ns"),
-             ("overhead", "overhead_ns")) if is_number(clock.get(key))]
+    times = [
+        f"{what} {clock[key]:.4g} ns"
+        for what, key in (("resolution", "resolution_ns"), ("overhead", "overhead_ns"))
+        if is_number(clock.get(key))
+    ]
     return ", ".join([plain(clock.get("name", "unknown")), *times])
 
 
@@ -119,8 +156,14 @@ def _duration(x: object) -> str:
 
 
 _SETTINGS = {
-    "processes": ("processes", lambda n: "as many as the budget made sensible" if n is None else plain(n)),
-    "cache": ("caches", lambda c: "cold: driven out before every call" if c == "cold" else plain(c)),
+    "processes": (
+        "processes",
+        lambda n: "as many as the budget made sensible" if n is None else plain(n),
+    ),
+    "cache": (
+        "caches",
+        lambda c: "cold: driven out before every call" if c == "cold" else plain(c),
+    ),
     "budget_s": ("time budget", _duration),
     "precision": ("precision asked for", lambda p: f"±{percent(p)}"),
     "margin": ("margin", lambda m: f"{percent(m)}: differences up to that count as the same"),

@@ -38,14 +38,18 @@ def seconds(x: object) -> str:
 def unit_of(x: float) -> tuple[float, str]:
     """The scale and name of the unit in which x reads as 1 to 999.9."""
     rounded = float(f"{abs(x):.3e}")  # 999.96 ms is 1.000 s
-    return next(((s, u) for s, u in UNITS if rounded >= s * (1 - 1e-9)), UNITS[0] if x == 0 else UNITS[-1])
+    return next(
+        ((s, u) for s, u in UNITS if rounded >= s * (1 - 1e-9)), UNITS[0] if x == 0 else UNITS[-1]
+    )
 
 
 def number(x: object, decimals: int | None = None) -> str:
     """A plain number with 4 significant digits, or with so many decimals."""
     if not is_number(x):
         return NOTHING
-    return f"{x:.3e}" if abs(x) >= 1e9 else f"{x:.{_decimals(x) if decimals is None else decimals}f}"
+    return (
+        f"{x:.3e}" if abs(x) >= 1e9 else f"{x:.{_decimals(x) if decimals is None else decimals}f}"
+    )
 
 
 def count(n: object) -> str:
@@ -58,24 +62,38 @@ def percent(share: object, digits: int = 4) -> str:
     return f"{100 * share:.{digits}g} %" if is_number(share) else NOTHING
 
 
-def measured(value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL) -> Number:
+def measured(
+    value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL
+) -> Number:
     """A time: 1.234 ms [1.220, 1.251], n = 240. Intervals are 95 % where they do not say otherwise."""
     scale, unit = unit_of(value) if is_number(value) else (1.0, "s")
     return _number(value, low, high, n, level, scale, unit)
 
 
-def quantity(value: object, low: object, high: object, n: object, unit: str, level: object = USUAL_LEVEL) -> Number:
+def quantity(
+    value: object, low: object, high: object, n: object, unit: str, level: object = USUAL_LEVEL
+) -> Number:
     """A number in any unit: 97.35 % [96.94, 97.85], n = 6."""
-    return measured(value, low, high, n, level) if unit == "s" else _number(value, low, high, n, level, 1.0, unit)
+    return (
+        measured(value, low, high, n, level)
+        if unit == "s"
+        else _number(value, low, high, n, level, 1.0, unit)
+    )
 
 
-def ratio(value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL) -> Number:
+def ratio(
+    value: object, low: object, high: object, n: object, level: object = USUAL_LEVEL
+) -> Number:
     """A ratio of costs: 1.052 × [1.047, 1.058], n = 240."""
     return _number(value, low, high, n, level, 1.0, "×")
 
 
-def _number(value: object, low: object, high: object, n: object, level: object, scale: float, unit: str) -> Number:
-    if not (is_number(value) and is_number(low) and is_number(high)):  # no value is shown without its interval
+def _number(
+    value: object, low: object, high: object, n: object, level: object, scale: float, unit: str
+) -> Number:
+    if not (
+        is_number(value) and is_number(low) and is_number(high)
+    ):  # no value is shown without its interval
         return Number("refused", n=count(n))
     value, low, high = value / scale, low / scale, high / scale
     decimals = _decimals(value)
@@ -98,13 +116,17 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = ""
     cells = [[_cell(text) for text in row] for row in [headers, *rows]]
     align = align.ljust(len(headers), "l")
     widths = [max(3, *(_width(row[i]) for row in cells)) for i in range(len(headers))]
-    rule = [("-" * (w - 1) + ":") if a == "r" else "-" * w for w, a in zip(widths, align, strict=True)]
+    rule = [
+        ("-" * (w - 1) + ":") if a == "r" else "-" * w for w, a in zip(widths, align, strict=True)
+    ]
     return "\n".join(_line(row, widths, align) for row in [cells[0], rule, *cells[1:]]) + "\n"
 
 
 def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:
-    padded = (" " * (w - _width(text)) + text if a == "r" else text + " " * (w - _width(text))
-              for text, w, a in zip(row, widths, align, strict=True))
+    padded = (
+        " " * (w - _width(text)) + text if a == "r" else text + " " * (w - _width(text))
+        for text, w, a in zip(row, widths, align, strict=True)
+    )
     return f"| {' | '.join(padded)} |"
 
 
@@ -113,4 +135,7 @@ def _cell(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )

@@ -43,7 +43,9 @@ def clean(text: object) -> str:
     Such characters could drive a terminal, hide what a statement does or make the file unwritable.
     """
     lines = str(text).strip().replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " ")
-    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in lines)
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in lines
+    )
 
 
 def shortened(text: str, most: int) -> str:
@@ -51,9 +53,11 @@ def shortened(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     tail = math.ceil((most - 1) / 3)
-    return text[:most - 1 - tail] + "…" + text[-tail:]
+    return text[: most - 1 - tail] + "…" + text[-tail:]
 
 
 def plain(value: object) -> str:
     """Any value of a JSON document on one line."""
-    return clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return clean(
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    )

@@ -16,7 +16,12 @@ from ..contracts.metric import History
 from ..errors import Deep500Error
 
 FORMAT = 1
-PARAMETER, STATE, LOSSES, SECONDS = "parameter/", "optimizer/", "history/losses", "history/step_seconds"
+PARAMETER, STATE, LOSSES, SECONDS = (
+    "parameter/",
+    "optimizer/",
+    "history/losses",
+    "history/step_seconds",
+)
 Arrays = dict[str, np.ndarray]
 
 
@@ -37,12 +42,24 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     path, history = Path(path), checkpoint.history
     tensors = {PARAMETER + name: value for name, value in checkpoint.params.items()}
     tensors |= {STATE + name: value for name, value in checkpoint.state.items()}
-    tensors |= {LOSSES: np.array(history.losses, np.float64), SECONDS: np.array(history.step_seconds, np.float64)}
-    about = {"format": FORMAT, "sampler": checkpoint.sampler, "epoch": checkpoint.epoch, "batch": checkpoint.batch,
-             "seed": history.seed, "samples": history.samples, "evaluations": history.evaluations}
+    tensors |= {
+        LOSSES: np.array(history.losses, np.float64),
+        SECONDS: np.array(history.step_seconds, np.float64),
+    }
+    about = {
+        "format": FORMAT,
+        "sampler": checkpoint.sampler,
+        "epoch": checkpoint.epoch,
+        "batch": checkpoint.batch,
+        "seed": history.seed,
+        "samples": history.samples,
+        "evaluations": history.evaluations,
+    }
     # safetensors copies memory as it lies, so that it must lie in order
-    data = save({name: np.asarray(value, order="C") for name, value in tensors.items()},
-                {"deep500": canonical(about).decode()})
+    data = save(
+        {name: np.asarray(value, order="C") for name, value in tensors.items()},
+        {"deep500": canonical(about).decode()},
+    )
     partial = path.with_name(f".{path.name}.partial")
     try:
         with open(partial, "wb") as file:
@@ -65,7 +82,15 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     except FileNotFoundError:
         raise Deep500Error(f"there is no checkpoint {path}") from None
     # safetensors passes NumPy's TypeError or AttributeError on for a dtype that NumPy does not have
-    except (OSError, SafetensorError, KeyError, TypeError, AttributeError, ValueError, Deep500Error) as error:
+    except (
+        OSError,
+        SafetensorError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        Deep500Error,
+    ) as error:
         raise Deep500Error(f"{path} is not a checkpoint of Deep500: {one_line(error)}") from None
 
 
@@ -73,30 +98,56 @@ def check_fit(what: str, given: Mapping[str, np.ndarray], wanted: Mapping[str, n
     """A Deep500Error unless both have the same names, shapes and dtypes."""
     if odd := sorted(given.keys() ^ wanted.keys()):
         where = "is in the checkpoint only" if odd[0] in given else "is not in the checkpoint"
-        raise Deep500Error(f"the checkpoint is of another network or optimizer: {what} {odd[0]!r} {where}")
+        raise Deep500Error(
+            f"the checkpoint is of another network or optimizer: {what} {odd[0]!r} {where}"
+        )
     for name, value in given.items():
         have, want = (f"{a.dtype}{list(a.shape)}" for a in (value, wanted[name]))
         if have != want:
-            raise Deep500Error(f"the checkpoint is of another network or optimizer: {what} {name!r} is {have} in it, "
-                               f"and {want} here")
+            raise Deep500Error(
+                f"the checkpoint is of another network or optimizer: {what} {name!r} is {have} in it, "
+                f"and {want} here"
+            )
 
 
 def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
     """The parts of a file, each shown to be what it should; ValueError (or KeyError, TypeError) else."""
     if about["format"] != FORMAT:
-        raise ValueError(f"its format is {str(about['format'])[:20]}, and {FORMAT} is what can be read")
+        raise ValueError(
+            f"its format is {str(about['format'])[:20]}, and {FORMAT} is what can be read"
+        )
     losses, seconds = tensors.pop(LOSSES), tensors.pop(SECONDS)
-    if losses.ndim != 1 or losses.shape != seconds.shape or {losses.dtype, seconds.dtype} != {np.dtype(np.float64)}:
+    if (
+        losses.ndim != 1
+        or losses.shape != seconds.shape
+        or {losses.dtype, seconds.dtype} != {np.dtype(np.float64)}
+    ):
         raise ValueError("its history has not one loss and one time per step")
-    epoch, batch, seed, samples = (_count(about[key]) for key in ("epoch", "batch", "seed", "samples"))
+    epoch, batch, seed, samples = (
+        _count(about[key]) for key in ("epoch", "batch", "seed", "samples")
+    )
     if epoch + batch > len(losses):
-        raise ValueError(f"it says {len(losses)} steps and epoch {epoch}, batch {batch}, which do not go together")
-    params, state = ({name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
-                     for prefix in (PARAMETER, STATE))
+        raise ValueError(
+            f"it says {len(losses)} steps and epoch {epoch}, batch {batch}, which do not go together"
+        )
+    params, state = (
+        {
+            name.removeprefix(prefix): value
+            for name, value in tensors.items()
+            if name.startswith(prefix)
+        }
+        for prefix in (PARAMETER, STATE)
+    )
     if len(params) + len(state) < len(tensors):
         raise ValueError("it holds a tensor that is neither a parameter nor of the optimizer")
-    history = History(seed, len(losses), losses.tolist(), seconds.tolist(),
-                      [_evaluation(record, len(losses)) for record in about["evaluations"]], samples)
+    history = History(
+        seed,
+        len(losses),
+        losses.tolist(),
+        seconds.tolist(),
+        [_evaluation(record, len(losses)) for record in about["evaluations"]],
+        samples,
+    )
     return Checkpoint(params, state, str(about["sampler"]), epoch, batch, history)
 
 

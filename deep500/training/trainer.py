@@ -28,8 +28,16 @@ class Trainer:
 
     build_seconds = 0.0
 
-    def __init__(self, executor: Executor, optimizer: Optimizer, splits: Mapping[str, Split], sampler: Sampler,
-                 epochs: int, events: Iterable[Event] = (), loss: str = "loss"):
+    def __init__(
+        self,
+        executor: Executor,
+        optimizer: Optimizer,
+        splits: Mapping[str, Split],
+        sampler: Sampler,
+        epochs: int,
+        events: Iterable[Event] = (),
+        loss: str = "loss",
+    ):
         self.executor = executor
         self.optimizer = optimizer
         self.splits = splits
@@ -48,7 +56,9 @@ class Trainer:
                 if self._tell("after_epoch", self._evaluate()):
                     break
             if self.evaluations:
-                self.evaluations[-1]["test"] = accuracy(self.executor, self.splits["test"], self.sampler.batch_size)
+                self.evaluations[-1]["test"] = accuracy(
+                    self.executor, self.splits["test"], self.sampler.batch_size
+                )
         finally:
             self._tell("after_run")
         return self.history()
@@ -56,13 +66,21 @@ class Trainer:
     def history(self) -> History:
         """What the run has left behind so far."""
         self._convert_losses()
-        return History(self.sampler.seed, len(self._losses), self._losses.copy(), self._step_seconds.copy(),
-                       [record.copy() for record in self.evaluations], self.samples)
+        return History(
+            self.sampler.seed,
+            len(self._losses),
+            self._losses.copy(),
+            self._step_seconds.copy(),
+            [record.copy() for record in self.evaluations],
+            self.samples,
+        )
 
     def checkpoint(self) -> Checkpoint:
         """Where the run is now, for events; copies, which the run does not change when it goes on."""
-        params, state = ({name: np.array(value) for name, value in arrays.items()}
-                         for arrays in (self.executor.arrays(), self._step.state()))
+        params, state = (
+            {name: np.array(value) for name, value in arrays.items()}
+            for arrays in (self.executor.arrays(), self._step.state())
+        )
         return Checkpoint(params, state, repr(self.sampler), self.epoch, self.batch, self.history())
 
     def _begin(self, start: Checkpoint | None) -> None:
@@ -75,7 +93,9 @@ class Trainer:
             self._step.load_state(start.state)
         self._build()
         before = start.history if start else History(self.sampler.seed, 0, [], [], [])
-        self.epoch, self.batch = (start.epoch, start.batch) if start else (0, 0)  # of it, this many batches are done
+        self.epoch, self.batch = (
+            (start.epoch, start.batch) if start else (0, 0)
+        )  # of it, this many batches are done
         self.samples = before.samples
         self.evaluations = [record.copy() for record in before.evaluations]
         self._losses, self._step_seconds = before.losses.copy(), before.step_seconds.copy()
@@ -85,7 +105,9 @@ class Trainer:
         """Do one step of every size of batch and take it back."""
         begin, train = now(), self.splits["train"]
         params, state = self.executor.arrays(), self._step.state()
-        kept = [{name: np.array(value) for name, value in arrays.items()} for arrays in (params, state)]
+        kept = [
+            {name: np.array(value) for name, value in arrays.items()} for arrays in (params, state)
+        ]
         size = min(self.sampler.batch_size, len(train))
         self._check_labels(self._step(train.batch(slice(0, size))))
         if len(train) % size:
@@ -118,32 +140,49 @@ class Trainer:
     def _evaluate(self) -> dict[str, Any]:
         self._convert_losses()
         validation = accuracy(self.executor, self.splits["validation"], self.sampler.batch_size)
-        record = {"epoch": self.epoch, "step": len(self._losses), "seconds": math.fsum(self._step_seconds),
-                  "validation": validation, "test": None}
+        record = {
+            "epoch": self.epoch,
+            "step": len(self._losses),
+            "seconds": math.fsum(self._step_seconds),
+            "validation": validation,
+            "test": None,
+        }
         self.evaluations.append(record)
         return record
 
     def _hooks(self, name: str) -> list[Callable]:
-        return [getattr(e, name) for e in self.events if getattr(type(e), name) is not getattr(Event, name)]
+        return [
+            getattr(e, name)
+            for e in self.events
+            if getattr(type(e), name) is not getattr(Event, name)
+        ]
 
     def _tell(self, name: str, *facts: Any) -> bool:
         """Call a hook of every event; whether one of them wants to end the run."""
-        return any([hook(self, *facts) for hook in self._hooks(name)])  # a list: every one is called
+        return any(
+            [hook(self, *facts) for hook in self._hooks(name)]
+        )  # a list: every one is called
 
     def _check(self) -> None:
         if self.epochs < 1:
             raise Deep500Error(f"epochs is {self.epochs}: a run needs at least 1")
         for name in ("train", "validation", "test"):
             if name not in self.splits or not len(self.splits[name]):
-                raise Deep500Error(f"the data have no split {name!r} with examples in it; there are: "
-                                   f"{', '.join(f'{k} ({len(v)})' for k, v in self.splits.items())}")
+                raise Deep500Error(
+                    f"the data have no split {name!r} with examples in it; there are: "
+                    f"{', '.join(f'{k} ({len(v)})' for k, v in self.splits.items())}"
+                )
         made, arrays = self.executor.structure.outputs, self.splits["train"].arrays
         for name in (self.loss, "logits"):
             if name not in made:
-                raise Deep500Error(f"the network has no output {name!r}; its outputs are: {', '.join(made)}")
+                raise Deep500Error(
+                    f"the network has no output {name!r}; its outputs are: {', '.join(made)}"
+                )
         for name in self.executor.structure.inputs:
             if name not in arrays and name not in self.executor.random:
-                raise Deep500Error(f"the network needs {name!r}, and the data have: {', '.join(arrays)}")
+                raise Deep500Error(
+                    f"the network needs {name!r}, and the data have: {', '.join(arrays)}"
+                )
 
     def _check_labels(self, outputs: Mapping[str, Any]) -> None:
         """A label beyond the network's classes would cost nothing on one framework and fail on another."""
@@ -151,16 +190,22 @@ class Trainer:
         for name, split in self.splits.items():
             low, high = split.arrays["label"].min(), split.arrays["label"].max()
             if low < 0 or high >= classes:
-                raise Deep500Error(f"the labels of {name!r} go from {low} to {high}, and the network has {classes} "
-                                   "classes: 0 to one less")
+                raise Deep500Error(
+                    f"the labels of {name!r} go from {low} to {high}, and the network has {classes} "
+                    "classes: 0 to one less"
+                )
 
     def _check_start(self, start: Checkpoint) -> None:
         check_fit("parameter", start.params, self.executor.arrays())
         if start.sampler != repr(self.sampler):
-            raise Deep500Error(f"the checkpoint was made with {start.sampler[:99]!r}, and this run has "
-                               f"{repr(self.sampler)!r}")
+            raise Deep500Error(
+                f"the checkpoint was made with {start.sampler[:99]!r}, and this run has "
+                f"{repr(self.sampler)!r}"
+            )
         if start.epoch > self.epochs or (start.epoch == self.epochs and start.batch):
-            raise Deep500Error(f"the checkpoint has seen {start.epoch} epochs, and this run has {self.epochs}")
+            raise Deep500Error(
+                f"the checkpoint has seen {start.epoch} epochs, and this run has {self.epochs}"
+            )
 
 
 def accuracy(executor: Executor, split: Split, batch_size: int) -> float:

@@ -21,9 +21,16 @@ class Answer:
 @pytest.fixture
 def d5(tmp_path):
     """The real command in a fresh process, with a ledger of its own."""
+
     def call(*args, cwd=tmp_path, timeout=120):
-        done = subprocess.run([sys.executable, "-m", "deep500.cli", *map(str, args)], cwd=cwd, text=True,
-                              capture_output=True, timeout=timeout,
-                              env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")})
+        done = subprocess.run(
+            [sys.executable, "-m", "deep500.cli", *map(str, args)],
+            cwd=cwd,
+            text=True,
+            capture_output=True,
+            timeout=timeout,
+            env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")},
+        )
         return Answer(done.returncode, done.stdout, done.stderr)
+
     return call

@@ -16,7 +16,16 @@ KEYS = {"name", "n", "median", "low", "high", "level", "unit", "warmup_cut", "ve
 
 
 def test_two_statements_are_compared(d5, tmp_path):
-    answer = d5("bench", "sum(range(1000))", "sum(range(5000))", "--budget", 1.5, "--out", tmp_path / "run", "--json")
+    answer = d5(
+        "bench",
+        "sum(range(1000))",
+        "sum(range(5000))",
+        "--budget",
+        1.5,
+        "--out",
+        tmp_path / "run",
+        "--json",
+    )
     assert answer.code == 0, answer.err
     base, other = answer.json["entries"]
     assert base.keys() >= KEYS
@@ -38,12 +47,25 @@ def test_the_terminal_shows_the_answer_first_and_progress_stays_on_stderr(d5):
 
 def test_functions_and_commands(d5, tmp_path):
     (tmp_path / "mine.py").write_text("def work(): return sum(range(500))\n")
-    assert d5("bench", "--function", "mine:work", *QUICK, "--json").json["entries"][0]["name"] == "mine:work"
+    assert (
+        d5("bench", "--function", "mine:work", *QUICK, "--json").json["entries"][0]["name"]
+        == "mine:work"
+    )
     assert d5("bench", "--command", "true", *QUICK, "--json").json["entries"][0]["n"] > 5
 
 
 def test_factors_names_and_control(d5):
-    answer = d5("bench", "sum(range(n))", "--name", "sum", "--factor", "n=10,1000", "--control", *QUICK, "--json")
+    answer = d5(
+        "bench",
+        "sum(range(n))",
+        "--name",
+        "sum",
+        "--factor",
+        "n=10,1000",
+        "--control",
+        *QUICK,
+        "--json",
+    )
     names = [e["name"] for e in answer.json["entries"]]
     assert names == ["sum n=10", "sum (control) n=10", "sum n=1000", "sum (control) n=1000"]
     assert answer.json["control"]["base"] == "sum n=10"
@@ -57,17 +79,29 @@ def test_a_report_is_written_beside_the_bundle(d5, tmp_path):
 
 
 WRONG = {
-    "syntax error": ("1 +",), "empty": (), "function raises": ("--function", "bad:fails"),
-    "no such module": ("--function", "no_such_module:f"), "not module:name": ("--function", "nothing"),
-    "command fails": ("--command", "exit 3"), "no such command": ("--command", "no_such_command_d5"),
+    "syntax error": ("1 +",),
+    "empty": (),
+    "function raises": ("--function", "bad:fails"),
+    "no such module": ("--function", "no_such_module:f"),
+    "not module:name": ("--function", "nothing"),
+    "command fails": ("--command", "exit 3"),
+    "no such command": ("--command", "no_such_command_d5"),
     "command never ends": ("--command", "sleep 1000", "--timeout", "0.5"),
-    "statement never ends": ("while True: pass", "--timeout", "0.5"), "bad budget": ("1", "--budget", "-1"),
-    "no number": ("1", "--budget", "many"), "unknown option": ("1", "--colour"), "bad factor": ("n", "--factor", "n"),
-    "factor twice": ("n", "--factor", "n=1", "--factor", "n=2"), "level twice": ("n", "--factor", "n=1,1"),
-    "a list as level": ("n", "--factor", "n=[1,2]"), "setup raises": ("pass", "--setup", "1/0"),
+    "statement never ends": ("while True: pass", "--timeout", "0.5"),
+    "bad budget": ("1", "--budget", "-1"),
+    "no number": ("1", "--budget", "many"),
+    "unknown option": ("1", "--colour"),
+    "bad factor": ("n", "--factor", "n"),
+    "factor twice": ("n", "--factor", "n=1", "--factor", "n=2"),
+    "level twice": ("n", "--factor", "n=1,1"),
+    "a list as level": ("n", "--factor", "n=[1,2]"),
+    "setup raises": ("pass", "--setup", "1/0"),
     "processes of a command": ("--command", "true", "--processes", "3"),
-    "too many names": ("1", "--name", "a", "--name", "b"), "bad level": ("1", "--level", "2"),
-    "mixed": ("1", "--command", "true"), "dies": ("import os; os._exit(1)",)}
+    "too many names": ("1", "--name", "a", "--name", "b"),
+    "bad level": ("1", "--level", "2"),
+    "mixed": ("1", "--command", "true"),
+    "dies": ("import os; os._exit(1)",),
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -93,22 +127,31 @@ def test_an_unwritable_or_used_folder_is_refused(d5, tmp_path):
 
 
 def start(tmp_path, *args):
-    return subprocess.Popen([sys.executable, "-m", "deep500.cli", "bench", *args], cwd=tmp_path,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")})
+    return subprocess.Popen(
+        [sys.executable, "-m", "deep500.cli", "bench", *args],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")},
+    )
 
 
 def when_blocks_exist(folder, process):
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and process.poll() is None:
-        if (folder / "samples.jsonl").exists() and (folder / "samples.jsonl").read_bytes().count(b"\n") > 2:
+        if (folder / "samples.jsonl").exists() and (folder / "samples.jsonl").read_bytes().count(
+            b"\n"
+        ) > 2:
             return
         time.sleep(0.02)
     raise AssertionError(f"no block within 30 s: {process.communicate()}")
 
 
 def test_control_c_keeps_what_was_measured(tmp_path):
-    process = start(tmp_path, "sum(range(100_000))", "--budget", "60", "--precision", "1e-6", "--out", "run")
+    process = start(
+        tmp_path, "sum(range(100_000))", "--budget", "60", "--precision", "1e-6", "--out", "run"
+    )
     when_blocks_exist(tmp_path / "run", process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
@@ -120,7 +163,9 @@ def test_control_c_keeps_what_was_measured(tmp_path):
 
 @pytest.mark.parametrize("moment", range(3))
 def test_kill_9_leaves_a_clean_prefix_and_the_ledger_names_it(tmp_path, moment):
-    process = start(tmp_path, "sum(range(20_000))", "--budget", "60", "--precision", "1e-6", "--out", "run")
+    process = start(
+        tmp_path, "sum(range(20_000))", "--budget", "60", "--precision", "1e-6", "--out", "run"
+    )
     when_blocks_exist(tmp_path / "run", process)
     time.sleep(random.Random(moment).uniform(0, 0.7))
     process.kill()

@@ -46,17 +46,41 @@ class Twice(Operator):
 def home(tmp_path):
     """With peaks, so that no test measures them."""
     machine = this_machine(4.2)
-    peaks = Peaks({d: Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10) for d in ("float32", "float64")},
-                  Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10), machine, "today")
+    peaks = Peaks(
+        {d: Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10) for d in ("float32", "float64")},
+        Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10),
+        machine,
+        "today",
+    )
     write_peaks(tmp_path / "home" / "peaks" / file_name(machine), peaks)
     (tmp_path / "mine.py").write_text(MINE)
     return tmp_path / "home"
 
 
 def test_one_plan_over_frameworks_dtypes_and_directions(d5, home, tmp_path):
-    answer = d5("bench", "operator", "MatMul", "--shape", "8x8,8x8", "--dtype", "float32", "float64", "--framework",
-                "reference", "fake", "--kernel", "composed", "native", "--direction", "forward", "backward",
-                "--out", tmp_path / "run", "--json", *QUICK)
+    answer = d5(
+        "bench",
+        "operator",
+        "MatMul",
+        "--shape",
+        "8x8,8x8",
+        "--dtype",
+        "float32",
+        "float64",
+        "--framework",
+        "reference",
+        "fake",
+        "--kernel",
+        "composed",
+        "native",
+        "--direction",
+        "forward",
+        "backward",
+        "--out",
+        tmp_path / "run",
+        "--json",
+        *QUICK,
+    )
     assert answer.code == 0, answer.err
     entries = answer.json["entries"]
     assert len(entries) == 8
@@ -71,10 +95,18 @@ def test_one_plan_over_frameworks_dtypes_and_directions(d5, home, tmp_path):
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())
     assert {e["group"] for e in plan["entries"]} == {"reference", "fake"}
     assert plan["about"]["threads"] == 1
-    assert "no kernel of its own" in plan["about"]["left_out"]["fake native MatMul 8x8,8x8 float64 backward"]
+    assert (
+        "no kernel of its own"
+        in plan["about"]["left_out"]["fake native MatMul 8x8,8x8 float64 backward"]
+    )
     assert verify(tmp_path / "run").ok
     shown = d5("show", tmp_path / "run").out
-    assert "composed" in shown and "GFLOP/s" in shown and "left out" in shown and "of the roofline" in shown
+    assert (
+        "composed" in shown
+        and "GFLOP/s" in shown
+        and "left out" in shown
+        and "of the roofline" in shown
+    )
     assert d5("report", tmp_path / "run").code == 0
     assert "<h2>Operators</h2>" in (tmp_path / "run.html").read_text()
     compared = d5("compare", tmp_path / "run", tmp_path / "run", "--json")
@@ -82,12 +114,27 @@ def test_one_plan_over_frameworks_dtypes_and_directions(d5, home, tmp_path):
 
 
 def test_a_changed_rate_does_not_verify(d5, home, tmp_path):
-    assert d5("bench", "operator", "Relu", "--shape", "50", "--framework", "reference", "--out", tmp_path / "run",
-              *QUICK).code == 0
+    assert (
+        d5(
+            "bench",
+            "operator",
+            "Relu",
+            "--shape",
+            "50",
+            "--framework",
+            "reference",
+            "--out",
+            tmp_path / "run",
+            *QUICK,
+        ).code
+        == 0
+    )
     found = bundle.read(tmp_path / "run")
     derived = found.documents["derived.json"]
     derived["entries"][0]["rates"]["flops"]["value"] *= 2
-    writer = bundle.create(tmp_path / "other", {n: found.documents[n] for n in ("plan.json", "environment.json")})
+    writer = bundle.create(
+        tmp_path / "other", {n: found.documents[n] for n in ("plan.json", "environment.json")}
+    )
     for block in found.blocks:
         writer.append(block)
     writer.finish({"derived.json": derived})
@@ -95,31 +142,85 @@ def test_a_changed_rate_does_not_verify(d5, home, tmp_path):
 
 
 def test_users_file(d5, home):
-    answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--json", *QUICK)
+    answer = d5(
+        "bench",
+        "operator",
+        "mine.py:Twice",
+        "--shape",
+        "30",
+        "--framework",
+        "reference",
+        "--json",
+        *QUICK,
+    )
     assert answer.code == 0, answer.err
     assert answer.json["entries"][0]["name"] == "reference native Twice 30 float32 forward"
 
 
-@pytest.mark.parametrize(("how", "code", "text"), [
-    ("wrong", 1, "wrong: reference native gives a wrong forward result"), ("remembers", 1, "after its timing"),
-    ("dies", 2, "SIGSEGV"), pytest.param("never ends", 2, "no answer within", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("how", "code", "text"),
+    [
+        ("wrong", 1, "wrong: reference native gives a wrong forward result"),
+        ("remembers", 1, "after its timing"),
+        ("dies", 2, "SIGSEGV"),
+        pytest.param("never ends", 2, "no answer within", marks=pytest.mark.slow),
+    ],
+)
 def test_an_operator_that_is_wrong_has_no_time(d5, home, tmp_path, how, code, text):
-    answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--attribute",
-                f"how={how}", "--timeout", 4 if how == "never ends" else 60, "--out", tmp_path / "run", *QUICK)
+    answer = d5(
+        "bench",
+        "operator",
+        "mine.py:Twice",
+        "--shape",
+        "30",
+        "--framework",
+        "reference",
+        "--attribute",
+        f"how={how}",
+        "--timeout",
+        4 if how == "never ends" else 60,
+        "--out",
+        tmp_path / "run",
+        *QUICK,
+    )
     assert (answer.code, answer.out) == (code, ""), answer.err
-    assert text in answer.err and len([line for line in answer.err.splitlines() if line.startswith("d5:")]) == 1
+    assert (
+        text in answer.err
+        and len([line for line in answer.err.splitlines() if line.startswith("d5:")]) == 1
+    )
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(("body", "said"), [
-    ("y[0] = z;", "op.cpp does not compile: op.cpp:1:"), ("*(volatile int *)16 = 1;", "SIGSEGV"),
-    pytest.param("for (volatile int i = 0;; ++i) {}", "no answer within 8 s", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("y[0] = z;", "op.cpp does not compile: op.cpp:1:"),
+        ("*(volatile int *)16 = 1;", "SIGSEGV"),
+        pytest.param(
+            "for (volatile int i = 0;; ++i) {}", "no answer within 8 s", marks=pytest.mark.slow
+        ),
+    ],
+)
 def test_cpp_that_goes_wrong(home, tmp_path, monkeypatch, capsys, body, said):
     monkeypatch.setenv("DEEP500_HOME", str(home))
     (tmp_path / "op.cpp").write_text(
-        f"struct op : deep500::CustomOperator {{ void forward(const DTYPE *x, DTYPE *y) {{ {body} }} }};")
-    code = main(["bench", "operator", f"{tmp_path / 'op.cpp'}:op", "--shape", "8", "--framework", "reference",
-                 "--timeout", "8" if "for" in body else "60", "--out", str(tmp_path / "run")])
+        f"struct op : deep500::CustomOperator {{ void forward(const DTYPE *x, DTYPE *y) {{ {body} }} }};"
+    )
+    code = main(
+        [
+            "bench",
+            "operator",
+            f"{tmp_path / 'op.cpp'}:op",
+            "--shape",
+            "8",
+            "--framework",
+            "reference",
+            "--timeout",
+            "8" if "for" in body else "60",
+            "--out",
+            str(tmp_path / "run"),
+        ]
+    )
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert said in next(line for line in err.splitlines() if line.startswith("d5: ")), err
@@ -140,34 +241,75 @@ class Flat(d5.CustomPythonOp):
 
 def test_a_gradient_of_the_wrong_shape(d5, home, tmp_path):
     (tmp_path / "flat.py").write_text(FLAT)
-    answer = d5("bench", "operator", "flat.py:Flat", "--shape", "2x3", "--framework", "reference", "--kernel",
-                "composed", "--direction", "backward", *QUICK)
+    answer = d5(
+        "bench",
+        "operator",
+        "flat.py:Flat",
+        "--shape",
+        "2x3",
+        "--framework",
+        "reference",
+        "--kernel",
+        "composed",
+        "--direction",
+        "backward",
+        *QUICK,
+    )
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.splitlines()[-1] == \
-        "d5: Flat.backward gives a gradient of the shape (6,) for input 0, whose shape is (2, 3)"
+    assert (
+        answer.err.splitlines()[-1]
+        == "d5: Flat.backward gives a gradient of the shape (6,) for input 0, whose shape is (2, 3)"
+    )
 
 
 def test_the_others_are_timed_where_one_is_wrong(d5, home):
-    answer = d5("bench", "operator", "mine.py:Twice", "--shape", "30", "--framework", "reference", "--attribute",
-                "how=wrong", "--kernel", "composed", "native", *QUICK)
+    answer = d5(
+        "bench",
+        "operator",
+        "mine.py:Twice",
+        "--shape",
+        "30",
+        "--framework",
+        "reference",
+        "--attribute",
+        "how=wrong",
+        "--kernel",
+        "composed",
+        "native",
+        *QUICK,
+    )
     assert answer.code == 1
-    assert "WRONG, and so without a time: `reference native Twice 30 how=wrong float32 forward`" in answer.out
+    assert (
+        "WRONG, and so without a time: `reference native Twice 30 how=wrong float32 forward`"
+        in answer.out
+    )
     assert "composed" in answer.out
 
 
 WRONG = {
-    "unknown operator": ("MatMull", "--shape", "8x8,8x8"), "no operator": (), "no shape": ("MatMul",),
-    "bad shape": ("MatMul", "--shape", "8by8,8x8"), "shapes do not fit": ("MatMul", "--shape", "8x8,9x9"),
-    "too few inputs": ("MatMul", "--shape", "8x8"), "dtype": ("Relu", "--shape", "8", "--dtype", "float31"),
-    "framework": ("Relu", "--shape", "8", "--framework", "pytoch"), "kernel": ("Relu", "--shape", "8", "--kernel", "x"),
-    "direction": ("Relu", "--shape", "8", "--direction", "up"), "device": ("Relu", "--shape", "8", "--device", "cuda"),
+    "unknown operator": ("MatMull", "--shape", "8x8,8x8"),
+    "no operator": (),
+    "no shape": ("MatMul",),
+    "bad shape": ("MatMul", "--shape", "8by8,8x8"),
+    "shapes do not fit": ("MatMul", "--shape", "8x8,9x9"),
+    "too few inputs": ("MatMul", "--shape", "8x8"),
+    "dtype": ("Relu", "--shape", "8", "--dtype", "float31"),
+    "framework": ("Relu", "--shape", "8", "--framework", "pytoch"),
+    "kernel": ("Relu", "--shape", "8", "--kernel", "x"),
+    "direction": ("Relu", "--shape", "8", "--direction", "up"),
+    "device": ("Relu", "--shape", "8", "--device", "cuda"),
     "attribute": ("Relu", "--shape", "8", "--attribute", "alpha=1"),
     "form": ("Relu", "--shape", "8", "--attribute", "a"),
-    "no such file": ("none.py:Op", "--shape", "8"), "threads": ("Relu", "--shape", "8", "--threads", "-1"),
-    "suite": ("--suite", "deepbench:gem"), "tier": ("--suite", "deepbench:gemm", "--tier", "big"),
-    "level 3": ("--suite", "deepbench:all_reduce"), "both": ("Relu", "--suite", "deepbench:gemm"),
-    "part": ("--suite", "deepbench:gemm", "--part", "3"), "budget": ("Relu", "--shape", "8", "--budget", "-1"),
-    "no native kernel": ("Relu", "--shape", "8", "--framework", "reference", "--kernel", "native")}
+    "no such file": ("none.py:Op", "--shape", "8"),
+    "threads": ("Relu", "--shape", "8", "--threads", "-1"),
+    "suite": ("--suite", "deepbench:gem"),
+    "tier": ("--suite", "deepbench:gemm", "--tier", "big"),
+    "level 3": ("--suite", "deepbench:all_reduce"),
+    "both": ("Relu", "--suite", "deepbench:gemm"),
+    "part": ("--suite", "deepbench:gemm", "--part", "3"),
+    "budget": ("Relu", "--shape", "8", "--budget", "-1"),
+    "no native kernel": ("Relu", "--shape", "8", "--framework", "reference", "--kernel", "native"),
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -182,18 +324,56 @@ def test_bad_input_is_one_line_and_nothing_is_left(home, tmp_path, capsys, wrong
 
 @pytest.mark.slow
 def test_a_part_of_a_suite(d5, home, tmp_path):
-    answer = d5("bench", "operator", "--suite", "deepbench:gemm", "--part", "1/12", "--framework", "reference", *QUICK)
+    answer = d5(
+        "bench",
+        "operator",
+        "--suite",
+        "deepbench:gemm",
+        "--part",
+        "1/12",
+        "--framework",
+        "reference",
+        *QUICK,
+    )
     assert answer.code == 0, answer.err
-    assert "12 of 243 problems, none scaled; left out" in answer.out and "gemm 64x1x1216 NN" in answer.out
+    assert (
+        "12 of 243 problems, none scaled; left out" in answer.out
+        and "gemm 64x1x1216 NN" in answer.out
+    )
 
 
-@pytest.mark.parametrize("name", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_killed_while_measuring_the_bundle_stays_readable(d5, home, tmp_path, name):
     process = subprocess.Popen(
-        [sys.executable, "-m", "deep500.cli", "bench", "operator", "Relu", "--shape", "200x100", "--framework",
-         "reference", "fake", "--budget", "60", "--precision", "1e-6", "--threads", "1", "--out", "run"], cwd=tmp_path,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ,
-                                                                      "DEEP500_HOME": str(home)})
+        [
+            sys.executable,
+            "-m",
+            "deep500.cli",
+            "bench",
+            "operator",
+            "Relu",
+            "--shape",
+            "200x100",
+            "--framework",
+            "reference",
+            "fake",
+            "--budget",
+            "60",
+            "--precision",
+            "1e-6",
+            "--threads",
+            "1",
+            "--out",
+            "run",
+        ],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "DEEP500_HOME": str(home)},
+    )
     deadline = time.monotonic() + 60
     samples = tmp_path / "run" / "samples.jsonl"
     while not (samples.exists() and samples.read_bytes().count(b"\n") > 2):
@@ -210,8 +390,15 @@ def test_elementary(d5, home):
     answer = d5("bench", "elementary", "exp", "--framework", "reference", "--n", "20", "--json")
     assert answer.code == 0, answer.err
     [row] = answer.json["rows"]
-    assert row["n"] == 23 and 0 < row["largest"] < 4 and answer.json["largest"].endswith("a lower bound")
-    assert "a lower bound" in d5("bench", "elementary", "sqrt", "--framework", "reference", "--n", "20").out
+    assert (
+        row["n"] == 23
+        and 0 < row["largest"] < 4
+        and answer.json["largest"].endswith("a lower bound")
+    )
+    assert (
+        "a lower bound"
+        in d5("bench", "elementary", "sqrt", "--framework", "reference", "--n", "20").out
+    )
     for wrong in (["exq"], ["--framework", "nump"], ["--dtype", "int8"]):
         answer = d5("bench", "elementary", *wrong)
         assert answer.code == 2 and answer.err.count("\n") == 1

@@ -48,33 +48,54 @@ def check(d5, tmp_path):
 
 
 def wrong(answer):
-    return {c["name"] for r in answer.json["reports"] for c in r["checks"] if c["verdict"] == "wrong"}
+    return {
+        c["name"] for r in answer.json["reports"] for c in r["checks"] if c["verdict"] == "wrong"
+    }
 
 
 def test_a_built_in_operator_with_all_its_cases(check):
     answer = check("Softmax", "--framework", "reference", "pytorch")
     assert answer.code == 0, answer.err
-    assert "Softmax on reference (composed): ok" in answer.out and "Softmax on pytorch (native): ok" in answer.out
+    assert (
+        "Softmax on reference (composed): ok" in answer.out
+        and "Softmax on pytorch (native): ok" in answer.out
+    )
     assert "The worst of 5 cases" in answer.out and "autodiff" in answer.out
 
 
 def test_attributes_inputs_and_json(check):
-    answer = check("LeakyRelu", "--set", "alpha=0.3", "--inputs", "3x4", "--framework", "reference", "--json")
+    answer = check(
+        "LeakyRelu", "--set", "alpha=0.3", "--inputs", "3x4", "--framework", "reference", "--json"
+    )
     assert answer.code == 0 and answer.json["ok"]
     [report] = answer.json["reports"]
     assert {c["case"] for c in report["checks"]} == {"LeakyRelu-0"}
-    assert all({"name", "ok", "value", "bound", "text", "dtype"} <= set(c) for c in report["checks"])
+    assert all(
+        {"name", "ok", "value", "bound", "text", "dtype"} <= set(c) for c in report["checks"]
+    )
 
 
 def test_a_function_against_a_reference_with_pictures(check, tmp_path):
     options = ["--reference", "my.py:slow_relu", "--framework", "reference"]
     assert check("my.py:fast_relu", *options).code == 0
-    answer = check("my.py:leaky", *options, "--heatmap", tmp_path / "h.svg", "--variance", tmp_path / "v.png")
+    answer = check(
+        "my.py:leaky", *options, "--heatmap", tmp_path / "h.svg", "--variance", tmp_path / "v.png"
+    )
     assert answer.code == 1
-    assert "got -0.0" in answer.out and "want 0" in answer.out and "12 of 24 elements are wrong" in answer.out
-    assert (tmp_path / "h.svg").read_text().startswith("<svg") and (tmp_path / "v.png").stat().st_size > 1000
+    assert (
+        "got -0.0" in answer.out
+        and "want 0" in answer.out
+        and "12 of 24 elements are wrong" in answer.out
+    )
+    assert (tmp_path / "h.svg").read_text().startswith("<svg") and (
+        tmp_path / "v.png"
+    ).stat().st_size > 1000
     answer = check("my.py:crash", *options, "--heatmap", tmp_path / "none.svg")
-    assert answer.code == 1 and "no picture: no run gave" in answer.out and not (tmp_path / "none.svg").exists()
+    assert (
+        answer.code == 1
+        and "no picture: no run gave" in answer.out
+        and not (tmp_path / "none.svg").exists()
+    )
 
 
 def test_operators_of_a_user(check):
@@ -85,10 +106,25 @@ def test_operators_of_a_user(check):
     assert answer.code == 1 and "gradient of the shape ()" in answer.out
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("crash", "SIGSEGV"), ("endless", "no answer within 3 s"), ("leave", "called exit(3)"), ("fails", "no such thing")])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("crash", "SIGSEGV"),
+        ("endless", "no answer within 3 s"),
+        ("leave", "called exit(3)"),
+        ("fails", "no such thing"),
+    ],
+)
 def test_code_that_breaks_is_a_verdict(check, name, said):
-    answer = check(f"my.py:{name}", "--reference", "my.py:slow_relu", "--framework", "reference", "--timeout", 3)
+    answer = check(
+        f"my.py:{name}",
+        "--reference",
+        "my.py:slow_relu",
+        "--framework",
+        "reference",
+        "--timeout",
+        3,
+    )
     assert answer.code == 1 and said in answer.out and "Traceback" not in answer.out + answer.err
 
 
@@ -99,18 +135,21 @@ def test_a_framework_that_is_not_installed_is_one_line(capsys, monkeypatch):
     assert answer.err.startswith("d5: fake is not installed: pip install") and not answer.out
 
 
-@pytest.mark.parametrize(("args", "said"), [
-    (["Sofmax"], "Did you mean 'Softmax'"),
-    (["Relu", "--framework", "torch"], "Did you mean 'pytorch'"),
-    (["LeakyRelu", "--set", "alpa=3"], "Did you mean 'alpha'"),
-    (["MatMul", "--inputs", "3x4", "5x6"], "does not take"),
-    (["Relu", "--inputs", "3xx4"], "neither a shape"),
-    (["my.py:fast_rel", "--reference", "my.py:slow_relu"], "Did you mean 'fast_relu'"),
-    (["my.py:fast_relu", "--reference", "your.py:slow_relu"], "there is no file or module"),
-    (["Relu", "--heatmap", "picture.pdf"], "an .svg or a .png"),
-    (["Relu", "--timeout", "0"], "leaves no time"),
-    (["Relu", "--set", "alpha"], "not of the form"),
-])
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["Sofmax"], "Did you mean 'Softmax'"),
+        (["Relu", "--framework", "torch"], "Did you mean 'pytorch'"),
+        (["LeakyRelu", "--set", "alpa=3"], "Did you mean 'alpha'"),
+        (["MatMul", "--inputs", "3x4", "5x6"], "does not take"),
+        (["Relu", "--inputs", "3xx4"], "neither a shape"),
+        (["my.py:fast_rel", "--reference", "my.py:slow_relu"], "Did you mean 'fast_relu'"),
+        (["my.py:fast_relu", "--reference", "your.py:slow_relu"], "there is no file or module"),
+        (["Relu", "--heatmap", "picture.pdf"], "an .svg or a .png"),
+        (["Relu", "--timeout", "0"], "leaves no time"),
+        (["Relu", "--set", "alpha"], "not of the form"),
+    ],
+)
 def test_bad_requests_are_one_line_and_exit_2(check, args, said):
     answer = check(*args)
     assert answer.code == 2 and said in answer.err

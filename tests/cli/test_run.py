@@ -28,7 +28,9 @@ def test_a_recipe_runs_and_says_what_came_out(d5, tmp_path):
     assert accuracy["low"] <= accuracy["median"] <= accuracy["high"]
     assert "<svg" in Path(answer.json["report"]).read_text()
     assert verify(answer.json["bundle"]).ok
-    assert sorted(bundle.read(tmp_path / "run").files) == [f"weights-{s}.safetensors" for s in range(3)]
+    assert sorted(bundle.read(tmp_path / "run").files) == [
+        f"weights-{s}.safetensors" for s in range(3)
+    ]
     assert not (tmp_path / "run.checkpoints").exists()
     assert "accuracy" in d5("show", tmp_path / "run").out.lower()
 
@@ -41,42 +43,65 @@ def test_settings_change_what_is_mutable_and_the_bundle_shows_it(d5, tmp_path):
 
 
 WRONG = {
-    "no such framework": (MLP, "--framework", "pytroch"), "no such recipe": ("nowhere.py",),
-    "fixed entry": (MLP, "--set", "epochs=1"), "unknown entry": (MLP, "--set", "colour=1"),
-    "wrong value": (MLP, "--set", "batch_size=many"), "zero": (MLP, "--set", "batch_size=0"),
-    "no tier": (MLP, "--tier", "huge"), "no seeds": (MLP, "--seeds", "0"), "no form": (MLP, "--set", "batch_size"),
-    "does not parse": ("broken.py",), "lacks METRICS": ("partial.py",), "raises": ("raising.py",),
-    "exits": ("exiting.py",), "no such data": ("data.py",), "no such model": ("model.py",),
-    "no such optimizer": (MLP, "--set", "optimizer=Adams"), "METRICS is no list": ("metrics.py",),
-    "model cannot be built": ("hidden.py",), "target is text": ("target.py",),
-    "resume of nothing": (MLP, "--resume"), "bad optimizer": (MLP, "--set", "optimizer_args=(1, 2, 3, 4, 5, 6)")}
+    "no such framework": (MLP, "--framework", "pytroch"),
+    "no such recipe": ("nowhere.py",),
+    "fixed entry": (MLP, "--set", "epochs=1"),
+    "unknown entry": (MLP, "--set", "colour=1"),
+    "wrong value": (MLP, "--set", "batch_size=many"),
+    "zero": (MLP, "--set", "batch_size=0"),
+    "no tier": (MLP, "--tier", "huge"),
+    "no seeds": (MLP, "--seeds", "0"),
+    "no form": (MLP, "--set", "batch_size"),
+    "does not parse": ("broken.py",),
+    "lacks METRICS": ("partial.py",),
+    "raises": ("raising.py",),
+    "exits": ("exiting.py",),
+    "no such data": ("data.py",),
+    "no such model": ("model.py",),
+    "no such optimizer": (MLP, "--set", "optimizer=Adams"),
+    "METRICS is no list": ("metrics.py",),
+    "model cannot be built": ("hidden.py",),
+    "target is text": ("target.py",),
+    "resume of nothing": (MLP, "--resume"),
+    "bad optimizer": (MLP, "--set", "optimizer_args=(1, 2, 3, 4, 5, 6)"),
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_bad_input_is_one_line_and_nothing_is_left(d5, tmp_path, wrong):
     text = MLP.read_text()
-    files = {"broken.py": "FIXED = {", "partial.py": "FIXED = {}\nMUTABLE = {}\n",
-             "exiting.py": "import sys; sys.exit(3)",
-             "raising.py": "raise ValueError('no\\nway')",
-             "metrics.py": text.split("METRICS")[0] + "METRICS = 5\n",
-             "hidden.py": text.replace('"dataset"', '"model_kwargs": {"hidden": (0,)}, "dataset"', 1),
-             "target.py": text.replace("(), 93.0)", '(), "93")'),
-             "data.py": text.replace('"dataset": "digits"', '"dataset": "digit"'),
-             "model.py": text.replace('"model": "mlp"', '"model": "mpl"')}
+    files = {
+        "broken.py": "FIXED = {",
+        "partial.py": "FIXED = {}\nMUTABLE = {}\n",
+        "exiting.py": "import sys; sys.exit(3)",
+        "raising.py": "raise ValueError('no\\nway')",
+        "metrics.py": text.split("METRICS")[0] + "METRICS = 5\n",
+        "hidden.py": text.replace('"dataset"', '"model_kwargs": {"hidden": (0,)}, "dataset"', 1),
+        "target.py": text.replace("(), 93.0)", '(), "93")'),
+        "data.py": text.replace('"dataset": "digits"', '"dataset": "digit"'),
+        "model.py": text.replace('"model": "mlp"', '"model": "mpl"'),
+    }
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     before = {p.name for p in tmp_path.iterdir()}
     out = () if "--resume" in WRONG[wrong] else ("--out", "run")
     answer = d5("run", *WRONG[wrong], *out)
     assert answer.code == 2, answer.err
-    assert answer.out == "" and answer.err.startswith("d5: ") and answer.err.count("\n") == 1, answer.err
+    assert answer.out == "" and answer.err.startswith("d5: ") and answer.err.count("\n") == 1, (
+        answer.err
+    )
     assert {p.name for p in tmp_path.iterdir()} - before <= {"home", "__pycache__"}
 
 
 def start(tmp_path, folder, *args):
-    return subprocess.Popen([sys.executable, "-m", "deep500.cli", "run", str(MLP), *TINY, "--out", str(folder), *args],
-                            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")})
+    return subprocess.Popen(
+        [sys.executable, "-m", "deep500.cli", "run", str(MLP), *TINY, "--out", str(folder), *args],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")},
+    )
 
 
 def weights(folder):
@@ -94,7 +119,9 @@ def whole(tmp_path_factory):
     return weights(folder / "run")
 
 
-@pytest.mark.parametrize("moment", [*range(2), *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 10))])
+@pytest.mark.parametrize(
+    "moment", [*range(2), *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 10))]
+)
 def test_killed_and_resumed_it_ends_in_the_same_bits(d5, tmp_path, whole, moment):
     process = start(tmp_path, tmp_path / "run")
     rng, deadline = random.Random(moment), time.monotonic() + 60
@@ -120,12 +147,15 @@ def test_control_c_keeps_what_was_trained(tmp_path):
     process = start(tmp_path, tmp_path / "run", "--seeds", "500")
     deadline = time.monotonic() + 60
     chain = tmp_path / "run" / "samples.jsonl"
-    while time.monotonic() < deadline and not (chain.exists() and chain.read_bytes().count(b"\n") > 2):
+    while time.monotonic() < deadline and not (
+        chain.exists() and chain.read_bytes().count(b"\n") > 2
+    ):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130 and err.count("\n") == 1, err
     assert verify(tmp_path / "run").ok
+
 
 def test_a_finished_or_another_run_is_not_resumed(d5, tmp_path):
     d5("run", MLP, *TINY, "--seeds", 1, "--out", tmp_path / "run")

@@ -13,7 +13,18 @@ MLP = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
 
 @pytest.fixture
 def run(d5, tmp_path):
-    answer = d5("run", MLP, "--tier", "tiny", "--framework", "reference", "--seeds", 3, "--out", tmp_path / "run")
+    answer = d5(
+        "run",
+        MLP,
+        "--tier",
+        "tiny",
+        "--framework",
+        "reference",
+        "--seeds",
+        3,
+        "--out",
+        tmp_path / "run",
+    )
     assert answer.code in (0, 1), answer.err
     return tmp_path / "run"
 
@@ -21,9 +32,17 @@ def run(d5, tmp_path):
 def test_every_form(d5, run, tmp_path):
     text = d5("show", run).out
     assert re.match(r"\*\*.*acceptable.*: test accuracy .* over 3 seeds, target 93 %", text)
-    assert d5("report", run, "--format", "markdown").out == d5("report", run, "--format", "terminal").out == text
+    assert (
+        d5("report", run, "--format", "markdown").out
+        == d5("report", run, "--format", "terminal").out
+        == text
+    )
     said = d5("show", run, "--json").json
-    assert said["finished"] and said["problems"] == [] and [m["n"] for m in said["metrics"]] == [3, 3, 3]
+    assert (
+        said["finished"]
+        and said["problems"] == []
+        and [m["n"] for m in said["metrics"]] == [3, 3, 3]
+    )
     assert d5("report", run, "--out", tmp_path / "page.html").code == 0
     assert (tmp_path / "page.html").read_text().count("<svg") == 3
     assert d5("show").out == text  # the last run, found by the ledger
@@ -32,8 +51,11 @@ def test_every_form(d5, run, tmp_path):
 def test_the_command_to_go_on_with_an_unfinished_run_works(d5, run, tmp_path):
     whole = bundle.read(run)
     part = tmp_path / "part"
-    writer = bundle.create(part, {name: whole.documents[name] for name in ("plan.json", "environment.json")},
-                           kind="recipe")
+    writer = bundle.create(
+        part,
+        {name: whole.documents[name] for name in ("plan.json", "environment.json")},
+        kind="recipe",
+    )
     writer.close()  # begun, and ended before its first epoch
     shown = d5("show", part)
     assert shown.code == 0 and shown.out.startswith("**unfinished: 0 of 3 seeds")

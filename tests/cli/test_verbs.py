@@ -67,8 +67,18 @@ def test_doctor_and_sensors(d5):
     assert any(row["sensor"] for row in d5("list", "sensors", "--json").json)
 
 
-@pytest.mark.parametrize("args", [("verify", "nowhere"), ("show", "nowhere"), ("compare", "nowhere", "nowhere"),
-                                  ("report", "nowhere"), ("list", "everything"), ("fly",), ()])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("verify", "nowhere"),
+        ("show", "nowhere"),
+        ("compare", "nowhere", "nowhere"),
+        ("report", "nowhere"),
+        ("list", "everything"),
+        ("fly",),
+        (),
+    ],
+)
 def test_bad_input_is_one_line(d5, args):
     answer = d5(*args)
     assert answer.code == 2
@@ -76,8 +86,12 @@ def test_bad_input_is_one_line(d5, args):
 
 
 def test_hostile_bundles_are_refused_by_every_verb(d5, tmp_path):
-    for name, text in {"list": "[]", "deep": "[" * 100_000, "huge": '{"format": 1' + "0" * 5000 + "}",
-                       "newer": json.dumps({"format": 99})}.items():
+    for name, text in {
+        "list": "[]",
+        "deep": "[" * 100_000,
+        "huge": '{"format": 1' + "0" * 5000 + "}",
+        "newer": json.dumps({"format": 99}),
+    }.items():
         folder = tmp_path / name
         folder.mkdir()
         (folder / "manifest.json").write_text(text)
@@ -88,17 +102,32 @@ def test_hostile_bundles_are_refused_by_every_verb(d5, tmp_path):
 
 
 def test_help_lists_every_verb_and_imports_little():
-    code = "import sys; from deep500.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n" \
-           "assert 'numpy' not in sys.modules, 'numpy'"
+    code = (
+        "import sys; from deep500.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        "assert 'numpy' not in sys.modules, 'numpy'"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert all(verb in done.stdout for verb in ("doctor", "bench", "compare", "show", "verify", "report", "list"))
+    assert all(
+        verb in done.stdout
+        for verb in ("doctor", "bench", "compare", "show", "verify", "report", "list")
+    )
 
 
-@pytest.mark.parametrize(("what", "name"), [("frameworks", "pytorch"), ("operators", "Conv"), ("networks", "DigitsCnn"),
-                                            ("optimizers", "Adam"), ("datasets", "Digits"), ("metrics", "TestAccuracy"),
-                                            ("samplers", "ShuffleSampler"), ("initialisers", "HeNormal"),
-                                            ("recipes", "digits_cnn")])
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        ("frameworks", "pytorch"),
+        ("operators", "Conv"),
+        ("networks", "DigitsCnn"),
+        ("optimizers", "Adam"),
+        ("datasets", "Digits"),
+        ("metrics", "TestAccuracy"),
+        ("samplers", "ShuffleSampler"),
+        ("initialisers", "HeNormal"),
+        ("recipes", "digits_cnn"),
+    ],
+)
 def test_everything_there_is_can_be_listed(d5, what, name):
     assert name in d5("list", what).out
     assert any(name in row.values() for row in d5("list", what, "--json").json)

@@ -16,7 +16,9 @@ from deep500.custom.description import Signature, TensorDesc
 from deep500.errors import Deep500Error, Unsupported
 
 X = np.linspace(-2, 2, 24, dtype="float32").reshape(4, 6)
-FORWARD = "struct op : deep500::CustomOperator {{ void forward(const float *x, float *y) {{ {} }} }};"
+FORWARD = (
+    "struct op : deep500::CustomOperator {{ void forward(const float *x, float *y) {{ {} }} }};"
+)
 
 
 def written(folder: Path, text: str, name: str = "op.cpp") -> Path:
@@ -33,20 +35,30 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_as_the_tutorial_compiles_it(sources: Path) -> None:
-    op = compile_custom_cppop("ipowop", sources / "tutorial.cpp", [d5.tensordesc([4, 6], np.float32)],
-                              [d5.tensordesc([4, 6], np.float32)], definitions={"DTYPE": "float", "DPOWER": "3"})
+    op = compile_custom_cppop(
+        "ipowop",
+        sources / "tutorial.cpp",
+        [d5.tensordesc([4, 6], np.float32)],
+        [d5.tensordesc([4, 6], np.float32)],
+        definitions={"DTYPE": "float", "DPOWER": "3"},
+    )
     first = op.run([X])[0]
     second = op.run([2 * X])[0]
     np.testing.assert_allclose(first, X**3, rtol=1e-6)  # in 2019 the second call overwrote it
     np.testing.assert_allclose(second, 8 * X**3, rtol=1e-6)
     np.testing.assert_allclose(op.gradients([first], [X], [first])[0], 3 * X**5, rtol=1e-5)
-    np.testing.assert_allclose(op.run([X.T.copy().T])[0], X**3, rtol=1e-6)  # of another memory layout, a temporary
+    np.testing.assert_allclose(
+        op.run([X.T.copy().T])[0], X**3, rtol=1e-6
+    )  # of another memory layout, a temporary
     assert op.attributes == {"DPOWER": "3"}
 
 
 @pytest.mark.slow
 def test_two_operators_of_one_class_differ_in_their_definitions(sources: Path) -> None:
-    square, cube = (compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": n}) for n in (2, 3))
+    square, cube = (
+        compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": n})
+        for n in (2, 3)
+    )
     np.testing.assert_allclose(square.run([X])[0], X**2, rtol=1e-6)
     np.testing.assert_allclose(cube.run([X])[0], X**3, rtol=1e-6)
 
@@ -61,7 +73,9 @@ def test_it_is_built_once_and_again_when_anything_changes(tmp_path: Path, cache:
     assert len({*cache.glob("built/*.so")} - before) == 1
     written(tmp_path, "const float FACTOR = 3;", "factor.h")  # the source itself is the same
     assert compile_custom_cppop("op", source).run([one])[0] == 3
-    assert {path.suffix for path in (cache / "built").iterdir()} == {".so"}  # nothing is left behind
+    assert {path.suffix for path in (cache / "built").iterdir()} == {
+        ".so"
+    }  # nothing is left behind
 
 
 def test_it_is_optimised_and_parallel(tmp_path: Path) -> None:
@@ -92,21 +106,42 @@ def test_it_is_optimised_and_parallel(tmp_path: Path) -> None:
 
 def test_two_processes_may_build_the_same(cache: Path) -> None:
     code = "import pathlib\nfrom deep500.custom.building import build\nprint(build('op', 'int x;', pathlib.Path('.')))"
-    started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     first, second = (process.communicate(timeout=120)[0].strip() for process in started)
     assert first == second and Path(first).parent.parent == cache and Path(first).stat().st_size > 0
 
 
-@pytest.mark.parametrize(("text", "said"), [
-    (FORWARD.format("y[0] = z;"), r"op.cpp does not compile: op.cpp:1:\d+: error: 'z' was not declared"),
-    ("#include <no_such_file.h>", r"op.cpp does not compile: op.cpp:1:10: fatal error: no_such_file.h"),
-    pytest.param("struct op : deep500::CustomOperator { void forward(float *y, const float *x) {} };",
-                 r"op.forward takes const pointers \(the inputs\), then others", marks=pytest.mark.slow),
-    ("struct op : deep500::CustomOperator { void forward(const float *x, float *y) {} "
-     "void backward(const float *dy, float *dx) {} };", r"op.backward takes 4 pointers .*\(const float32,float32\)"),
-    pytest.param("struct op : deep500::CustomOperator { void forward(const float *x, int n) {} };", "take pointers",
-                 marks=pytest.mark.slow),
-])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            FORWARD.format("y[0] = z;"),
+            r"op.cpp does not compile: op.cpp:1:\d+: error: 'z' was not declared",
+        ),
+        (
+            "#include <no_such_file.h>",
+            r"op.cpp does not compile: op.cpp:1:10: fatal error: no_such_file.h",
+        ),
+        pytest.param(
+            "struct op : deep500::CustomOperator { void forward(float *y, const float *x) {} };",
+            r"op.forward takes const pointers \(the inputs\), then others",
+            marks=pytest.mark.slow,
+        ),
+        (
+            "struct op : deep500::CustomOperator { void forward(const float *x, float *y) {} "
+            "void backward(const float *dy, float *dx) {} };",
+            r"op.backward takes 4 pointers .*\(const float32,float32\)",
+        ),
+        pytest.param(
+            "struct op : deep500::CustomOperator { void forward(const float *x, int n) {} };",
+            "take pointers",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
 def test_a_source_with_a_fault_is_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(Deep500Error, match=said) as caught:
         compile_custom_cppop("op", written(tmp_path, text))
@@ -114,7 +149,9 @@ def test_a_source_with_a_fault_is_refused(tmp_path: Path, text: str, said: str) 
 
 
 def test_an_exception_is_one_line(tmp_path: Path) -> None:
-    op = compile_custom_cppop("op", written(tmp_path, FORWARD.format('throw std::runtime_error("no\\nluck");')))
+    op = compile_custom_cppop(
+        "op", written(tmp_path, FORWARD.format('throw std::runtime_error("no\\nluck");'))
+    )
     with pytest.raises(Deep500Error, match="^op: no luck$"):
         op.run([X])
 
@@ -135,7 +172,9 @@ def test_compiling_has_an_end(tmp_path: Path) -> None:
 
 def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(Unsupported, match="there is no no-such-compiler: install g\\+\\+, or set CXX"):
+    with pytest.raises(
+        Unsupported, match="there is no no-such-compiler: install g\\+\\+, or set CXX"
+    ):
         compile_custom_cppop("op", written(tmp_path, FORWARD.format("")))
     with pytest.raises(Deep500Error, match="cannot be read"):
         compile_custom_cppop("op", tmp_path / "missing.cpp")
@@ -145,19 +184,31 @@ def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_descriptions_must_fit_the_pointers(sources: Path) -> None:
     def compiled(inputs: list[TensorDesc], outputs: list[TensorDesc]) -> object:
-        return compile_custom_cppop("ipowop", sources / "ipowop.cpp", inputs, outputs,
-                                    {"DTYPE": "float", "DPOWER": 2})
+        return compile_custom_cppop(
+            "ipowop", sources / "ipowop.cpp", inputs, outputs, {"DTYPE": "float", "DPOWER": 2}
+        )
 
-    with pytest.raises(Deep500Error, match=r"ipowop.forward has 1 inputs \(const pointers are inputs\), and 2 are"):
+    with pytest.raises(
+        Deep500Error, match=r"ipowop.forward has 1 inputs \(const pointers are inputs\), and 2 are"
+    ):
         compiled([TensorDesc(), TensorDesc()], [TensorDesc()])
-    with pytest.raises(Deep500Error, match=r"ipowop.forward takes float32, and float64\[3\] is described"):
+    with pytest.raises(
+        Deep500Error, match=r"ipowop.forward takes float32, and float64\[3\] is described"
+    ):
         compiled([d5.tensordesc([3], np.float64)], [TensorDesc()])
 
 
 def test_names_of_sizes() -> None:
-    product = Signature("product", (d5.tensordesc(["n", "k"]), d5.tensordesc(["k", "m"])), (d5.tensordesc(["n", "m"]),))
+    product = Signature(
+        "product",
+        (d5.tensordesc(["n", "k"]), d5.tensordesc(["k", "m"])),
+        (d5.tensordesc(["n", "m"]),),
+    )
     assert product.made([Tensor((2, 3)), Tensor((3, 5))])[0] == Tensor((2, 5))
-    with pytest.raises(Deep500Error, match=r"product takes any\[n, k\], any\[k, m\], and float32\[2, 3\], float32\[4"):
+    with pytest.raises(
+        Deep500Error,
+        match=r"product takes any\[n, k\], any\[k, m\], and float32\[2, 3\], float32\[4",
+    ):
         product.made([Tensor((2, 3)), Tensor((4, 5))])
     assert d5.tensordesc([0, 6]).shape == ("batch", 6) == d5.tensordesc([None, 6]).shape
     for wrong in ([-1], [1.5], "ab", 3):
@@ -192,7 +243,9 @@ def test_half_types_round_as_they_should(tmp_path: Path) -> None:
         np.testing.assert_array_equal(wide, half.astype("float32") + brain.astype("float32"))
 
 
-def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_is_where_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from deep500 import home
 
     monkeypatch.delenv("DEEP500_CACHE")

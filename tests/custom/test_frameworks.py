@@ -21,14 +21,13 @@ class IPowOp(d5.CustomPythonOp):
     def __init__(self, power):
         super(IPowOp, self).__init__()  # noqa: UP008 - as printed
         self.power = power
-        assert int(power) == power # integral
+        assert int(power) == power  # integral
 
     def forward(self, inputs):
         return inputs[0] ** self.power
 
     def backward(self, grads, fwd_inputs, fwd_outputs):
-        return (grads[0] * self.power *
-                (fwd_inputs[0] ** (self.power - 1)))
+        return grads[0] * self.power * (fwd_inputs[0] ** (self.power - 1))
 
 
 class ProductAndSum(d5.CustomPythonOp):
@@ -125,11 +124,17 @@ def test_a_network_trains_with_any_batch(name: str, language: str, ipowop: CppOp
         loss, gradient = by_hand(X[:batch], executor.arrays()["w"])
         found = executor.inference_and_backprop({"x": X[:batch]})
         np.testing.assert_allclose(fw.array(found["loss"]), loss, rtol=1e-5)
-        np.testing.assert_allclose(fw.array(executor.gradients["w"]), gradient, rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(fw.array(executor.inference({"x": X[:batch]})["loss"]), loss, rtol=1e-5)
+        np.testing.assert_allclose(
+            fw.array(executor.gradients["w"]), gradient, rtol=1e-4, atol=1e-6
+        )
+        np.testing.assert_allclose(
+            fw.array(executor.inference({"x": X[:batch]})["loss"]), loss, rtol=1e-5
+        )
     before, (_, gradient) = executor.arrays()["w"], by_hand(X, executor.arrays()["w"])
     step({"x": X})
-    np.testing.assert_allclose(executor.arrays()["w"], before - 0.1 * gradient, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        executor.arrays()["w"], before - 0.1 * gradient, rtol=1e-4, atol=1e-6
+    )
     assert executor.kernels().keys() == {node.name for node in net.nodes}
 
 
@@ -142,7 +147,9 @@ def test_other_dtypes(name: str, dtype: str, ipowop: CppOp) -> None:
     for op in (IPowOp(3), ipowop):
         made = fw.array(custom_op(name, op)(fw.tensor(x)))
         assert made.dtype == x.dtype
-        np.testing.assert_allclose(made.astype("float64"), x.astype("float64") ** 3, rtol=bound, atol=bound / 100)
+        np.testing.assert_allclose(
+            made.astype("float64"), x.astype("float64") ** 3, rtol=bound, atol=bound / 100
+        )
 
 
 class Flat(IPowOp):
@@ -152,8 +159,11 @@ class Flat(IPowOp):
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_a_gradient_of_the_wrong_shape_is_one_line(name: str) -> None:
-    with pytest.raises(Deep500Error, match=r"Flat.backward gives a gradient of the shape \(24,\) for input 0, whose "
-                                           r"shape is \(4, 6\)") as caught:
+    with pytest.raises(
+        Deep500Error,
+        match=r"Flat.backward gives a gradient of the shape \(24,\) for input 0, whose "
+        r"shape is \(4, 6\)",
+    ) as caught:
         d5.gradient(Flat(2), [X], grads=[X], framework=name)
     assert len(str(caught.value).splitlines()) == 1
 
@@ -161,13 +171,23 @@ def test_a_gradient_of_the_wrong_shape_is_one_line(name: str) -> None:
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_wrong_inputs_are_one_line(name: str, sources: Path) -> None:
     fixed = d5.compile_custom_cppop(
-        "ipowop", sources / "tutorial.cpp", [d5.tensordesc([4, 6], np.float32)], [d5.tensordesc([4, 6], np.float32)],
-        definitions={"DTYPE": "float", "DPOWER": "3"})
+        "ipowop",
+        sources / "tutorial.cpp",
+        [d5.tensordesc([4, 6], np.float32)],
+        [d5.tensordesc([4, 6], np.float32)],
+        definitions={"DTYPE": "float", "DPOWER": "3"},
+    )
     f, fw = custom_op(name, fixed), framework(name)
     np.testing.assert_allclose(fw.array(f(fw.tensor(X))), X**3, rtol=1e-6)
-    with pytest.raises(Deep500Error, match=r"ipowop takes float32\[4, 6\], and float32\[3, 6\] came"):
+    with pytest.raises(
+        Deep500Error, match=r"ipowop takes float32\[4, 6\], and float32\[3, 6\] came"
+    ):
         f(fw.tensor(X[:3]))
-    with pytest.raises(Deep500Error, match=r"ipowop takes float32\[4, 6\], and float64\[4, 6\] came"):
+    with pytest.raises(
+        Deep500Error, match=r"ipowop takes float32\[4, 6\], and float64\[4, 6\] came"
+    ):
         f(fw.tensor(X.astype("float64")))
-    with pytest.raises(Deep500Error, match=r"ipowop takes .* and float32\[4, 6\], float32\[4, 6\] came"):
+    with pytest.raises(
+        Deep500Error, match=r"ipowop takes .* and float32\[4, 6\], float32\[4, 6\] came"
+    ):
         f(fw.tensor(X), fw.tensor(X))

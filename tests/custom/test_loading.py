@@ -39,32 +39,56 @@ def test_every_form(file: Path, sources: Path) -> None:
     assert load_operator("LeakyRelu", {"alpha": 0.3}) == d5.operators.LeakyRelu(alpha=0.3)
     scale = load_operator(f"{file}:Scale", {"by": 3.0})
     np.testing.assert_array_equal(d5.evaluate(scale, [X])[0], 3 * X)
-    assert type(scale).__name__ == "Scale" and scale.settings == {"by": 3.0} and not scale.differentiable
+    assert (
+        type(scale).__name__ == "Scale"
+        and scale.settings == {"by": 3.0}
+        and not scale.differentiable
+    )
     power = load_operator(f"{sources / 'ipowop.cpp'}:ipowop", {"DPOWER": 2})
     np.testing.assert_array_equal(d5.evaluate(power, [2 * X])[0], 4 * X)
     np.testing.assert_array_equal(d5.evaluate(power, [2 * X.astype("float64")])[0], 4 * X)
-    assert power.differentiable and power.settings == {"DPOWER": "2"} and power.infer(*power.op.kinds([X]))
+    assert (
+        power.differentiable
+        and power.settings == {"DPOWER": "2"}
+        and power.infer(*power.op.kinds([X]))
+    )
 
 
-@pytest.mark.parametrize(("text", "attributes", "said"), [
-    ("Relo", {}, "Did you mean 'Relu'"),
-    ("LeakyRelu", {"alhpa": 1}, r"LeakyRelu has no attribute 'alhpa'. Did you mean 'alpha'\? It takes: alpha"),
-    ("{}:Scala", {}, r"my_op.py has no operator named 'Scala'. Did you mean 'Scale'\? It has: Scale, Forgetful"),
-    ("{}:Scale", {"bye": 1}, r"Scale has no attribute 'bye'. Did you mean 'by'\?"),
-    ("{}:Scale", {"by": 0}, r"Scale\(by=0\) cannot be made: by must not be 0"),
-    ("{}", {}, "is a file: name the operator in it as well, as in .*my_op.py:my_op"),
-    ("no_file.py:A", {}, "there is no file no_file.py"),
-    ("/etc/hostname:A", {}, "neither Python"),
-])
+@pytest.mark.parametrize(
+    ("text", "attributes", "said"),
+    [
+        ("Relo", {}, "Did you mean 'Relu'"),
+        (
+            "LeakyRelu",
+            {"alhpa": 1},
+            r"LeakyRelu has no attribute 'alhpa'. Did you mean 'alpha'\? It takes: alpha",
+        ),
+        (
+            "{}:Scala",
+            {},
+            r"my_op.py has no operator named 'Scala'. Did you mean 'Scale'\? It has: Scale, Forgetful",
+        ),
+        ("{}:Scale", {"bye": 1}, r"Scale has no attribute 'bye'. Did you mean 'by'\?"),
+        ("{}:Scale", {"by": 0}, r"Scale\(by=0\) cannot be made: by must not be 0"),
+        ("{}", {}, "is a file: name the operator in it as well, as in .*my_op.py:my_op"),
+        ("no_file.py:A", {}, "there is no file no_file.py"),
+        ("/etc/hostname:A", {}, "neither Python"),
+    ],
+)
 def test_mistakes_are_one_line(file: Path, text: str, attributes: dict, said: str) -> None:
     with pytest.raises(Deep500Error, match=said) as caught:
         load_operator(text.format(file), attributes)
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(("code", "said"), [("import no_such_module", "ModuleNotFoundError: No module"),
-                                            ("def f(:", "SyntaxError: invalid syntax"),
-                                            ("1 / 0", "ZeroDivisionError: division by zero")])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import no_such_module", "ModuleNotFoundError: No module"),
+        ("def f(:", "SyntaxError: invalid syntax"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
 def test_a_file_that_does_not_run(tmp_path: Path, code: str, said: str) -> None:
     (tmp_path / "bad.py").write_text(code)
     with pytest.raises(Deep500Error, match=f"bad.py cannot be imported: {said}"):
@@ -72,7 +96,9 @@ def test_a_file_that_does_not_run(tmp_path: Path, code: str, said: str) -> None:
 
 
 def test_python_operators_say_what_is_wrong(file: Path) -> None:
-    with pytest.raises(Deep500Error, match=r"Forgetful.__init__ does not call super\(\).__init__\(\)"):
+    with pytest.raises(
+        Deep500Error, match=r"Forgetful.__init__ does not call super\(\).__init__\(\)"
+    ):
         load_operator(f"{file}:Forgetful")
 
     class Two(d5.CustomPythonOp):
@@ -86,7 +112,9 @@ def test_python_operators_say_what_is_wrong(file: Path) -> None:
         d5.evaluate(Two(), [X])
     with pytest.raises(Deep500Error, match="Two takes any.*, and float32.*, float32.* came"):
         d5.evaluate(Two(), [X, X])
-    with pytest.raises(Deep500Error, match="Two.backward returned 2 gradients, and there are 1 inputs"):
+    with pytest.raises(
+        Deep500Error, match="Two.backward returned 2 gradients, and there are 1 inputs"
+    ):
         Two().gradients([X], [X], [X])
 
 

@@ -34,7 +34,9 @@ def test_pytorch(op: Any) -> None:
     f, x = custom_op(op), torch.tensor(X, requires_grad=True)
     assert custom_op(op) is f
     assert set(torch.library.opcheck(f, (x,)).values()) == {"SUCCESS"}
-    assert torch.autograd.gradcheck(f, (torch.randn(3, 2, dtype=torch.float64, requires_grad=True),))
+    assert torch.autograd.gradcheck(
+        f, (torch.randn(3, 2, dtype=torch.float64, requires_grad=True),)
+    )
     assert torch.allclose(torch.vmap(f)(x.detach()), x**3)
     y = f(x)
     for _ in range(2):  # a graph that is kept gives the same again
@@ -44,8 +46,10 @@ def test_pytorch(op: Any) -> None:
         assert f(x).grad_fn is None
         kept, other = f(x), f(2 * x)
         assert torch.allclose(8 * kept, other)  # neither overwrites the other
-    with pytest.raises((Deep500Error, RuntimeError), match="second derivative|not require grad|not implemented"):
-        first, = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    with pytest.raises(
+        (Deep500Error, RuntimeError), match="second derivative|not require grad|not implemented"
+    ):
+        (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         first.sum().backward()
 
 
@@ -69,7 +73,9 @@ def test_pytorch_compiled(op: Any) -> None:
     f = custom_op(op)
     for dynamic in (False, True):
         torch._dynamo.reset()
-        g = torch.compile(lambda v: f(v * 2) + 1, fullgraph=True, dynamic=dynamic, backend="aot_eager")
+        g = torch.compile(
+            lambda v: f(v * 2) + 1, fullgraph=True, dynamic=dynamic, backend="aot_eager"
+        )
         for rows in (4, 3):
             x = torch.tensor(X[:rows], requires_grad=True)
             y = g(x)

@@ -44,7 +44,9 @@ def test_every_data_set_keeps_its_promises(dataset: Dataset) -> None:
     splits, again = dataset.load(), dataset.load()
     assert faults(dataset, splits) == []
     size = sum(map(len, splits.values()))
-    assert [len(split) / size for split in splits.values()] == pytest.approx([0.6, 0.2, 0.2], abs=0.01)
+    assert [len(split) / size for split in splits.values()] == pytest.approx(
+        [0.6, 0.2, 0.2], abs=0.01
+    )
     for name, split in splits.items():
         for key, values in split.arrays.items():
             assert np.array_equal(values, again[name].arrays[key])
@@ -56,9 +58,15 @@ def test_planted_faults_are_found() -> None:
     train = good["train"].arrays
     mixed = {k: np.concatenate([good["test"].arrays[k], v[:1]]) for k, v in train.items()}
     assert faults(dataset, good | {"test": Split(mixed)}) == ["splits overlap"]
-    assert faults(dataset, good | {"train": Split(train | {"label": train["label"] % 9})}) == ["train classes"]
-    assert faults(dataset, good | {"train": Split(train | {"x": train["x"] * 2})}) == ["train values"]
-    assert faults(dataset, good | {"train": Split(train | {"x": train["x"].astype(np.float64)})}) == ["train dtypes"]
+    assert faults(dataset, good | {"train": Split(train | {"label": train["label"] % 9})}) == [
+        "train classes"
+    ]
+    assert faults(dataset, good | {"train": Split(train | {"x": train["x"] * 2})}) == [
+        "train values"
+    ]
+    assert faults(
+        dataset, good | {"train": Split(train | {"x": train["x"].astype(np.float64)})}
+    ) == ["train dtypes"]
 
 
 def test_digits_are_split_within_every_class_and_lose_none() -> None:
@@ -73,7 +81,11 @@ def test_digits_are_split_within_every_class_and_lose_none() -> None:
 def test_digits_are_the_same_everywhere() -> None:
     """Frozen figures: they may change only by intention, for every result with this data set depends on them."""
     splits = Digits().load()
-    assert {name: len(split) for name, split in splits.items()} == {"train": 1079, "validation": 359, "test": 359}
+    assert {name: len(split) for name, split in splits.items()} == {
+        "train": 1079,
+        "validation": 359,
+        "test": 359,
+    }
     assert {name: split.arrays["label"][:8].tolist() for name, split in splits.items()} == DIGITS
 
 
@@ -93,7 +105,9 @@ def test_synthetic_images_have_no_ties_and_follow_their_settings() -> None:
     splits = SyntheticImages(50, seed=3).load()
     x = np.concatenate([split.arrays["x"] for split in splits.values()]).reshape(50, -1)
     assert np.diff(np.sort(x, axis=1), axis=1).min() == 1 / 64
-    assert not np.array_equal(x, np.concatenate([s.arrays["x"] for s in SyntheticImages(50).load().values()]))
+    assert not np.array_equal(
+        x, np.concatenate([s.arrays["x"] for s in SyntheticImages(50).load().values()])
+    )
 
 
 def test_synthetic_images_can_be_learnt() -> None:

@@ -48,22 +48,44 @@ def mine(tmp_path):
     return f"{tmp_path / 'mine.py'}:Twice"
 
 
-def job(operator, shape, framework="reference", kernel="", direction="forward", dtype="float32", **attributes):
+def job(
+    operator,
+    shape,
+    framework="reference",
+    kernel="",
+    direction="forward",
+    dtype="float32",
+    **attributes,
+):
     return Job(operator, attributes, shape, dtype, framework, kernel, direction, 0)
 
 
-@pytest.mark.parametrize("name", ["reference", "pytorch", pytest.param("jax", marks=pytest.mark.slow),
-                                  pytest.param("tensorflow", marks=pytest.mark.slow), "onnxruntime"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "reference",
+        "pytorch",
+        pytest.param("jax", marks=pytest.mark.slow),
+        pytest.param("tensorflow", marks=pytest.mark.slow),
+        "onnxruntime",
+    ],
+)
 @pytest.mark.parametrize("operator", ["MatMul", "Gather", "Split"])
 def test_every_kernel_of_every_framework_gives_the_truth(name, operator):
     fw, example = framework(name), examples_of(getattr(operators, operator))[0]
     if not fw.available():
         pytest.skip(f"{name} is not installed")
     ran = 0
-    for kernel in KERNELS if name != "pytorch" else KERNELS[:2]:  # torch.compile takes seconds: in the slow test
-        for made, check in ((lambda k: fw.forward_call(example.operator, example.inputs, k), output_check),
-                            (lambda k: fw.backward_call(example.operator, example.inputs, example.seeds, k),
-                             gradient_check)):
+    for kernel in (
+        KERNELS if name != "pytorch" else KERNELS[:2]
+    ):  # torch.compile takes seconds: in the slow test
+        for made, check in (
+            (lambda k: fw.forward_call(example.operator, example.inputs, k), output_check),
+            (
+                lambda k: fw.backward_call(example.operator, example.inputs, example.seeds, k),
+                gradient_check,
+            ),
+        ):
             try:
                 call = made(kernel)
             except Unsupported:
@@ -77,7 +99,9 @@ def test_every_kernel_of_every_framework_gives_the_truth(name, operator):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning"
+)  # PyTorch's own
 def test_compiled_by_pytorch():
     example = examples_of(operators.MatMul)[0]
     call = framework("pytorch").forward_call(example.operator, example.inputs, "compiled")
@@ -107,10 +131,15 @@ def test_where_the_truth_is_nan_magnitudes_are_taken():
     assert (subject.example.inputs[0] >= 0).all()
 
 
-@pytest.mark.parametrize(("operator", "shape", "kinds"), [
-    (operators.MatMul(), "2x3,3x4", [(2, 3), (3, 4)]), (operators.Relu(), "()", [()]),
-    (operators.Conv(), "1x2x5x5,3x2x3x3,-", [(1, 2, 5, 5), (3, 2, 3, 3), None]),
-    (operators.Gather(), "5x2,int64<5:3", [(5, 2), (3,)])])
+@pytest.mark.parametrize(
+    ("operator", "shape", "kinds"),
+    [
+        (operators.MatMul(), "2x3,3x4", [(2, 3), (3, 4)]),
+        (operators.Relu(), "()", [()]),
+        (operators.Conv(), "1x2x5x5,3x2x3x3,-", [(1, 2, 5, 5), (3, 2, 3, 3), None]),
+        (operators.Gather(), "5x2,int64<5:3", [(5, 2), (3,)]),
+    ],
+)
 def test_shapes_are_read(operator, shape, kinds):
     found = inputs_of(operator, shape, "float64", 0)
     assert [None if x is None else x.shape for x in found] == kinds
@@ -121,11 +150,15 @@ def test_shapes_are_read(operator, shape, kinds):
 
 def test_static_inputs_are_values():
     assert inputs_of(operators.Reshape(), "2x3,=[3,2]", "float32", 0)[1] == (3, 2)
-    plain, scaled = (inputs_of(operators.Relu(), shape, "float32", 0)[0] for shape in ("2x3", "0.5*2x3"))
+    plain, scaled = (
+        inputs_of(operators.Relu(), shape, "float32", 0)[0] for shape in ("2x3", "0.5*2x3")
+    )
     np.testing.assert_array_equal(scaled, plain / 2)
 
 
-@pytest.mark.parametrize("shape", ["2y3,3x4", "2x3", "2x3,3x4,4x5", "", "9999999x9999999,3x4", "-2,3"])
+@pytest.mark.parametrize(
+    "shape", ["2y3,3x4", "2x3", "2x3,3x4,4x5", "", "9999999x9999999,3x4", "-2,3"]
+)
 def test_bad_shapes_are_one_line(shape):
     with pytest.raises(Deep500Error) as error:
         inputs_of(operators.MatMul(), shape, "float32", 0)
@@ -134,9 +167,15 @@ def test_bad_shapes_are_one_line(shape):
 
 @pytest.mark.parametrize("kind", ["gemm", "conv", "rnn"])
 def test_a_tier_says_what_it_leaves_out(kind):
-    full, tiny = suites.suite(f"deepbench:{kind}", "full"), suites.suite(f"deepbench:{kind}", "tiny")
+    full, tiny = (
+        suites.suite(f"deepbench:{kind}", "full"),
+        suites.suite(f"deepbench:{kind}", "tiny"),
+    )
     assert f"all {len(full.problems)} problems" in full.scope
-    assert f"{len(tiny.problems)} of {len(full.problems)} problems, none scaled; left out" in tiny.scope
+    assert (
+        f"{len(tiny.problems)} of {len(full.problems)} problems, none scaled; left out"
+        in tiny.scope
+    )
     assert {p.label for p in tiny.problems} <= {p.label for p in full.problems}
     assert len({p.label for p in full.problems}) == len(full.problems)
     parts = [suites.part(full.problems, f"{k}/3") for k in (1, 2, 3)]
@@ -146,7 +185,11 @@ def test_a_tier_says_what_it_leaves_out(kind):
 @pytest.mark.parametrize("kind", ["gemm", "conv"])
 def test_sizes_of_a_suite_are_those_of_the_operators(kind):
     """flops as the suite counts them are those that the operator says of the shapes it is given."""
-    rows = {tuple(r) for rows in json.loads(suites.DATA.read_text())["problems"][kind].values() for r in rows}
+    rows = {
+        tuple(r)
+        for rows in json.loads(suites.DATA.read_text())["problems"][kind].values()
+        for r in rows
+    }
     assert len(rows) > 100
     for row in sorted(rows, key=suites.FLOPS[kind])[:20]:
         problem = suites.MAKERS[kind](row)
@@ -161,17 +204,27 @@ def operators_tensor(word):
     return Tensor(tuple(map(int, word.split("x"))))
 
 
-@pytest.mark.parametrize(("name", "tier", "text"), [
-    ("deepbench:gem", "tiny", "no suite"), ("deepbench:gemm", "huge", "no tier"),
-    ("deepbench:all_reduce", "tiny", "communicate")])
+@pytest.mark.parametrize(
+    ("name", "tier", "text"),
+    [
+        ("deepbench:gem", "tiny", "no suite"),
+        ("deepbench:gemm", "huge", "no tier"),
+        ("deepbench:all_reduce", "tiny", "communicate"),
+    ],
+)
 def test_unknown_suites_are_one_line(name, tier, text):
     with pytest.raises(Deep500Error, match=text):
         suites.suite(name, tier)
 
 
-@pytest.mark.parametrize(("factors", "text"), [
-    ({"dtypes": ["float31"]}, "no dtype"), ({"frameworks": ["pytoch"]}, "Did you mean 'pytorch'"),
-    ({"directions": ["sideways"]}, "no direction")])
+@pytest.mark.parametrize(
+    ("factors", "text"),
+    [
+        ({"dtypes": ["float31"]}, "no dtype"),
+        ({"frameworks": ["pytoch"]}, "Did you mean 'pytorch'"),
+        ({"directions": ["sideways"]}, "no direction"),
+    ],
+)
 def test_unknown_factors_are_said_before_anything_runs(factors, text):
     with pytest.raises(Deep500Error, match=text):
         operator_plan([], Factors(**factors))
@@ -192,8 +245,12 @@ def test_nothing_stands_between_the_clock_and_the_frameworks_function():
             return torch.relu(x)
 
     x = np.linspace(-1, 1, 5, dtype="float32")
-    functions = [framework("pytorch").forward_call(op, [x], "native").function
-                 for op in (operators.Relu(), operators.LeakyRelu(alpha=0.5), Mine())]
+    functions = [
+        framework("pytorch").forward_call(op, [x], "native").function
+        for op in (operators.Relu(), operators.LeakyRelu(alpha=0.5), Mine())
+    ]
     assert functions[0] is torch.relu
-    assert torch.relu not in functions[1:]  # an attribute is handed over; a user's code is timed as it is written
+    assert (
+        torch.relu not in functions[1:]
+    )  # an attribute is handed over; a user's code is timed as it is written
     assert functions[1](torch.tensor(x)).tolist() == np.where(x < 0, x / 2, x).tolist()

@@ -23,8 +23,13 @@ def wrong(report: OperatorReport) -> set[str]:
     return {check.name for check in report.wrong}
 
 
-frameworks = pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[pytest.mark.slow] * (name in ("jax", "tensorflow"))) for name in available_frameworks()])
+frameworks = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("jax", "tensorflow")))
+        for name in available_frameworks()
+    ],
+)
 
 
 @frameworks
@@ -34,14 +39,18 @@ def test_a_right_operator_is_right_on_every_framework(name):
     assert report.ok and wrong(report) == set()
     assert {c.name for c in report.checks} == set(NAMES)
     assert {c.verdict for c in report.checks} <= {"ok", "not applicable"}
-    assert all(c.value <= c.bound for c in report.checks if c.name in ("forward", "gradient", "batch"))
+    assert all(
+        c.value <= c.bound for c in report.checks if c.name in ("forward", "gradient", "batch")
+    )
     if name in ("pytorch", "jax", "tensorflow"):
         assert any(c.name == "autodiff" and c.ok for c in report.checks)
 
 
 def test_half_precision_has_its_own_bound():
     for dtype in ("float16", "bfloat16"):
-        report = check_operator(d5.operators.MatMul(), "pytorch", inputs=[(3, 40), (40, 2)], dtypes=[dtype])
+        report = check_operator(
+            d5.operators.MatMul(), "pytorch", inputs=[(3, 40), (40, 2)], dtypes=[dtype]
+        )
         assert report.ok, report.wrong
         eps = float(ml_dtypes.finfo(dtype).eps)
         forward = next(c for c in report.checks if c.name == "forward")
@@ -54,7 +63,9 @@ def test_the_bound_follows_dtype_length_and_condition():
     np.testing.assert_allclose(deep, 10 * narrow)
     np.testing.assert_allclose(allowed(want, moved, "float64", 1), narrow * 2.0**-29)
     assert np.all(allowed(want, moved + 1e-3, "float32", 1) > narrow + 3e-3)
-    x = np.array([1.0, -1.0 + 2.0**-12], "float32")  # the sum is ill-conditioned: its bound is wide beside its value
+    x = np.array(
+        [1.0, -1.0 + 2.0**-12], "float32"
+    )  # the sum is ill-conditioned: its bound is wide beside its value
     check = check_outputs(d5.operators.ReduceSum(keepdims=0), [x], [np.float32(2.0**-12)])
     assert check.ok and check.bound > 1e-4 * 2.0**-12
 
@@ -63,10 +74,15 @@ def test_the_bound_is_narrow_for_small_elements_and_wide_where_terms_cancel():
     x = np.array([-20.0, 20.0], "float32")  # of the results one is 1e-9 of the other
     right = 1 / (1 + np.exp(-x.astype("float64")))
     assert check_outputs(d5.operators.Sigmoid(), [x], [right.astype("float32")]).ok
-    assert check_outputs(d5.operators.Sigmoid(), [x], [(right * [1.001, 1]).astype("float32")]).ok is False
+    assert (
+        check_outputs(d5.operators.Sigmoid(), [x], [(right * [1.001, 1]).astype("float32")]).ok
+        is False
+    )
     far = np.array([-4.7], "float32")
     gelu = d5.evaluate(d5.operators.Gelu(), [far], framework="pytorch")
-    assert check_outputs(d5.operators.Gelu(), [far], gelu).ok  # x · (1 + erf x): few digits are left
+    assert check_outputs(
+        d5.operators.Gelu(), [far], gelu
+    ).ok  # x · (1 + erf x): few digits are left
     assert check_outputs(d5.operators.Gelu(), [far], [np.float32([-1e-5])]).ok is False
 
 
@@ -91,10 +107,16 @@ def test_a_nan_is_wrong_unless_it_is_right():
 
 
 def test_functions_with_a_reference():
-    assert check_operator(lambda x: np.maximum(x, 0), "reference", reference=lambda x: np.where(x > 0, x, 0)).ok
-    report = check_operator(lambda x: np.maximum(x, 0.01 * x), "reference", reference=lambda x: np.where(x > 0, x, 0))
+    assert check_operator(
+        lambda x: np.maximum(x, 0), "reference", reference=lambda x: np.where(x > 0, x, 0)
+    ).ok
+    report = check_operator(
+        lambda x: np.maximum(x, 0.01 * x), "reference", reference=lambda x: np.where(x > 0, x, 0)
+    )
     assert "forward" in wrong(report) and report.kernel == "user's"
-    two = check_operator(lambda x, y: (x + y, x * y), "reference", reference=lambda x, y: (x + y, x * y))
+    two = check_operator(
+        lambda x, y: (x + y, x * y), "reference", reference=lambda x, y: (x + y, x * y)
+    )
     assert two.ok  # two inputs and two outputs are found out
 
 
@@ -170,14 +192,26 @@ def test_a_report_goes_through_json():
     assert again == report and not again.ok and len(report.summary()) < len(report.checks) + 1
 
 
-@pytest.mark.parametrize(("call", "said"), [
-    (lambda: check_operator(np.tanh, "reference"), "needs a reference"),
-    (lambda: check_operator(d5.operators.MatMul(), "reference", inputs=[(3, 4), (5, 6)]), "MatMul does not take"),
-    (lambda: check_operator(d5.operators.Relu(), "reference", inputs=[(3,), (4,)]), "takes 1 inputs"),
-    (lambda: check_operator(d5.operators.Relu(), "reference", dtypes=["float8"]), "'float8' is no dtype"),
-    (lambda: check_operator(d5.operators.Relu(), "torch"), "Did you mean 'pytorch'"),
-    (lambda: check_operator(3, "reference"), "neither an operator nor a function"),
-])
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: check_operator(np.tanh, "reference"), "needs a reference"),
+        (
+            lambda: check_operator(d5.operators.MatMul(), "reference", inputs=[(3, 4), (5, 6)]),
+            "MatMul does not take",
+        ),
+        (
+            lambda: check_operator(d5.operators.Relu(), "reference", inputs=[(3,), (4,)]),
+            "takes 1 inputs",
+        ),
+        (
+            lambda: check_operator(d5.operators.Relu(), "reference", dtypes=["float8"]),
+            "'float8' is no dtype",
+        ),
+        (lambda: check_operator(d5.operators.Relu(), "torch"), "Did you mean 'pytorch'"),
+        (lambda: check_operator(3, "reference"), "neither an operator nor a function"),
+    ],
+)
 def test_bad_requests_are_one_line(call, said):
     with pytest.raises(Deep500Error, match=said) as found:
         call()
@@ -189,4 +223,6 @@ def test_evaluate_and_gradient(name):
     x = np.array([-1.0, 2.0], "float32")
     op = d5.operators.LeakyRelu(alpha=0.3)
     np.testing.assert_allclose(d5.evaluate(op, [x], framework=name)[0], [-0.3, 2.0], rtol=1e-6)
-    np.testing.assert_allclose(d5.gradient(op, [x], grads=[x], framework=name)[0], [-0.3, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(
+        d5.gradient(op, [x], grads=[x], framework=name)[0], [-0.3, 2.0], rtol=1e-6
+    )

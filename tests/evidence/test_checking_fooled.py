@@ -28,16 +28,24 @@ class WrongSign(Cube):
         return -super().backward(grads, fwd_inputs, fwd_outputs)
 
 
-@pytest.mark.parametrize("dtypes", [["float32"], ["bfloat16"], ["float64"]], ids=lambda dtypes: dtypes[0])
+@pytest.mark.parametrize(
+    "dtypes", [["float32"], ["bfloat16"], ["float64"]], ids=lambda dtypes: dtypes[0]
+)
 def test_a_wrong_gradient_is_found_in_every_dtype(dtypes: list[str]) -> None:
     assert d5.check_operator(Cube(), framework="reference", dtypes=dtypes).ok
     for wrong in (NoGradient(), WrongSign()):
         report = d5.check_operator(wrong, framework="reference", dtypes=dtypes)
-        assert not report.ok and any(c.name == "differences" and c.ok is False for c in report.checks)
+        assert not report.ok and any(
+            c.name == "differences" and c.ok is False for c in report.checks
+        )
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_another_number_of_outputs_is_wrong(count: int) -> None:
-    report = d5.check_operator(lambda x: [x + 1, x][:count] + [x] * (count - 2), framework="reference",
-                               reference=lambda x: [x + 1, x], inputs=[(3, 4)])
+    report = d5.check_operator(
+        lambda x: [x + 1, x][:count] + [x] * (count - 2),
+        framework="reference",
+        reference=lambda x: [x + 1, x],
+        inputs=[(3, 4)],
+    )
     assert [c.name for c in report.checks if c.ok is False][:1] == ["shape"]

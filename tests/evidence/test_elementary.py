@@ -22,7 +22,10 @@ from deep500.reports.exactness import exactness_text
 def rounded(what, arguments, dtype):
     """The truth, correctly rounded (through float64, which is exact enough for float32)."""
     with mpmath.workdps(50):
-        values = [float(what.truth(*map(mpmath.mpf, xs))) for xs in zip(*(a.tolist() for a in arguments), strict=True)]
+        values = [
+            float(what.truth(*map(mpmath.mpf, xs)))
+            for xs in zip(*(a.tolist() for a in arguments), strict=True)
+        ]
     return np.array(values).astype(dtype)
 
 
@@ -57,14 +60,20 @@ def test_special_points():
         assert special_faults(FUNCTIONS["exp"], np.exp, "float64") == []
         assert special_faults(FUNCTIONS["log"], np.log, "float64") == []
         assert special_faults(FUNCTIONS["sqrt"], np.sqrt, "float32") == []
-        [fault] = special_faults(FUNCTIONS["tanh"], lambda x: np.where(np.isneginf(x), 1, np.tanh(x)), "float64")
+        [fault] = special_faults(
+            FUNCTIONS["tanh"], lambda x: np.where(np.isneginf(x), 1, np.tanh(x)), "float64"
+        )
     assert fault == "-inf gives 1, right is -1"
 
 
 def test_numpy_is_measured_and_the_table_is_honest():
     rows = elementary(["exp", "pow"], ["reference"], ["float32", "float64"], 100, 1, 60)
     assert [(r.function, r.dtype, r.n) for r in rows] == [
-        ("exp", "float32", 103), ("exp", "float64", 103), ("pow", "float32", 103), ("pow", "float64", 103)]
+        ("exp", "float32", 103),
+        ("exp", "float64", 103),
+        ("pow", "float32", 103),
+        ("pow", "float64", 103),
+    ]
     assert all(0 < r.mean < r.largest < 4 and r.at for r in rows)
     text = exactness_text(rows, 1)
     assert "a lower bound" in text and "[-87, 88]" in text and "composed" in text
@@ -75,9 +84,14 @@ def test_what_a_framework_lacks_is_a_row_with_the_reason():
     assert rows[0]["unsupported"] == "" and rows[0]["n"] == 13
 
 
-@pytest.mark.parametrize(("functions", "dtypes", "n", "text"), [
-    (["exq"], ["float32"], 9, "Did you mean 'exp'"), (["exp"], ["float16"], 9, "no dtype"),
-    (["exp"], ["float32"], 0, "n = 0")])
+@pytest.mark.parametrize(
+    ("functions", "dtypes", "n", "text"),
+    [
+        (["exq"], ["float32"], 9, "Did you mean 'exp'"),
+        (["exp"], ["float16"], 9, "no dtype"),
+        (["exp"], ["float32"], 0, "n = 0"),
+    ],
+)
 def test_bad_input_is_one_line(functions, dtypes, n, text):
     with pytest.raises(Deep500Error, match=text):
         elementary(functions, ["reference"], dtypes, n, 0, 10)

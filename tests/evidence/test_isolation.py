@@ -57,14 +57,17 @@ def test_an_answer_comes_back(timeout_s):
     assert run("add", timeout_s, a=2, b=3) == {"sum": 5}
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("crash", "ended by signal SIGSEGV during the first step"),
-    ("leave", r"called exit\(3\)"),
-    ("leave_at_once", "ended with exit code 4"),
-    ("scribble", "wrote into the channel of the answer: b'hello'"),
-    ("unnamed_signal", "ended by signal 40"),
-    ("fail", "ended with exit code 1: ValueError: of no value"),
-])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("crash", "ended by signal SIGSEGV during the first step"),
+        ("leave", r"called exit\(3\)"),
+        ("leave_at_once", "ended with exit code 4"),
+        ("scribble", "wrote into the channel of the answer: b'hello'"),
+        ("unnamed_signal", "ended by signal 40"),
+        ("fail", "ended with exit code 1: ValueError: of no value"),
+    ],
+)
 def test_what_dies_is_told_in_one_line(name, said):
     with pytest.raises(Died, match=said) as found:
         run(name)

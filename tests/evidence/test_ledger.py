@@ -32,7 +32,11 @@ def test_runs_come_back_newest_first_with_their_state(ledger: Ledger) -> None:
     ledger.failed(names[1], "it broke")
     last, failed, finished = ledger.runs()
     assert [run.run for run in (finished, failed, last)] == names
-    assert (finished.state, finished.manifest, finished.folder) == ("finished", "m" * 64, "/results/0")
+    assert (finished.state, finished.manifest, finished.folder) == (
+        "finished",
+        "m" * 64,
+        "/results/0",
+    )
     assert (failed.state, failed.detail, failed.manifest) == ("failed", "it broke", None)
     assert (last.state, last.ended, last.kind, last.plan) == ("running", None, "bench", "p" * 64)
     assert finished.ended is not None and finished.started <= finished.ended
@@ -54,7 +58,10 @@ def test_paths_and_details_that_are_not_utf8_are_kept_readable(ledger: Ledger) -
     run = ledger.started(os.fsdecode(b"/r\xff"), "bench", "p")
     ledger.failed(run, "bad \udc80 text")
     (found,) = ledger.runs()
-    assert (found.folder, found.detail) == (r"/r\udcff", r"bad \udc80 text") and ledger.problems() == []
+    assert (found.folder, found.detail) == (
+        r"/r\udcff",
+        r"bad \udc80 text",
+    ) and ledger.problems() == []
 
 
 def test_a_killed_run_is_unfinished_and_a_reused_pid_is_not_running(ledger: Ledger) -> None:
@@ -69,7 +76,9 @@ time.sleep(60)
     assert process.stdout and process.stdout.readline() == b"begun\n"
     assert ledger.runs()[0].state == "running"
     process.send_signal(signal.SIGKILL)
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, but still in the process table
+    os.waitid(
+        os.P_PID, process.pid, os.WEXITED | os.WNOWAIT
+    )  # dead, but still in the process table
     assert ledger.runs()[0].state == "unfinished"
     process.communicate()
     assert ledger.runs()[0].state == "unfinished" and ledger.problems() == []
@@ -96,7 +105,9 @@ def tamper(ledger: Ledger, *statements: str) -> None:
         "start, previous, hash FROM events WHERE id = 3",
     ],
 )
-def test_rows_cannot_be_changed_and_with_the_triggers_dropped_it_is_found(ledger: Ledger, statement: str) -> None:
+def test_rows_cannot_be_changed_and_with_the_triggers_dropped_it_is_found(
+    ledger: Ledger, statement: str
+) -> None:
     for _ in range(3):
         ledger.failed(ledger.started("/r", "bench", "p"), "it broke")
     with pytest.raises(sqlite3.IntegrityError, match="append only"):
@@ -115,7 +126,10 @@ def test_rows_cannot_be_changed_and_with_the_triggers_dropped_it_is_found(ledger
 @given(
     row=st.integers(1, 6),
     column=st.sampled_from(["run", "at", "previous", "hash", *module._CONTENT]),
-    value=st.text(max_size=5) | st.integers(-(2**63), 2**63 - 1) | st.binary(max_size=5) | st.floats(allow_nan=False),
+    value=st.text(max_size=5)
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.binary(max_size=5)
+    | st.floats(allow_nan=False),
 )
 def test_any_changed_value_is_found(tmp_path: Path, row: int, column: str, value: object) -> None:
     path = tmp_path / "ledger.sqlite"
@@ -162,7 +176,11 @@ def test_four_processes_add_25_runs_each_at_once(ledger: Ledger) -> None:
     names = {name for process in processes for name in process.communicate()[0].split()}
     assert [process.returncode for process in processes] == [0] * 4
     runs = ledger.runs()
-    assert len(runs) == len(names) == 100 and {run.run for run in runs} == names and ledger.problems() == []
+    assert (
+        len(runs) == len(names) == 100
+        and {run.run for run in runs} == names
+        and ledger.problems() == []
+    )
     assert sum(run.state == "finished" for run in runs) == 48
     assert sum(run.state == "unfinished" for run in runs) == 52
 
@@ -183,7 +201,9 @@ def test_kill_9_while_adding_leaves_the_ledger_whole(ledger: Ledger) -> None:
     assert ledger.problems() == []
 
 
-def test_a_ledger_that_stays_busy_is_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_stays_busy_is_one_line(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger.started("/r", "bench", "p")
     monkeypatch.setattr(module, "_BUSY_S", 0.05)
     other = sqlite3.connect(ledger.path, isolation_level=None)
@@ -208,11 +228,17 @@ def test_what_is_no_ledger_is_refused_in_one_line(tmp_path: Path) -> None:
         database.close()
     for name in ("text", "folder", "pipe", "other", "odd", "newer"):
         ledger = Ledger(tmp_path / name)
-        for use in (ledger.runs, ledger.problems, lambda ledger=ledger: ledger.started("/r", "bench", "p")):
+        for use in (
+            ledger.runs,
+            ledger.problems,
+            lambda ledger=ledger: ledger.started("/r", "bench", "p"),
+        ):
             with pytest.raises(Deep500Error) as caught:
                 use()
             assert "\n" not in str(caught.value), name
-    with pytest.raises(Deep500Error, match=r"^ledger format 7 is newer than this Deep500 reads \(1\): upgrade"):
+    with pytest.raises(
+        Deep500Error, match=r"^ledger format 7 is newer than this Deep500 reads \(1\): upgrade"
+    ):
         Ledger(tmp_path / "newer").runs()
     with pytest.raises(Deep500Error, match="cannot be written"):
         Ledger(tmp_path / "file" / "below" / "ledger.sqlite").started("/r", "bench", "p")
@@ -223,7 +249,11 @@ def test_damaged_pages_are_an_error_or_a_problem(ledger: Ledger) -> None:
     for i in range(20):
         ledger.failed(ledger.started(f"/r/{i}", "bench", "p" * 64), "it broke")
     whole = ledger.path.read_bytes()
-    for data in (whole[: len(whole) // 2], whole[:4096] + b"\xff" * (len(whole) - 4096), whole[:100] + bytes(3996)):
+    for data in (
+        whole[: len(whole) // 2],
+        whole[:4096] + b"\xff" * (len(whole) - 4096),
+        whole[:100] + bytes(3996),
+    ):
         ledger.path.write_bytes(data)
         try:
             assert ledger.problems()

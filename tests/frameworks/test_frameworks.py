@@ -47,7 +47,9 @@ class Affine(Operator):
     domain = "test"
     outputs = ("y", "top")
 
-    def forward(self, xp, x, s=None, b=None, power: int | None = None):  # a type makes an input static
+    def forward(
+        self, xp, x, s=None, b=None, power: int | None = None
+    ):  # a type makes an input static
         y = x ** (power or 1) if s is None else s * x ** (power or 1)
         return (y if b is None else y + b), xp.max(y)
 
@@ -70,12 +72,16 @@ def test_names_come_from_the_folder() -> None:
 
 
 def test_an_unknown_name_gets_the_nearest_one() -> None:
-    with pytest.raises(Deep500Error, match="no framework is named 'PyTorhc'. Did you mean 'pytorch'. Known: fake, "):
+    with pytest.raises(
+        Deep500Error, match="no framework is named 'PyTorhc'. Did you mean 'pytorch'. Known: fake, "
+    ):
         framework("PyTorhc")
 
 
 def python(code: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -90,7 +96,8 @@ def test_a_framework_from_outside_comes_in_by_its_entry_point(tmp_path: Path) ->
     (tmp_path / "outside.py").write_text(
         "from deep500.frameworks.reference import Reference\n"
         "class Outside(Reference):\n    name = 'outside'\n"
-        "FRAMEWORK = Outside()\n")
+        "FRAMEWORK = Outside()\n"
+    )
     (info := tmp_path / "outside-1.0.dist-info").mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[deep500.frameworks]\noutside = outside\n")
@@ -103,7 +110,9 @@ def test_what_is_not_installed_says_how_to_install_it() -> None:
         name, module_name, extra = "missing", "no_such_module", "pytorch"
 
     assert not Missing.available()
-    with pytest.raises(Unsupported, match=r"missing is not installed: pip install 'deep500-bench\[pytorch\]'"):
+    with pytest.raises(
+        Unsupported, match=r"missing is not installed: pip install 'deep500-bench\[pytorch\]'"
+    ):
         _ = Missing().module
 
 
@@ -112,7 +121,13 @@ def test_arrays_go_there_and_back(fw: Framework, dtype: str) -> None:
     base = np.arange(24).reshape(2, 3, 4).astype(dtype)
     frozen = base.copy()
     frozen.flags.writeable = False
-    for values in (base, base[:, ::-1, 1::2], base.transpose(2, 0, 1), frozen, np.asarray(base[0, 0, 1])):
+    for values in (
+        base,
+        base[:, ::-1, 1::2],
+        base.transpose(2, 0, 1),
+        frozen,
+        np.asarray(base[0, 0, 1]),
+    ):
         back = fw.array(fw.tensor(values))
         assert back.dtype == dtype and back.shape == values.shape and np.array_equal(back, values)
     assert fw.array(fw.tensor(fw.tensor([1, 2], "int64"), "float32")).dtype == np.float32
@@ -120,7 +135,10 @@ def test_arrays_go_there_and_back(fw: Framework, dtype: str) -> None:
 
 
 def test_kernels_say_whose_they_are(fw: Framework) -> None:
-    native = fw.name in {"fake", "onnxruntime"}  # the class has a method for the one; ONNX has the operator itself
+    native = fw.name in {
+        "fake",
+        "onnxruntime",
+    }  # the class has a method for the one; ONNX has the operator itself
     assert fw.kernel(LeakyRelu())[1] == ("native" if native else "composed")
     assert fw.kernel(Affine())[1] == "composed"
 
@@ -135,7 +153,9 @@ def test_one_operator(fw: Framework, composed: bool) -> None:
 
 def test_a_wrong_native_kernel_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LeakyRelu, "fake", lambda self, np, x: np.maximum(x, 0))
-    native, composed = (framework("fake").evaluate(LeakyRelu(alpha=0.25), [X], c)[0] for c in (False, True))
+    native, composed = (
+        framework("fake").evaluate(LeakyRelu(alpha=0.25), [X], c)[0] for c in (False, True)
+    )
     assert np.array_equal(composed, LEAKY) and not np.array_equal(native, LEAKY)
 
 
@@ -143,14 +163,24 @@ def test_gradients_of_one_operator(fw: Framework) -> None:
     dy = np.ones_like(X)
     (dx,) = fw.gradient(LeakyRelu(alpha=0.25), [X], [dy])
     assert dx is not None and np.array_equal(dx, np.where(X > 0, 1, 0.25))
-    dx, ds, db, power = fw.gradient(Affine(), [X, np.float32(2), np.ones(3, "float32"), 2], [dy])  # top: nobody used it
-    assert power is None and np.array_equal(dx, 4 * X) and ds == np.sum(X * X) and np.array_equal(db, [2, 2, 2])
+    dx, ds, db, power = fw.gradient(
+        Affine(), [X, np.float32(2), np.ones(3, "float32"), 2], [dy]
+    )  # top: nobody used it
+    assert (
+        power is None
+        and np.array_equal(dx, 4 * X)
+        and ds == np.sum(X * X)
+        and np.array_equal(db, [2, 2, 2])
+    )
     dx, ds, db = fw.gradient(Affine(), [X, None, None], [None, np.float32(3)])
     assert ds is None and db is None and np.array_equal(dx, np.full(X.shape, 3))
 
 
 def test_threads() -> None:
-    (library,) = [ctypes.CDLL(str(p)) for p in Path(np.__file__).parents[1].glob("numpy.libs/*scipy_openblas*")]
+    (library,) = [
+        ctypes.CDLL(str(p))
+        for p in Path(np.__file__).parents[1].glob("numpy.libs/*scipy_openblas*")
+    ]
     for count in (2, 1):
         framework("reference").set_threads(count)
         assert library.scipy_openblas_get_num_threads64_() == count
@@ -165,6 +195,7 @@ def test_only_networks_are_taken(fw: Framework) -> None:
 
 
 # -- ONNX Runtime: the node itself
+
 
 @pytest.fixture
 def ort() -> Any:
@@ -184,7 +215,10 @@ def test_nodes_have_the_outputs_that_are_asked_for(ort: Any) -> None:
     from deep500.frameworks.onnxruntime.namespace import argument, node
 
     x, s = argument((4, 3, 5, 5), "float32"), argument((3,), "float32")
-    norm, pool = find("operators", "BatchNormalization"), find("operators", "MaxPool")(kernel_shape=(2, 2))
+    norm, pool = (
+        find("operators", "BatchNormalization"),
+        find("operators", "MaxPool")(kernel_shape=(2, 2)),
+    )
     assert [len(node(norm(training_mode=mode), [x, s, s, s, s])) for mode in (0, 1)] == [1, 3]
     assert len(node(pool, [x])) == 2 and len(node(pool, [x], outputs=1)) == 1
     assert node(pool, [x])[0].shape == (4, 3, 4, 4)
@@ -206,7 +240,9 @@ def test_nodes_refuse_what_onnx_does_not_have(ort: Any) -> None:
     with pytest.raises(Unsupported, match="has no operator Affine"):
         node(Affine(), [x])
     wide = ort.evaluate(find("operators", "Conv")(), [np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))])
-    assert wide[0].dtype == np.float64 and (wide[0] == 4).all()  # by our formula: there is a kernel for float32 only
+    assert (
+        wide[0].dtype == np.float64 and (wide[0] == 4).all()
+    )  # by our formula: there is a kernel for float32 only
 
 
 def test_a_session_is_made_once_per_operator_and_shape(ort: Any) -> None:

@@ -24,7 +24,10 @@ def one_thread() -> None:
 
 def batch(size: int = 4) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    return {"x": rng.standard_normal((size, 6)).astype("float32"), "label": rng.integers(0, 3, size)}
+    return {
+        "x": rng.standard_normal((size, 6)).astype("float32"),
+        "label": rng.integers(0, 3, size),
+    }
 
 
 def executor() -> Any:
@@ -53,9 +56,17 @@ def test_everything_stays_float32() -> None:
     network = executor()
     step = network.training_step(Adam())
     outputs = step(batch()) | network.inference_and_backprop(batch())
-    values = [*outputs.values(), *network.gradients.values(), *network.params.values(), *step.state().values()]
+    values = [
+        *outputs.values(),
+        *network.gradients.values(),
+        *network.params.values(),
+        *step.state().values(),
+    ]
     assert {str(value.dtype) for value in values} == {"float32"}
-    assert JAX.tensor([1.0, 2.0], "float32").dtype == "float32" and JAX.tensor(np.zeros(2)).dtype == "float64"
+    assert (
+        JAX.tensor([1.0, 2.0], "float32").dtype == "float32"
+        and JAX.tensor(np.zeros(2)).dtype == "float64"
+    )
 
 
 def test_an_operator_is_compiled_once_per_shape() -> None:
@@ -68,21 +79,29 @@ def test_an_operator_is_compiled_once_per_shape() -> None:
         assert np.allclose(JAX.evaluate(Softmax(), [values])[0], 1 / 3)
     program = _program(Softmax(), "native", (), 0, told_apart(Softmax(), []))
     assert program._cache_size() == 2  # type: ignore[attr-defined]
-    assert JAX.evaluate(Reshape(), [x, [3, 2]])[0].shape == JAX.evaluate(Reshape(), [x, (3, -1)])[0].shape == (3, 2)
+    assert (
+        JAX.evaluate(Reshape(), [x, [3, 2]])[0].shape
+        == JAX.evaluate(Reshape(), [x, (3, -1)])[0].shape
+        == (3, 2)
+    )
 
 
 def test_threads_are_set_once(tmp_path: Path) -> None:
     JAX.set_threads(1)
     with pytest.raises(Unsupported, match="ask for 2 before anything is computed"):
         JAX.set_threads(2)
-    code = ("import os; os.environ.pop('PJRT_NPROC', None); from deep500.frameworks import framework; "
-            "fw = framework('jax'); fw.set_threads(COUNT); "
-            "fw.tensor([1.0]) + 1; assert 'PJRT_NPROC' not in os.environ; print(len(os.listdir('/proc/self/task')))")
+    code = (
+        "import os; os.environ.pop('PJRT_NPROC', None); from deep500.frameworks import framework; "
+        "fw = framework('jax'); fw.set_threads(COUNT); "
+        "fw.tensor([1.0]) + 1; assert 'PJRT_NPROC' not in os.environ; print(len(os.listdir('/proc/self/task')))"
+    )
     counts = [int(python(code.replace("COUNT", count), tmp_path)) for count in ("1", "5")]
     assert counts[1] - counts[0] >= 4
 
 
 def python(code: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout

@@ -30,7 +30,10 @@ def digits() -> Network:
 
 
 def batch(size: int = 6) -> dict[str, np.ndarray]:
-    return {"x": RNG.standard_normal((size, 1, 8, 8)).astype("f4"), "label": RNG.integers(0, 4, size)}
+    return {
+        "x": RNG.standard_normal((size, 1, 8, 8)).astype("f4"),
+        "label": RNG.integers(0, 4, size),
+    }
 
 
 def normalised() -> Network:
@@ -38,10 +41,21 @@ def normalised() -> Network:
     network.add_input("x", (0, 1, 8, 8))
     network.add_input("label", (0,), "int64")
     one, zero = np.ones(1), np.zeros(1)
-    for name, value, trainable in (("s", one, True), ("b", zero, True), ("m", zero, False), ("v", one, False),
-                                   ("w", np.random.default_rng(0).standard_normal((4, 64)) / 8, True)):
+    for name, value, trainable in (
+        ("s", one, True),
+        ("b", zero, True),
+        ("m", zero, False),
+        ("v", one, False),
+        ("w", np.random.default_rng(0).standard_normal((4, 64)) / 8, True),
+    ):
         network.add_param(name, value.astype("f4"), trainable)
-    network.add_node("BatchNormalization", ("x", "s", "b", "m", "v"), ["n", "m2", "v2"], name="norm", training_mode=1)
+    network.add_node(
+        "BatchNormalization",
+        ("x", "s", "b", "m", "v"),
+        ["n", "m2", "v2"],
+        name="norm",
+        training_mode=1,
+    )
     network.add_node("Gemm", (network.add_node("Flatten", ("n",)), "w"), ["logits"], transB=1)
     network.add_node("SoftmaxCrossEntropyLoss", ("logits", "label"), ["loss"])
     network.state_updates = {"m": "m2", "v": "v2"}
@@ -83,7 +97,9 @@ def test_inference_equals_the_reference(make: Any) -> None:
 def test_gradients_equal_the_reference(make: Any, training: bool) -> None:
     ours, right, inputs = ENGINE.executor(make()), REFERENCE.executor(make()), batch()
     ours.training = right.training = training
-    assert close(ours.inference_and_backprop(inputs)["loss"], right.inference_and_backprop(inputs)["loss"])
+    assert close(
+        ours.inference_and_backprop(inputs)["loss"], right.inference_and_backprop(inputs)["loss"]
+    )
     assert list(ours.gradients) == list(right.gradients)
     assert all(close(ours.gradients[name], value) for name, value in right.gradients.items())
     assert all(close(ours.params[name], value) for name, value in right.params.items())
@@ -101,15 +117,21 @@ def test_the_backward_pass_runs_in_plain_onnxruntime(tmp_path: Any) -> None:
     outputs = right.inference_and_backprop(inputs)
     assert set(found) == {*network.outputs, *(name for _, name in network.gradient("loss"))}
     assert all(close(found[name], value) for name, value in outputs.items())
-    assert all(close(found[name], right.gradients[param]) for param, name in network.gradient("loss"))
+    assert all(
+        close(found[name], right.gradients[param]) for param, name in network.gradient("loss")
+    )
     wrong = network.params | {"fc1.weight": -network.params["fc1.weight"]}
     off = dict(zip(names, session.run(None, inputs | wrong), strict=True))
-    assert not all(close(off[name], right.gradients[param]) for param, name in network.gradient("loss"))
+    assert not all(
+        close(off[name], right.gradients[param]) for param, name in network.gradient("loss")
+    )
 
 
 @pytest.mark.parametrize("optimizer", [Adam(), SGD(learning_rate=0.1), Shrink()])
 @pytest.mark.parametrize("make", [digits, normalised])
-def test_training_equals_the_reference_in_batches_of_several_sizes(make: Any, optimizer: Optimizer) -> None:
+def test_training_equals_the_reference_in_batches_of_several_sizes(
+    make: Any, optimizer: Optimizer
+) -> None:
     ours, right = ENGINE.executor(make()), REFERENCE.executor(make())
     step, expected = ours.training_step(optimizer), right.training_step(optimizer)
     for size in (6, 6, 4, 6, 4, 4):
@@ -123,10 +145,18 @@ def test_training_equals_the_reference_in_batches_of_several_sizes(make: Any, op
 def test_two_steps_share_the_parameters() -> None:
     ours, right = ENGINE.executor(digits()), REFERENCE.executor(digits())
     for executor in (ours, right):
-        first, second = executor.training_step(Adam()), executor.training_step(SGD(learning_rate=0.1))
+        first, second = (
+            executor.training_step(Adam()),
+            executor.training_step(SGD(learning_rate=0.1)),
+        )
         rng = np.random.default_rng(0)
         for step in (first, second, second, first, second, first):
-            step({"x": rng.standard_normal((6, 1, 8, 8)).astype("f4"), "label": rng.integers(0, 4, 6)})
+            step(
+                {
+                    "x": rng.standard_normal((6, 1, 8, 8)).astype("f4"),
+                    "label": rng.integers(0, 4, 6),
+                }
+            )
     assert all(close(value, right.params[name]) for name, value in ours.params.items())
 
 
@@ -145,8 +175,12 @@ def test_training_resumes_to_the_same_bits() -> None:
     again.load_state(state)
     for one in inputs[2:]:
         again(one)
-    assert all(value.tobytes() == other.arrays()[name].tobytes() for name, value in whole.arrays().items())
-    assert {k: v.tobytes() for k, v in step.state().items()} == {k: v.tobytes() for k, v in again.state().items()}
+    assert all(
+        value.tobytes() == other.arrays()[name].tobytes() for name, value in whole.arrays().items()
+    )
+    assert {k: v.tobytes() for k, v in step.state().items()} == {
+        k: v.tobytes() for k, v in again.state().items()
+    }
 
 
 def test_results_stay_what_they_were() -> None:
@@ -162,7 +196,9 @@ def test_results_stay_what_they_were() -> None:
     del executor, step
     gc.collect()  # what arrays() gave is no view of what is gone
     fresh = [np.full(10_000, 7, np.float32) for _ in range(50)]
-    assert all(np.isfinite(value).all() and np.abs(value).max() < 5 for value in trained.values()), fresh
+    assert all(
+        np.isfinite(value).all() and np.abs(value).max() < 5 for value in trained.values()
+    ), fresh
 
 
 def test_native_inputs_are_taken_and_the_network_is_not_touched() -> None:
@@ -200,7 +236,9 @@ def test_wrong_inputs_and_arrays_give_one_line() -> None:
     with pytest.raises(Deep500Error, match="optimizer's state"):
         step.load_state({"step": np.zeros(())})
     with pytest.raises(Deep500Error, match="single number"):
-        executor.inference_and_backprop({"x": np.zeros((2, 2), "f4"), "label": np.zeros(2, int)}, "logits")
+        executor.inference_and_backprop(
+            {"x": np.zeros((2, 2), "f4"), "label": np.zeros(2, int)}, "logits"
+        )
 
 
 def test_outputs_that_no_node_makes() -> None:

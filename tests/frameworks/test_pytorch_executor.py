@@ -21,7 +21,9 @@ from deep500.operators import Relu
 from deep500.optimizers import SGD, Adam, Momentum
 
 TORCH, REFERENCE = framework("pytorch"), framework("reference")
-TRAIN = SyntheticImages(200).load()["train"]  # no two pixels are equal, so that rounding decides no maximum
+TRAIN = SyntheticImages(200).load()[
+    "train"
+]  # no two pixels are equal, so that rounding decides no maximum
 STEPS, BATCH = 20, 6
 Batch = dict[str, np.ndarray]
 
@@ -63,11 +65,21 @@ def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
         network.add_param(name, rng.standard_normal(shape).astype(dtype))
     network.add_param("mean", np.zeros(8, dtype), trainable=False)
     network.add_param("var", np.ones(8, dtype), trainable=False)
-    x, label = network.add_input("x", (0, 1, 8, 8), dtype), network.add_input("label", (0,), "int64")
+    x, label = (
+        network.add_input("x", (0, 1, 8, 8), dtype),
+        network.add_input("label", (0,), "int64"),
+    )
     hidden = network.add_node("Gemm", (network.add_node("Flatten", (x,)), "w1"), transB=1)
-    hidden = network.add_node("BatchNormalization", (hidden, "scale", "shift", "mean", "var"),
-                              ("normal", "new_mean", "new_var"), training_mode=1, momentum=0.8)
-    logits = network.add_node("Gemm", (network.add_node(relu or Relu(), (hidden,)), "w2"), ["logits"], transB=1)
+    hidden = network.add_node(
+        "BatchNormalization",
+        (hidden, "scale", "shift", "mean", "var"),
+        ("normal", "new_mean", "new_var"),
+        training_mode=1,
+        momentum=0.8,
+    )
+    logits = network.add_node(
+        "Gemm", (network.add_node(relu or Relu(), (hidden,)), "w2"), ["logits"], transB=1
+    )
     network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"])
     network.state_updates = {"mean": "new_mean", "var": "new_var"}
     network.outputs = ["loss", "logits"]
@@ -151,7 +163,9 @@ def by_hand(network: Network, make: Callable) -> list[float]:
         h = h.flatten(1)
         for k in (1, 2):
             h = functional.relu(functional.linear(h, p[f"fc{k}.weight"], p[f"fc{k}.bias"]))
-        loss = functional.cross_entropy(functional.linear(h, p["logits.weight"], p["logits.bias"]), label)
+        loss = functional.cross_entropy(
+            functional.linear(h, p["logits.weight"], p["logits.bias"]), label
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -180,11 +194,15 @@ def test_the_loss_curve_is_that_of_a_loop_by_hand(name: str) -> None:
     assert np.abs(np.subtract(ours, theirs)).max() < 1e-11
 
 
-@pytest.mark.parametrize(("wrong", "name"), [(SGD(0.0501), "sgd"), (Momentum(0.02, 0.89), "momentum"),
-                                             (Adam(epsilon=1e-7), "adam")])
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [(SGD(0.0501), "sgd"), (Momentum(0.02, 0.89), "momentum"), (Adam(epsilon=1e-7), "adam")],
+)
 def test_a_planted_error_bends_the_curve(wrong: Optimizer, name: str) -> None:
     network = NETWORKS["cnn"]()
-    assert np.abs(np.subtract(trained(wrong, network), by_hand(network, CURVES[name][1]))).max() > 1e-9
+    assert (
+        np.abs(np.subtract(trained(wrong, network), by_hand(network, CURVES[name][1]))).max() > 1e-9
+    )
 
 
 # ---- optimizers: flat, tensor by tensor, native
@@ -223,7 +241,9 @@ def run(optimizer: Optimizer, count: int, dtype: str = "float32") -> dict[str, n
 
 
 def same_bits(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> bool:
-    return a.keys() == b.keys() and all(x.dtype == b[n].dtype and x.tobytes() == b[n].tobytes() for n, x in a.items())
+    return a.keys() == b.keys() and all(
+        x.dtype == b[n].dtype and x.tobytes() == b[n].tobytes() for n, x in a.items()
+    )
 
 
 def test_flat_and_tensor_by_tensor_are_the_same() -> None:
@@ -238,7 +258,9 @@ def test_a_large_buffer_is_updated_in_chunks(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-12), ("float32", 1e-4)])
 def test_the_native_adam_is_the_formula(dtype: str, bound: float) -> None:
-    start, native, formula = (run(rule, n, dtype) for rule, n in ((Adam(), 0), (Adam(), 10), (Formula(), 10)))
+    start, native, formula = (
+        run(rule, n, dtype) for rule, n in ((Adam(), 0), (Adam(), 10), (Formula(), 10))
+    )
     moved = {name: native[name] - start[name] for name in start}
     assert distance(moved, {name: formula[name] - start[name] for name in start}) < bound
 
@@ -252,9 +274,14 @@ def test_the_same_bits_again() -> None:
 
 
 @pytest.mark.parametrize("chunk", [1 << 18, 1000])
-@pytest.mark.parametrize("rule", [Adam(), Formula(), Momentum(0.02, 0.9), ByTensor(0.02, 0.9), Counting(), SGD(0.02)],
-                         ids=lambda rule: type(rule).__name__)
-def test_a_resumed_run_goes_on_with_the_same_bits(rule: Optimizer, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "rule",
+    [Adam(), Formula(), Momentum(0.02, 0.9), ByTensor(0.02, 0.9), Counting(), SGD(0.02)],
+    ids=lambda rule: type(rule).__name__,
+)
+def test_a_resumed_run_goes_on_with_the_same_bits(
+    rule: Optimizer, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(steps, "CHUNK", chunk)
     first = TORCH.executor(normalised(dtype="float32"))
     step = first.training_step(rule)
@@ -270,16 +297,22 @@ def test_a_resumed_run_goes_on_with_the_same_bits(rule: Optimizer, chunk: int, m
         a, b = step(batch(i, "float32")), resumed(batch(i, "float32"))
         assert torch.equal(a["loss"], b["loss"])
     assert same_bits(first.arrays(), second.arrays()) and same_bits(step.state(), resumed.state())
-    assert not same_bits(first.arrays(), arrays) and (state["step"] == 5).all()  # what was saved stayed as it was
+    assert (
+        not same_bits(first.arrays(), arrays) and (state["step"] == 5).all()
+    )  # what was saved stayed as it was
 
 
-@pytest.mark.parametrize("rule", [Adam(), ByTensor(0.02, 0.9), Counting()], ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize(
+    "rule", [Adam(), ByTensor(0.02, 0.9), Counting()], ids=lambda rule: type(rule).__name__
+)
 def test_states_are_named_as_in_the_reference(rule: Optimizer) -> None:
     """So that a run may be taken from one framework to another."""
     ours, theirs = (fw.executor(normalised()).training_step(rule) for fw in (TORCH, REFERENCE))
     theirs(batch(0))
     ours.load_state(theirs.state())
-    assert {n: v.shape for n, v in ours.state().items()} == {n: v.shape for n, v in theirs.state().items()}
+    assert {n: v.shape for n, v in ours.state().items()} == {
+        n: v.shape for n, v in theirs.state().items()
+    }
     assert same_bits(ours.state(), theirs.state())
 
 
@@ -329,8 +362,11 @@ def test_without_labels_there_are_logits_and_no_loss() -> None:
 
 def test_results_carry_no_graph() -> None:
     executor = TORCH.executor(normalised())
-    for outputs in (executor.inference(batch(0)), executor.inference_and_backprop(batch(0)),
-                    executor.training_step(SGD(0.1))(batch(0))):
+    for outputs in (
+        executor.inference(batch(0)),
+        executor.inference_and_backprop(batch(0)),
+        executor.training_step(SGD(0.1))(batch(0)),
+    ):
         assert not any(value.requires_grad for value in outputs.values())
 
 
@@ -340,9 +376,14 @@ def test_parameters_and_gradients_are_views_of_one_buffer_each() -> None:
     executor.training_step(Adam())(batch(0))
     executor.load(executor.arrays())
     assert all(executor.params[name] is tensor for name, tensor in before.items())
-    for views, flat in ((executor.params, executor.flat), (executor.gradients, executor.flat_gradient)):
+    for views, flat in (
+        (executor.params, executor.flat),
+        (executor.gradients, executor.flat_gradient),
+    ):
         assert sum(v.numel() for v in views.values()) == flat.numel()
-        assert {v.untyped_storage().data_ptr() for v in views.values()} == {flat.untyped_storage().data_ptr()}
+        assert {v.untyped_storage().data_ptr() for v in views.values()} == {
+            flat.untyped_storage().data_ptr()
+        }
 
 
 def test_the_view_of_the_network_feeds_and_fetches() -> None:
@@ -362,9 +403,18 @@ def test_inputs_may_be_native_or_numpy_of_any_kind() -> None:
     expected = executor.inference(given)["loss"]
     frozen, wide = given["x"].copy(), np.asfortranarray(given["x"].astype("float64"))
     frozen.flags.writeable = False
-    for x in (torch.from_numpy(given["x"]), frozen, wide, given["x"][::-1][::-1], given["x"].tolist()):
+    for x in (
+        torch.from_numpy(given["x"]),
+        frozen,
+        wide,
+        given["x"][::-1][::-1],
+        given["x"].tolist(),
+    ):
         assert torch.equal(executor.inference({"x": x, "label": given["label"]})["loss"], expected)
-    assert torch.equal(executor.inference({"x": given["x"], "label": given["label"].astype("int32")})["loss"], expected)
+    assert torch.equal(
+        executor.inference({"x": given["x"], "label": given["label"].astype("int32")})["loss"],
+        expected,
+    )
 
 
 def test_a_numpy_array_is_not_copied() -> None:
@@ -372,7 +422,9 @@ def test_a_numpy_array_is_not_copied() -> None:
     assert executors.native(x, torch.float32).data_ptr() == x.ctypes.data
 
 
-def test_other_batch_sizes_get_their_own_code_and_many_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_batch_sizes_get_their_own_code_and_many_share_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     own, shared = TORCH.executor(NETWORKS["cnn"]()), TORCH.executor(NETWORKS["cnn"]())
     results = [own.inference_and_backprop(_first(n)) for n in (6, 3, 1, 6)]
     monkeypatch.setattr(executors, "MOST_SHAPES", 1)
@@ -385,11 +437,17 @@ def _first(count: int) -> Batch:
     return {name: value[:count] for name, value in batch(0).items()}
 
 
-@pytest.mark.parametrize(("inputs", "message"), [
-    ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
-    ({"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")}, "batches of different sizes"),
-    ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
-])
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
+        (
+            {"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")},
+            "batches of different sizes",
+        ),
+        ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
+    ],
+)
 def test_inputs_that_do_not_fit_are_refused(inputs: Batch, message: str) -> None:
     with pytest.raises(Deep500Error, match=message):
         TORCH.executor(normalised()).inference_and_backprop(inputs)

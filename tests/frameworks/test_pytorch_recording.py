@@ -40,14 +40,17 @@ def test_a_recorded_function_is_the_same_on_other_values(name: str) -> None:
     assert torch.equal(replay(FUNCTIONS[name], first)(other), FUNCTIONS[name](other))
 
 
-@pytest.mark.parametrize("function", [
-    lambda x: x * float(x.sum()),
-    lambda x: x if x.sum() > 0 else -x,
-    lambda x: x * x.mean().item(),
-    lambda x: x.clone().add_(1),
-    lambda x: torch.add(x, 1, out=torch.empty(4, 3)),
-    lambda x: torch.from_numpy(x.numpy() + 1),
-])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * float(x.sum()),
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: x * x.mean().item(),
+        lambda x: x.clone().add_(1),
+        lambda x: torch.add(x, 1, out=torch.empty(4, 3)),
+        lambda x: torch.from_numpy(x.numpy() + 1),
+    ],
+)
 def test_what_a_graph_would_not_repeat_is_refused(function: Callable) -> None:
     with pytest.raises(Unrecordable):
         replay(function, torch.randn(4, 3))

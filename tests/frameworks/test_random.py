@@ -16,8 +16,13 @@ from deep500.optimizers.adam import Adam
 RATIO = 0.4
 COMPILED = {"jax", "tensorflow", "onnxruntime"}
 each = pytest.mark.parametrize("name", available_frameworks())
-patiently = pytest.mark.parametrize("name", [  # building a network takes these seconds
-    pytest.param(name, marks=[pytest.mark.slow] * (name in COMPILED)) for name in available_frameworks()])
+patiently = pytest.mark.parametrize(
+    "name",
+    [  # building a network takes these seconds
+        pytest.param(name, marks=[pytest.mark.slow] * (name in COMPILED))
+        for name in available_frameworks()
+    ],
+)
 
 
 def network(seed: int | None = 7, ratio: float = RATIO) -> Network:
@@ -69,20 +74,29 @@ def test_inference_draws_nothing_and_each_step_draws_anew(name: str) -> None:
     assert array(found["mask0"]).all() and array(found["mask1"]).all()
     plain = framework("reference").executor(network(ratio=0.0)).inference(batch)
     assert np.allclose(array(found["logits"]), plain["logits"], rtol=1e-5, atol=1e-6)
-    first, again, second = (array(executor.inference_and_backprop(batch, step=k)["mask0"]).copy() for k in (0, 0, 1))
+    first, again, second = (
+        array(executor.inference_and_backprop(batch, step=k)["mask0"]).copy() for k in (0, 0, 1)
+    )
     assert np.array_equal(first, again) and not np.array_equal(first, second)
 
 
 @patiently
 def test_the_gradient_is_that_of_what_was_kept(name: str) -> None:
-    executor, right = framework(name).executor(network()), framework("reference").executor(network())
+    executor, right = (
+        framework(name).executor(network()),
+        framework("reference").executor(network()),
+    )
     (batch,) = batches(1)
     executor.inference_and_backprop(batch, step=3)
     right.inference_and_backprop(batch, step=3)
     for param, gradient in right.gradients.items():
-        assert np.allclose(executor.framework.array(executor.gradients[param]), gradient, rtol=1e-4, atol=1e-6)
+        assert np.allclose(
+            executor.framework.array(executor.gradients[param]), gradient, rtol=1e-4, atol=1e-6
+        )
     right.inference_and_backprop(batch, step=4)  # what this test must not take for the same
-    assert not np.allclose(executor.framework.array(executor.gradients["w1"]), right.gradients["w1"], atol=1e-3)
+    assert not np.allclose(
+        executor.framework.array(executor.gradients["w1"]), right.gradients["w1"], atol=1e-3
+    )
 
 
 @patiently
@@ -156,7 +170,11 @@ def test_the_recorded_backward_pass_takes_the_keys_as_inputs() -> None:
     net = network()
     model = net.backward_network("loss", batch=8)
     session = framework("onnxruntime").session(model)  # type: ignore[attr-defined]
-    keys = {f"deep500:key:{n.name}": np.array(n.operator.key(n.name, 2)) for n in net.nodes if n.operator.random}
+    keys = {
+        f"deep500:key:{n.name}": np.array(n.operator.key(n.name, 2))
+        for n in net.nodes
+        if n.operator.random
+    }
     names = [o.name for o in session.get_outputs()]
     found = dict(zip(names, session.run(names, {**batch, **net.params, **keys}), strict=True))
     right = framework("reference").executor(net)
@@ -168,6 +186,9 @@ def test_a_network_with_dropout_is_written_and_read_again(tmp_path: Any) -> None
     net, (batch,) = network(), batches(1)
     net.to_onnx(tmp_path / "net.onnx")
     again = Network.from_onnx(tmp_path / "net.onnx")
-    right, found = (framework("reference").executor(n).inference_and_backprop(batch, step=1) for n in (net, again))
+    right, found = (
+        framework("reference").executor(n).inference_and_backprop(batch, step=1)
+        for n in (net, again)
+    )
     assert np.array_equal(right["mask1"], found["mask1"]) and right["loss"] == found["loss"]
     assert not found["mask1"].all()

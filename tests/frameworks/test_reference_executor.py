@@ -42,16 +42,30 @@ def digits(dtype: str = "float64") -> Network:
 
 
 def batch(size: int = 6, dtype: str = "float64") -> dict[str, np.ndarray]:
-    return {"x": RNG.standard_normal((size, 1, 8, 8)).astype(dtype), "label": RNG.integers(0, 4, size)}
+    return {
+        "x": RNG.standard_normal((size, 1, 8, 8)).astype(dtype),
+        "label": RNG.integers(0, 4, size),
+    }
 
 
 def normalised() -> Network:
     network = Network("normalised")
     network.add_input("x", (0, 2), "float64")
-    for name, value, trainable in (("s", [1.5, 0.5], True), ("b", [0.0, 1.0], True), ("m", [0.0, 0.0], False),
-                                   ("v", [1.0, 1.0], False), ("w", [[1.0, -2.0], [0.5, 3.0]], True)):
+    for name, value, trainable in (
+        ("s", [1.5, 0.5], True),
+        ("b", [0.0, 1.0], True),
+        ("m", [0.0, 0.0], False),
+        ("v", [1.0, 1.0], False),
+        ("w", [[1.0, -2.0], [0.5, 3.0]], True),
+    ):
         network.add_param(name, np.array(value), trainable)
-    network.add_node("BatchNormalization", ("x", "s", "b", "m", "v"), ["n", "m2", "v2"], training_mode=1, momentum=0.9)
+    network.add_node(
+        "BatchNormalization",
+        ("x", "s", "b", "m", "v"),
+        ["n", "m2", "v2"],
+        training_mode=1,
+        momentum=0.9,
+    )
     network.add_input("label", (0,), "int64")
     network.add_node("MatMul", ("n", "w"), ["logits"])
     network.add_node("SoftmaxCrossEntropyLoss", ("logits", "label"), ["loss"])
@@ -73,14 +87,19 @@ def numerical(network: Network, inputs: dict[str, np.ndarray], name: str, index:
 @pytest.mark.parametrize("make", [digits, normalised])
 def test_gradients_equal_finite_differences(make: Any) -> None:
     network = make()
-    inputs = batch() if "conv1.weight" in network.params else {"x": RNG.standard_normal((7, 2)),
-                                                              "label": RNG.integers(0, 2, 7)}
+    inputs = (
+        batch()
+        if "conv1.weight" in network.params
+        else {"x": RNG.standard_normal((7, 2)), "label": RNG.integers(0, 2, 7)}
+    )
     executor = REFERENCE.executor(network)
     executor.inference_and_backprop(inputs)
     assert list(executor.gradients) == network.trainable
     for name, gradient in executor.gradients.items():
         index = np.unravel_index(np.abs(gradient).argmax(), gradient.shape)
-        assert gradient[index] == pytest.approx(numerical(network, inputs, name, index), rel=1e-5, abs=1e-8)
+        assert gradient[index] == pytest.approx(
+            numerical(network, inputs, name, index), rel=1e-5, abs=1e-8
+        )
 
 
 def test_a_wrong_gradient_would_show() -> None:
@@ -89,7 +108,9 @@ def test_a_wrong_gradient_would_show() -> None:
     executor.inference_and_backprop(inputs)
     wrong = 1.001 * executor.gradients["fc1.bias"]
     index = np.unravel_index(np.abs(wrong).argmax(), wrong.shape)
-    assert wrong[index] != pytest.approx(numerical(network, inputs, "fc1.bias", index), rel=1e-5, abs=1e-8)
+    assert wrong[index] != pytest.approx(
+        numerical(network, inputs, "fc1.bias", index), rel=1e-5, abs=1e-8
+    )
 
 
 def diamond() -> Network:
@@ -124,7 +145,9 @@ def test_what_y_does_not_depend_on_has_zero_gradient_and_needs_no_derivative() -
 
 def held(entries: list[tape.Entry]) -> int:
     """Bytes of the arrays on a tape."""
-    arrays = {id(v): v for e in entries for v in (*e.inputs, *e.results) if isinstance(v, np.ndarray)}
+    arrays = {
+        id(v): v for e in entries for v in (*e.inputs, *e.results) if isinstance(v, np.ndarray)
+    }
     return sum(v.nbytes for v in arrays.values())
 
 
@@ -134,7 +157,9 @@ def test_the_tape_keeps_only_what_backward_asks_for() -> None:
     kept, entries = tape.forward(REFERENCE.xp, nodes, batch() | network.params, ["loss"])
     assert list(kept) == ["loss"]
     by_name = {entry.node.name: entry for entry in entries}
-    assert isinstance(by_name["conv1.relu"].inputs[0], tape.Outline)  # Relu asks for its result alone
+    assert isinstance(
+        by_name["conv1.relu"].inputs[0], tape.Outline
+    )  # Relu asks for its result alone
     assert isinstance(by_name["conv1.relu"].results[0], np.ndarray)
     assert isinstance(by_name["logits"].inputs[2], tape.Outline)
     assert isinstance(by_name["loss"].inputs[0], tape.Outline)
@@ -173,7 +198,9 @@ def test_training_keeps_the_precision_and_learns(dtype: str) -> None:
     step = executor.training_step(Adam(learning_rate=0.01))
     losses = [float(step(inputs)["loss"]) for _ in range(30)]
     assert losses[-1] < losses[0] / 2
-    assert {value.dtype.name for value in (*executor.params.values(), *executor.gradients.values())} == {dtype}
+    assert {
+        value.dtype.name for value in (*executor.params.values(), *executor.gradients.values())
+    } == {dtype}
 
 
 def test_a_step_is_the_rule() -> None:
@@ -181,7 +208,9 @@ def test_a_step_is_the_rule() -> None:
     executor = REFERENCE.executor(network)
     executor.training_step(SGD(learning_rate=0.5))(inputs)
     for name, gradient in executor.gradients.items():
-        np.testing.assert_array_equal(executor.params[name], network.params[name] - np.float32(0.5) * gradient)
+        np.testing.assert_array_equal(
+            executor.params[name], network.params[name] - np.float32(0.5) * gradient
+        )
 
 
 def test_training_resumes_to_the_same_bits() -> None:
@@ -198,7 +227,9 @@ def test_training_resumes_to_the_same_bits() -> None:
     again.load_state(state)
     for one in inputs[3:]:
         again(one)
-    assert all(value.tobytes() == other.arrays()[name].tobytes() for name, value in whole.arrays().items())
+    assert all(
+        value.tobytes() == other.arrays()[name].tobytes() for name, value in whole.arrays().items()
+    )
     assert step.state().keys() == again.state().keys() and step.state()["step"] == 6
 
 
@@ -216,12 +247,15 @@ def test_labels_are_needed_for_the_loss_alone() -> None:
     assert list(executor.inference({"x": batch()["x"]})) == ["logits"]
 
 
-@pytest.mark.parametrize(("inputs", "reason"), [
-    ({}, "needs x, label"),
-    ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
-    ({"x": np.zeros((2, 8, 8)), "label": np.zeros(2, int)}, r"\(batch, 1, 8, 8\) is wanted"),
-    ({"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, int)}, "different sizes"),
-])
+@pytest.mark.parametrize(
+    ("inputs", "reason"),
+    [
+        ({}, "needs x, label"),
+        ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
+        ({"x": np.zeros((2, 8, 8)), "label": np.zeros(2, int)}, r"\(batch, 1, 8, 8\) is wanted"),
+        ({"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, int)}, "different sizes"),
+    ],
+)
 def test_wrong_inputs_give_one_line(inputs: dict[str, np.ndarray], reason: str) -> None:
     executor = REFERENCE.executor(digits())
     with pytest.raises(Deep500Error, match=reason):

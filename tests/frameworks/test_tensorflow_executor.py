@@ -25,7 +25,10 @@ def one_thread() -> None:
 
 def batch(size: int = 4) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    return {"x": rng.standard_normal((size, 6)).astype("float32"), "label": rng.integers(0, 3, size)}
+    return {
+        "x": rng.standard_normal((size, 6)).astype("float32"),
+        "label": rng.integers(0, 3, size),
+    }
 
 
 def executor() -> Any:
@@ -56,7 +59,9 @@ def test_control_flow_in_a_graph() -> None:
     x = TENSORFLOW.tensor(np.arange(8, dtype="float32").reshape(4, 2))
 
     def f(x: Any) -> Any:
-        carry, (rows,) = xp.scan(lambda c, row: ((c[0] + row[0],), (c[0] * row[0],)), (x[0],), (x,), 4)
+        carry, (rows,) = xp.scan(
+            lambda c, row: ((c[0] + row[0],), (c[0] * row[0],)), (x[0],), (x,), 4
+        )
         return carry[0], rows, xp.cond(xp.sum(x) > 0, lambda v: v + 1, lambda v: v * 2, x)
 
     for now, later in zip(f(x), tf.function(f, autograph=False)(x), strict=True):
@@ -74,21 +79,35 @@ def test_threads_are_set_once() -> None:
 def test_threads_are_those_asked_for(tmp_path: Path, told: str, refused: str) -> None:
     """What is asked for counts, whatever the environment says; a second number is refused, even that of the latter."""
     asked = "1" if not told else "2"
-    code = (f"from deep500.frameworks import framework; fw = framework('tensorflow'); fw.set_threads({asked}); "
-            f"fw.tensor([1.0]); fw.set_threads({asked}); threading = fw.module.config.threading\n"
-            f"print(threading.get_intra_op_parallelism_threads(), threading.get_inter_op_parallelism_threads())\n"
-            f"fw.set_threads({refused})")
+    code = (
+        f"from deep500.frameworks import framework; fw = framework('tensorflow'); fw.set_threads({asked}); "
+        f"fw.tensor([1.0]); fw.set_threads({asked}); threading = fw.module.config.threading\n"
+        f"print(threading.get_intra_op_parallelism_threads(), threading.get_inter_op_parallelism_threads())\n"
+        f"fw.set_threads({refused})"
+    )
     names = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
-    env = {k: v for k, v in os.environ.items() if k not in names} | (dict.fromkeys(names, told) if told else {})
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True,
-                          timeout=120)
+    env = {k: v for k, v in os.environ.items() if k not in names} | (
+        dict.fromkeys(names, told) if told else {}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.stdout == f"{asked} {asked}\n", done.stderr
     assert done.returncode and f"ask for {refused} before anything is computed" in done.stderr
 
 
 @pytest.mark.slow
 def test_its_import_is_quiet(tmp_path: Path) -> None:
-    code = ("from deep500.frameworks import framework; fw = framework('tensorflow'); "
-            "print(fw.array(fw.tensor([1.0]) + 1))")
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    code = (
+        "from deep500.frameworks import framework; fw = framework('tensorflow'); "
+        "print(fw.array(fw.tensor([1.0]) + 1))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[2.]\n", "")

@@ -18,7 +18,9 @@ from deep500.operators import Relu
 from deep500.optimizers import SGD, Adam
 
 REFERENCE = framework("reference")
-TRAIN = SyntheticImages(100).load()["train"]  # no two pixels are equal, so that rounding decides no maximum
+TRAIN = SyntheticImages(100).load()[
+    "train"
+]  # no two pixels are equal, so that rounding decides no maximum
 BATCH = 6
 
 
@@ -60,10 +62,18 @@ def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
     network.add_param("mean", np.zeros(8, dtype), trainable=False)
     network.add_param("var", np.ones(8, dtype), trainable=False)
     network.add_param("factor", np.full((), 1.5, dtype), trainable=False)  # which nothing changes
-    x, label = network.add_input("x", (0, 1, 8, 8), dtype), network.add_input("label", (0,), "int64")
+    x, label = (
+        network.add_input("x", (0, 1, 8, 8), dtype),
+        network.add_input("label", (0,), "int64"),
+    )
     hidden = network.add_node("Gemm", (network.add_node("Reshape", (x, (0, -1))), "w1"), transB=1)
-    hidden = network.add_node("BatchNormalization", (hidden, "scale", "shift", "mean", "var"),
-                              ("normal", "new_mean", "new_var"), training_mode=1, momentum=0.8)
+    hidden = network.add_node(
+        "BatchNormalization",
+        (hidden, "scale", "shift", "mean", "var"),
+        ("normal", "new_mean", "new_var"),
+        training_mode=1,
+        momentum=0.8,
+    )
     hidden = network.add_node("Mul", (network.add_node(relu or Relu(), (hidden,)), "factor"))
     logits = network.add_node("Gemm", (hidden, "w2"), ["logits"], transB=1)
     network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"])
@@ -102,13 +112,18 @@ def distance(a: Mapping[str, Any], b: Mapping[str, Any]) -> float:
 
 
 def same_bits(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> bool:
-    return a.keys() == b.keys() and all(x.dtype == b[n].dtype and x.tobytes() == b[n].tobytes() for n, x in a.items())
+    return a.keys() == b.keys() and all(
+        x.dtype == b[n].dtype and x.tobytes() == b[n].tobytes() for n, x in a.items()
+    )
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_are_the_references(engine: Framework, name: str) -> None:
     ours, theirs = engine.executor(NETWORKS[name]()), REFERENCE.executor(NETWORKS[name]())
-    assert distance(ours.inference_and_backprop(batch(0)), theirs.inference_and_backprop(batch(0))) < 1e-13
+    assert (
+        distance(ours.inference_and_backprop(batch(0)), theirs.inference_and_backprop(batch(0)))
+        < 1e-13
+    )
     assert list(ours.gradients) == ours.structure.trainable
     assert list(ours.inference_and_backprop(batch(0))) == ["loss", "logits"]
     theirs.inference_and_backprop(batch(0))
@@ -119,7 +134,10 @@ def test_gradients_are_the_references(engine: Framework, name: str) -> None:
 
 
 def test_a_wrong_derivative_is_seen(engine: Framework) -> None:
-    ours, right = engine.executor(normalised(WrongRelu())), REFERENCE.executor(normalised(PlainRelu()))
+    ours, right = (
+        engine.executor(normalised(WrongRelu())),
+        REFERENCE.executor(normalised(PlainRelu())),
+    )
     for executor in (ours, right):
         executor.inference_and_backprop(batch(0))
     assert distance(ours.gradients, right.gradients) > 1e-3
@@ -153,7 +171,9 @@ def test_a_resumed_run_goes_on_with_the_same_bits(engine: Framework, rule: Optim
         assert a.dtype == np.float32 and a.tobytes() == b.tobytes()
     assert same_bits(first.arrays(), second.arrays()) and same_bits(step.state(), resumed.state())
     assert not same_bits(first.arrays(), arrays) and state["step"] == 3
-    assert same_bits(arrays | state, kept)  # steps write into memory again, but not into what was handed out
+    assert same_bits(
+        arrays | state, kept
+    )  # steps write into memory again, but not into what was handed out
 
 
 @pytest.mark.parametrize("rule", [Adam(), ByTensor()], ids=lambda rule: type(rule).__name__)
@@ -162,7 +182,9 @@ def test_states_are_those_of_the_reference(engine: Framework, rule: Optimizer) -
     ours, theirs = (fw.executor(normalised()).training_step(rule) for fw in (engine, REFERENCE))
     for i in range(3):
         assert distance(ours(batch(i)), theirs(batch(i))) < 1e-12
-    assert {n: v.shape for n, v in ours.state().items()} == {n: v.shape for n, v in theirs.state().items()}
+    assert {n: v.shape for n, v in ours.state().items()} == {
+        n: v.shape for n, v in theirs.state().items()
+    }
     ours.load_state(theirs.state())
     assert same_bits(ours.state(), theirs.state())
 
@@ -187,9 +209,13 @@ def test_training_moves_the_running_statistics_and_evaluation_does_not(engine: F
     assert np.allclose(after["mean"], 0.2 * hidden.mean(0), rtol=1e-12)
     assert np.allclose(after["var"], 0.8 + 0.2 * hidden.var(0), rtol=1e-12)
     executor.training = False
-    fixed = [engine.array(run(batch(0))["logits"]) for run in (step, executor.inference_and_backprop,
-                                                               executor.inference)]
-    assert np.allclose(fixed[0], fixed[2], rtol=1e-12) and np.allclose(fixed[1], fixed[2], rtol=1e-12)
+    fixed = [
+        engine.array(run(batch(0))["logits"])
+        for run in (step, executor.inference_and_backprop, executor.inference)
+    ]
+    assert np.allclose(fixed[0], fixed[2], rtol=1e-12) and np.allclose(
+        fixed[1], fixed[2], rtol=1e-12
+    )
     assert not np.allclose(fixed[0], seen, rtol=1e-3)
     assert same_bits(executor.arrays(), after)
 
@@ -237,11 +263,17 @@ def test_the_view_of_the_network_feeds_and_fetches(engine: Framework) -> None:
     assert (engine.array(value) == 2).all() and engine.array(found).shape == (8,)
 
 
-@pytest.mark.parametrize(("inputs", "message"), [
-    ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
-    ({"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")}, "batches of different sizes"),
-    ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
-])
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
+        (
+            {"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")},
+            "batches of different sizes",
+        ),
+        ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
+    ],
+)
 def test_inputs_that_do_not_fit_are_refused(engine: Framework, inputs: dict, message: str) -> None:
     executor = engine.executor(normalised())
     for run in (executor.inference_and_backprop, executor.training_step(SGD(0.1))):

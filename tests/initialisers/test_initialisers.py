@@ -22,7 +22,10 @@ def variance(initialiser: Initialiser, shape: tuple[int, ...]) -> float:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("initialiser", RANDOM, ids=str)
 def test_mean_and_variance(initialiser: Initialiser, shape: tuple[int, ...]) -> None:
-    values, expected = initialiser.array(shape, 7, "weight").astype("float64"), variance(initialiser, shape)
+    values, expected = (
+        initialiser.array(shape, 7, "weight").astype("float64"),
+        variance(initialiser, shape),
+    )
     assert values.size > 50_000
     assert abs(values.mean()) < 5 * np.sqrt(expected / values.size)
     assert abs(values.var() / expected - 1) < 5 * np.sqrt(2 / values.size)
@@ -44,21 +47,27 @@ def test_uniform_values_fill_their_range() -> None:
 def test_a_pure_function_of_seed_and_name(seed: int, name: str, other: str) -> None:
     for initialiser in RANDOM:
         values = initialiser.array((3, 4), seed, name)
-        different = initialiser.array((3, 4), seed, other)  # drawn in between: the order plays no part
+        different = initialiser.array(
+            (3, 4), seed, other
+        )  # drawn in between: the order plays no part
         assert np.array_equal(values, initialiser.array((3, 4), seed, name))
         assert np.array_equal(values, different) == (name == other)
         assert not np.array_equal(values, initialiser.array((3, 4), seed + 1, name))
 
 
 def test_names_are_independent() -> None:
-    a, b = (HeNormal().array((200, 500), 0, name).reshape(-1) for name in ("fc1.weight", "fc2.weight"))
+    a, b = (
+        HeNormal().array((200, 500), 0, name).reshape(-1) for name in ("fc1.weight", "fc2.weight")
+    )
     assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(a.size)
 
 
 def test_the_bits_stay_the_same() -> None:
     """Written down: a change of these numbers would change every result that is quoted with a seed."""
     assert HeNormal().array((2, 2), 0, "w").tobytes().hex() == "3084a3bd8d7a5c3f8896fc3ee24228bc"
-    assert GlorotUniform().array((2, 2), 0, "w").tobytes().hex() == "70566f3ff6cc78bf1d774abfb7746c3f"
+    assert (
+        GlorotUniform().array((2, 2), 0, "w").tobytes().hex() == "70566f3ff6cc78bf1d774abfb7746c3f"
+    )
 
 
 @pytest.mark.parametrize("initialiser", [*RANDOM, Zeros(), Constant(0.5)], ids=str)

@@ -18,5 +18,7 @@ def test_cross_entropy_is_the_mean_negative_log_probability(name):
     found = executor.framework.array(executor.inference({"logits": logits, "label": label})["loss"])
     probability = np.exp(logits.astype(float)) / np.exp(logits.astype(float)).sum(1, keepdims=True)
     assert found == pytest.approx(-np.log(probability[[0, 1], label]).mean(), rel=1e-6)
-    swapped = executor.framework.array(executor.inference({"logits": logits, "label": label[::-1].copy()})["loss"])
+    swapped = executor.framework.array(
+        executor.inference({"logits": logits, "label": label[::-1].copy()})["loss"]
+    )
     assert swapped != pytest.approx(found)

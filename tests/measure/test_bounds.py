@@ -43,11 +43,19 @@ def test_a_peak_is_the_best_with_the_usual_beside_it(measured: Peaks) -> None:
     assert set(measured.flops) == {"float32", "float64"}
     for peak in all_peaks(measured):
         assert peak.n >= 6 and 0 < peak.median <= peak.value < 1e18
-        assert (peak.low is None and "no interval" in peak.note) or peak.low <= peak.median <= peak.high <= peak.value
+        assert (
+            peak.low is None and "no interval" in peak.note
+        ) or peak.low <= peak.median <= peak.high <= peak.value
         assert 0.05 <= peak.uncertainty <= 0.5
     assert [peak.unit for peak in all_peaks(measured)] == ["flop/s", "flop/s", "B/s"]
-    assert measured.flops["float64"].what.startswith("matmul of ") and "float64" in measured.flops["float64"].what
-    assert measured.bandwidth.what.split()[0] in ("copy", "add", "triad") and "MiB" in measured.bandwidth.what
+    assert (
+        measured.flops["float64"].what.startswith("matmul of ")
+        and "float64" in measured.flops["float64"].what
+    )
+    assert (
+        measured.bandwidth.what.split()[0] in ("copy", "add", "triad")
+        and "MiB" in measured.bandwidth.what
+    )
 
 
 def test_peaks_say_what_they_hold_for(measured: Peaks) -> None:
@@ -68,7 +76,11 @@ def test_a_claim_of_twice_the_peak_is_an_alarm_and_an_honest_one_is_not(measured
 
 def test_roofline_of_known_peaks() -> None:
     computing = roofline(1e11, 1e9, 2.0, peaks=KNOWN)
-    assert (computing.intensity, computing.bound_flops, computing.limited_by) == (100.0, 1e11, "compute")
+    assert (computing.intensity, computing.bound_flops, computing.limited_by) == (
+        100.0,
+        1e11,
+        "compute",
+    )
     assert (computing.minimum_seconds, computing.fraction, computing.alarm) == (1.0, 0.5, None)
     moving = roofline(1e9, 2e10, peaks=KNOWN)
     assert (moving.intensity, moving.bound_flops, moving.limited_by) == (0.05, 1e9, "memory")
@@ -76,14 +88,19 @@ def test_roofline_of_known_peaks() -> None:
     assert roofline(1e11, 0, peaks=KNOWN).intensity == math.inf
     assert roofline(0, 2e10, 4.0, peaks=KNOWN).fraction == 0.25
     too_fast = roofline(0, 2e10, 0.1, peaks=KNOWN)
-    assert "2e+11 B/s is 10.00 x the 2e+10 of copy" in too_fast.alarm and "in a cache" in too_fast.alarm
+    assert (
+        "2e+11 B/s is 10.00 x the 2e+10 of copy" in too_fast.alarm
+        and "in a cache" in too_fast.alarm
+    )
 
 
 def test_the_alarm_tolerates_the_noise_of_the_peak_itself() -> None:
     assert roofline(1e11, 0, 1 / 1.04, peaks=KNOWN).alarm is None
     assert roofline(1e11, 0, 1 / 1.06, peaks=KNOWN).alarm is not None
     noisy = dataclasses.replace(KNOWN.flops["float32"], median=8e10)
-    noisy_peaks = dataclasses.replace(KNOWN, flops={"float32": noisy}, note="others used 60% of the CPUs")
+    noisy_peaks = dataclasses.replace(
+        KNOWN, flops={"float32": noisy}, note="others used 60% of the CPUs"
+    )
     assert roofline(1e11, 0, 1 / 1.24, peaks=noisy_peaks).alarm is None
     assert "others used 60%" in roofline(1e11, 0, 1 / 1.26, peaks=noisy_peaks).alarm
 
@@ -182,15 +199,21 @@ DAMAGES = ["another machine", "infinite", "negative", "text for a number", "no b
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_cache_is_measured_again(cache: Path, measurements: list[float], name: str) -> None:
+def test_a_damaged_cache_is_measured_again(
+    cache: Path, measurements: list[float], name: str
+) -> None:
     first = peaks(_seconds=SECONDS)
     cache.write_text(json.dumps(damage(json.loads(cache.read_text()), name)))
     assert peaks(_seconds=SECONDS) == first and len(measurements) == 2
     assert read_peaks(cache, first.machine) == first
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"null", b"[" * 50_000, b'{"machine": 1e400}'])
-def test_a_corrupted_cache_is_measured_again(cache: Path, measurements: list[float], data: bytes) -> None:
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"\xff\xfe", b"null", b"[" * 50_000, b'{"machine": 1e400}']
+)
+def test_a_corrupted_cache_is_measured_again(
+    cache: Path, measurements: list[float], data: bytes
+) -> None:
     cache.parent.mkdir()
     cache.write_bytes(data)
     assert read_peaks(cache, peaks(_seconds=SECONDS).machine) is not None
@@ -210,7 +233,9 @@ def test_a_cache_that_cannot_be_written_is_no_error(
 
 def test_a_write_that_fails_leaves_the_old_file(cache: Path, measured: Peaks) -> None:
     write_peaks(cache, measured)
-    broken = dataclasses.replace(measured, bandwidth=dataclasses.replace(measured.bandwidth, value=math.nan))
+    broken = dataclasses.replace(
+        measured, bandwidth=dataclasses.replace(measured.bandwidth, value=math.nan)
+    )
     with pytest.raises(ValueError, match="JSON"):
         write_peaks(cache, broken)
     assert read_peaks(cache, measured.machine) == measured
@@ -226,9 +251,13 @@ def test_time_taken_by_others_is_seen() -> None:
 
 def test_scaling_of_the_papers_example() -> None:
     """0.2 of 20 ms are serial, so b = 0.01: Amdahl's bound is 1 / (b + (1 - b) / p)."""
-    lines = scaling_lines(0.020, [1, 2, 8, 16, 32], serial_fraction=0.2 / 20, overhead=papers_overhead)
+    lines = scaling_lines(
+        0.020, [1, 2, 8, 16, 32], serial_fraction=0.2 / 20, overhead=papers_overhead
+    )
     assert lines.speedups(lines.ideal) == pytest.approx([1, 2, 8, 16, 32])
-    assert lines.speedups(lines.amdahl) == pytest.approx([1 / (0.01 + 0.99 / p) for p in (1, 2, 8, 16, 32)])
+    assert lines.speedups(lines.amdahl) == pytest.approx(
+        [1 / (0.01 + 0.99 / p) for p in (1, 2, 8, 16, 32)]
+    )
     assert lines.speedups(lines.amdahl)[2] == pytest.approx(7.4766, abs=1e-4)
     assert lines.overhead[2] == pytest.approx(0.020 / 7.4766355 + 10e-9)
     assert lines.overhead[4] == pytest.approx(0.020 * (0.01 + 0.99 / 32) + 0.17e-3 * 5)
@@ -239,7 +268,9 @@ def papers_overhead(p: int) -> float:
     return 10e-9 if p <= 8 else (0.1e-3 if p <= 16 else 0.17e-3) * math.log2(p)
 
 
-@given(st.floats(1e-6, 1e6), st.floats(0, 1), st.lists(st.integers(1, 10**6), min_size=1, max_size=8))
+@given(
+    st.floats(1e-6, 1e6), st.floats(0, 1), st.lists(st.integers(1, 10**6), min_size=1, max_size=8)
+)
 def test_each_line_bounds_the_next(base: float, serial: float, processes: list[int]) -> None:
     lines = scaling_lines(base, processes, serial, overhead=lambda p: 1e-6 * p)
     for ideal, amdahl, overhead in zip(lines.ideal, lines.amdahl, lines.overhead, strict=True):

@@ -4,7 +4,15 @@ import time
 import pytest
 
 from deep500.errors import Deep500Error
-from deep500.measure.candidates import Command, Function, InProcess, Statement, candidate, check, resolve
+from deep500.measure.candidates import (
+    Command,
+    Function,
+    InProcess,
+    Statement,
+    candidate,
+    check,
+    resolve,
+)
 
 
 def count_of(timer, calls):
@@ -34,12 +42,16 @@ def test_levels_are_names_in_statements_keywords_in_functions_and_text_in_comman
 
 
 def test_setup_names_are_seen_by_functions_and_comprehensions():
-    statement = Statement("assert [f(i) for i in range(k)] == [1, 2]", "k = 2\ndef f(i): return i + k - 1")
+    statement = Statement(
+        "assert [f(i) for i in range(k)] == [1, 2]", "k = 2\ndef f(i): return i + k - 1"
+    )
     count_of(statement.timer({}, None, None), 2)
 
 
 def test_multi_line_strings_keep_their_indentation():
-    timer = Statement('assert text == """\n  two\n"""', 'text = """\n  two\n"""').timer({}, None, None)
+    timer = Statement('assert text == """\n  two\n"""', 'text = """\n  two\n"""').timer(
+        {}, None, None
+    )
     count_of(timer, 1)
 
 
@@ -81,9 +93,16 @@ def test_how_a_candidate_is_read():
         candidate(42)
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("false", "exit code 1"), ("no_such_command_d5", "cannot be started"), ("'unclosed", "parse"), ("", "empty"),
-    ("echo broken >&2; exit 3", "exit code 3: broken")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("false", "exit code 1"),
+        ("no_such_command_d5", "cannot be started"),
+        ("'unclosed", "parse"),
+        ("", "empty"),
+        ("echo broken >&2; exit 3", "exit code 3: broken"),
+    ],
+)
 def test_commands_that_fail_say_why(text, message):
     with pytest.raises(Deep500Error, match=message):
         Command(text).timer({}, None, None)(1)

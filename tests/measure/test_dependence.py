@@ -102,7 +102,19 @@ def test_the_corrections_remove_most_of_the_bias():
 
 @pytest.mark.parametrize(
     "bad",
-    [[], [[1, 2], [3]], np.zeros((2, 2)), ["a"], "abc", 5, None, [1, math.nan], [math.inf], [1e200], [True]],
+    [
+        [],
+        [[1, 2], [3]],
+        np.zeros((2, 2)),
+        ["a"],
+        "abc",
+        5,
+        None,
+        [1, math.nan],
+        [math.inf],
+        [1e200],
+        [True],
+    ],
 )
 def test_what_is_no_series_is_refused_in_one_line(bad):
     with pytest.raises(Deep500Error) as error:

@@ -34,7 +34,9 @@ def test_normal_quantile_keeps_shape_and_knows_the_ends():
 
 @given(st.floats(-8, 8))
 def test_normal_quantile_inverts_the_cdf(x):
-    assert float(normal_quantile(normal_cdf(x))) == pytest.approx(x, abs=1e-8 + 1e-15 * math.exp(x * x / 2))
+    assert float(normal_quantile(normal_cdf(x))) == pytest.approx(
+        x, abs=1e-8 + 1e-15 * math.exp(x * x / 2)
+    )
 
 
 @pytest.mark.parametrize("df", DF)
@@ -44,7 +46,9 @@ def test_student_t_agrees_with_scipy(df):
     for tail in TAILS:
         # SciPy's own inverse is off by 1e-8 in places, its cdf is not
         assert special.stdtr(df, student_t_quantile(tail, df)) == pytest.approx(tail, rel=1e-9)
-        assert student_t_quantile(1 - tail, df) == pytest.approx(-student_t_quantile(tail, df), rel=1e-7)
+        assert student_t_quantile(1 - tail, df) == pytest.approx(
+            -student_t_quantile(tail, df), rel=1e-7
+        )
 
 
 def test_student_t_ends_and_middle():

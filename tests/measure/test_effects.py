@@ -19,7 +19,9 @@ logs = st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=25).map(np
 @given(logs, logs)
 def test_two_samples_agree_with_brute_force_and_scipy(a, b):
     found = two_sample_effect(a, b, 0.95)
-    assert math.log(found.shift) == pytest.approx(np.median([y - x for x in a for y in b]), abs=1e-12)
+    assert math.log(found.shift) == pytest.approx(
+        np.median([y - x for x in a for y in b]), abs=1e-12
+    )
     u = stats.mannwhitneyu(b, a).statistic
     assert found.probability == pytest.approx(u / (a.size * b.size), abs=1e-12)
 
@@ -53,7 +55,8 @@ def assert_mirrored(one: Effect, other: Effect) -> None:
     mirrored = (reciprocal(other.shift), reciprocal(other.shift_high), reciprocal(other.shift_low))
     assert (one.shift, one.shift_low, one.shift_high) == pytest.approx(mirrored)
     assert (one.probability, one.probability_low, one.probability_high) == pytest.approx(
-        (1 - other.probability, 1 - other.probability_high, 1 - other.probability_low))
+        (1 - other.probability, 1 - other.probability_high, 1 - other.probability_low)
+    )
 
 
 @given(logs, logs)
@@ -82,7 +85,10 @@ def test_many_values_are_thinned_without_moving_the_effect():
     exact = two_sample_effect(a[:1000], b[:1000], None).shift  # just not thinned
     thinned = two_sample_effect(np.repeat(a[:1000], 7), np.repeat(b[:1000], 5), None).shift
     assert thinned == pytest.approx(exact, abs=1e-4)
-    assert found.shift_low < math.exp(0.3) < found.shift_high and found.shift_high / found.shift_low < 1.05
+    assert (
+        found.shift_low < math.exp(0.3) < found.shift_high
+        and found.shift_high / found.shift_low < 1.05
+    )
     assert math.log(paired_effect(a, 0.95).shift) == pytest.approx(0, abs=0.03)
 
 
@@ -101,23 +107,28 @@ def shares_covered(make, effect, location, replications=300):
     for _ in range(replications):
         *data, probability = make()
         found = effect(*data, 0.95)
-        covered += (found.shift_low <= math.exp(location) <= found.shift_high,
-                    found.probability_low <= probability <= found.probability_high)
+        covered += (
+            found.shift_low <= math.exp(location) <= found.shift_high,
+            found.probability_low <= probability <= found.probability_high,
+        )
     return covered / replications
 
 
 @pytest.mark.parametrize(("n", "m"), [(10, 10), (10, 60), (40, 40)])
 def test_bounds_of_two_samples_cover(n, m):
     rng = np.random.default_rng(n + m)
-    covered = shares_covered(lambda: (rng.normal(0, 1, n), rng.normal(1, 1, m), P_ONE_APART),
-                             two_sample_effect, 1)
+    covered = shares_covered(
+        lambda: (rng.normal(0, 1, n), rng.normal(1, 1, m), P_ONE_APART), two_sample_effect, 1
+    )
     assert (covered >= 0.925).all(), covered
 
 
 @pytest.mark.parametrize("n", [8, 30])
 def test_bounds_of_pairs_cover(n):
     rng = np.random.default_rng(n)
-    covered = shares_covered(lambda: (rng.normal(0.5, 1, n), stats.norm.cdf(0.5)), paired_effect, 0.5)
+    covered = shares_covered(
+        lambda: (rng.normal(0.5, 1, n), stats.norm.cdf(0.5)), paired_effect, 0.5
+    )
     assert (covered >= 0.925).all(), covered
 
 

@@ -14,7 +14,16 @@ from deep500.measure.rates import rates
 from deep500.measure.running import execute
 from deep500.measure.session import Session
 
-PEAK = {"value": 1e9, "unit": "", "what": "", "n": 9, "median": 1e9, "low": 1e9, "high": 1e9, "note": ""}
+PEAK = {
+    "value": 1e9,
+    "unit": "",
+    "what": "",
+    "n": 9,
+    "median": 1e9,
+    "low": 1e9,
+    "high": 1e9,
+    "note": "",
+}
 PEAKS = {"flops": {"float32": PEAK}, "bandwidth": PEAK, "machine": {}, "measured": "", "note": ""}
 
 
@@ -28,8 +37,10 @@ def note_pid(path):
 
 
 def test_groups_have_processes_of_their_own_and_rounds_visit_group_by_group(tmp_path):
-    entries = [Entry(name, note_pid(tmp_path / group), {}, group) for name, group in
-               (("a", "one"), ("b", "two"), ("c", "one"), ("d", "two"))]
+    entries = [
+        Entry(name, note_pid(tmp_path / group), {}, group)
+        for name, group in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "two"))
+    ]
     made = plan(*entries, processes=1)
     for order in itertools.islice(made.orders(0), 20):
         assert order[4:] == order[:4][::-1]
@@ -50,7 +61,11 @@ def test_an_error_in_one_group_ends_all(tmp_path):
 
 
 def test_a_teardown_runs_once_after_the_last_call(tmp_path):
-    entry = Entry("a", Statement("n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"), {})
+    entry = Entry(
+        "a",
+        Statement("n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"),
+        {},
+    )
     session = Session([entry], calibrate())
     session.block([3], [[0], [0]])
     session.finish()
@@ -66,12 +81,25 @@ def test_wrong_after_timing_leaves_nothing(tmp_path):
 
 
 def test_rates_turn_the_interval_over():
-    found = rates({"median": 2.0, "low": 1.0, "high": 4.0}, {"flops": 8e8, "bytes": 1e8, "dtype": "float32"}, PEAKS)
+    found = rates(
+        {"median": 2.0, "low": 1.0, "high": 4.0},
+        {"flops": 8e8, "bytes": 1e8, "dtype": "float32"},
+        PEAKS,
+    )
     assert found["flops"] == {"value": 4e8, "low": 2e8, "high": 8e8}
-    assert found["roofline"]["value"] == pytest.approx(0.4) and found["roofline"]["limited_by"] == "compute"
+    assert (
+        found["roofline"]["value"] == pytest.approx(0.4)
+        and found["roofline"]["limited_by"] == "compute"
+    )
     assert found["roofline"]["low"] == pytest.approx(0.2)
-    assert rates({"median": 2.0, "low": None, "high": None}, {"flops": 8, "bytes": 8, "dtype": "int8"}, PEAKS)[
-        "roofline"] is None
+    assert (
+        rates(
+            {"median": 2.0, "low": None, "high": None},
+            {"flops": 8, "bytes": 8, "dtype": "int8"},
+            PEAKS,
+        )["roofline"]
+        is None
+    )
 
 
 @pytest.mark.parametrize("work", [{"flops": "many"}, {"flops": -1}, {"bytes": True}])

@@ -17,12 +17,25 @@ from deep500.measure.groups import compare_family, holm, kruskal_wallis
 
 def known(z: float, margin: float = 0.0):
     """A comparison of known distribution: log ratio z with standard error 1."""
+
     def look(level: float) -> Comparison:
         reach = NormalDist().inv_cdf((1 + level) / 2)
         low, high = math.exp(z - reach), math.exp(z + reach)
         effect = Effect(math.exp(z), None, None, 0.5, None, None)
-        return Comparison(verdict_of(low, high, margin), math.exp(z), low, high, effect, None, None, margin,
-                          level, 1, 1, "known")
+        return Comparison(
+            verdict_of(low, high, margin),
+            math.exp(z),
+            low,
+            high,
+            effect,
+            None,
+            None,
+            margin,
+            level,
+            1,
+            1,
+            "known",
+        )
 
     return look
 
@@ -42,15 +55,22 @@ def test_the_step_down_is_holm_on_p_values(zs):
     family = holm([known(z) for z in zs])
     p = [2 * stats.norm.sf(abs(z)) for z in zs]
     assert [c.verdict != "inconclusive" for c in family] == holm_on_p_values(p, 0.05)
-    assert all(c.verdict == ("slower" if z > 0 else "faster") for c, z in zip(family, zs, strict=True)
-               if c.verdict != "inconclusive")
+    assert all(
+        c.verdict == ("slower" if z > 0 else "faster")
+        for c, z in zip(family, zs, strict=True)
+        if c.verdict != "inconclusive"
+    )
 
 
 def test_holm_stands_between_bonferroni_and_no_correction():
     # p = 0.012, 0.02, 0.04: Bonferroni (0.0167) rejects one, Holm (0.0167, 0.025, 0.05) all three
     zs = [stats.norm.isf(p / 2) for p in (0.02, 0.012, 0.04)]
     assert [c.verdict for c in holm([known(z) for z in zs])] == ["slower"] * 3
-    assert [known(z)(1 - 0.05 / 3).verdict for z in zs] == ["inconclusive", "slower", "inconclusive"]
+    assert [known(z)(1 - 0.05 / 3).verdict for z in zs] == [
+        "inconclusive",
+        "slower",
+        "inconclusive",
+    ]
     # p = 0.03, 0.04: no correction rejects both, Holm (0.025, 0.05) none
     zs = [stats.norm.isf(p / 2) for p in (0.03, 0.04)]
     assert [known(z)(0.95).verdict for z in zs] == ["slower"] * 2
@@ -64,8 +84,12 @@ def test_every_member_says_its_family_and_level():
 
 
 MARGIN = 4.0  # in standard errors: wide enough that "same" is a verdict to be had
-TRUTHS = {"all on the margin": np.full(6, MARGIN), "half far beyond": np.repeat([MARGIN, 9.0], 3),
-          "some surely the same": np.repeat([MARGIN, 0.0], 3), "spread": np.linspace(0, 2 * MARGIN, 6)}
+TRUTHS = {
+    "all on the margin": np.full(6, MARGIN),
+    "half far beyond": np.repeat([MARGIN, 9.0], 3),
+    "some surely the same": np.repeat([MARGIN, 0.0], 3),
+    "spread": np.linspace(0, 2 * MARGIN, 6),
+}
 
 
 @pytest.mark.parametrize("truth", TRUTHS)
@@ -84,8 +108,12 @@ def share_of_wrong_families(truths, family, replications=1000) -> float:
 
 
 def is_wrong(verdict: str, truth: float) -> bool:
-    return {"slower": truth <= MARGIN, "faster": truth >= -MARGIN, "same": abs(truth) >= MARGIN,
-            "inconclusive": False}[verdict]
+    return {
+        "slower": truth <= MARGIN,
+        "faster": truth >= -MARGIN,
+        "same": abs(truth) >= MARGIN,
+        "inconclusive": False,
+    }[verdict]
 
 
 def test_without_a_correction_that_check_fails():
@@ -101,7 +129,10 @@ def data(n: int, factor: float = 1.0, seed: int = 0) -> np.ndarray:
 def test_a_family_of_data_is_holm_on_its_comparisons(paired):
     a, b, c = data(60), data(60, 1.3, 1), data(60, 1.04, 2)
     family = compare_family([(a, b), (a, c)], 0.01, 0.9, paired)
-    assert family == holm([lambda at: compare(a, b, 0.01, at, paired), lambda at: compare(a, c, 0.01, at, paired)], 0.9)
+    assert family == holm(
+        [lambda at: compare(a, b, 0.01, at, paired), lambda at: compare(a, c, 0.01, at, paired)],
+        0.9,
+    )
     assert family[0].verdict == "slower" and family[0].level == pytest.approx(0.95)
 
 
@@ -133,7 +164,9 @@ def test_a_family_needs_a_level(level):
         holm([known(1.0)], level)
 
 
-some_groups = st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=12), min_size=2, max_size=5)
+some_groups = st.lists(
+    st.lists(st.integers(0, 12), min_size=1, max_size=12), min_size=2, max_size=5
+)
 
 
 @given(some_groups.filter(lambda g: len({v for group in g for v in group}) > 1))
@@ -169,13 +202,22 @@ def test_processes_enter_by_their_medians():
     medians = [[np.median(p) for p in group] for group in same]
     assert kruskal_wallis(same).p == pytest.approx(stats.kruskal(*medians).pvalue)
     assert kruskal_wallis(same).n == 15 and "on process medians" in kruskal_wallis(same).notes
-    pooled = stats.kruskal(*[np.concatenate(group) for group in same])  # what pseudo-replication would have said
+    pooled = stats.kruskal(
+        *[np.concatenate(group) for group in same]
+    )  # what pseudo-replication would have said
     assert pooled.pvalue < 0.001 < kruskal_wallis(same).p
 
 
-@pytest.mark.parametrize(("wrong", "says"), [
-    ([[1.0, 2.0]], "two or more"), ([], "two or more"), ([[1.0], []], "group 2: no samples"),
-    ([[1.0], [math.nan]], "group 2: .* finite"), ([[1.0, 2.0], [np.ones(3), np.ones(3)]], "several processes")])
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ([[1.0, 2.0]], "two or more"),
+        ([], "two or more"),
+        ([[1.0], []], "group 2: no samples"),
+        ([[1.0], [math.nan]], "group 2: .* finite"),
+        ([[1.0, 2.0], [np.ones(3), np.ones(3)]], "several processes"),
+    ],
+)
 def test_bad_groups_are_named_in_one_line(wrong, says):
     with pytest.raises(Deep500Error, match=says) as error:
         kruskal_wallis(wrong)

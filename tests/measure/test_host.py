@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep500.measure.host import cgroups, compute, files, memory, network, setup, software, source, storage
+from deep500.measure.host import (
+    cgroups,
+    compute,
+    files,
+    memory,
+    network,
+    setup,
+    software,
+    source,
+    storage,
+)
 from deep500.measure.host.files import Host, Unavailable, cpu_list
 from deep500.measure.host.secrets import without_secrets, words_without_secrets
 
@@ -114,15 +124,25 @@ def plant(root: Path, tree: dict[str, str]) -> Host:
     return Host(root)
 
 
-@pytest.mark.parametrize(("probe", "value"), EXPECTED, ids=lambda item: getattr(item, "__qualname__", None))
-def test_a_planted_machine_is_read_as_planted(tmp_path: Path, probe: Callable[[Host], object], value: object) -> None:
+@pytest.mark.parametrize(
+    ("probe", "value"), EXPECTED, ids=lambda item: getattr(item, "__qualname__", None)
+)
+def test_a_planted_machine_is_read_as_planted(
+    tmp_path: Path, probe: Callable[[Host], object], value: object
+) -> None:
     assert probe(plant(tmp_path, TREE)) == value
 
 
 def test_a_memory_module_is_decoded(tmp_path: Path) -> None:
     raw = bytearray(0x28)
-    raw[0x0C:0x0E], raw[0x12], raw[0x15:0x17] = (16384).to_bytes(2, "little"), 0x1A, (3200).to_bytes(2, "little")
-    for slot, content in enumerate((bytes(raw), bytes(raw), bytes(0x28))):  # the last socket is empty
+    raw[0x0C:0x0E], raw[0x12], raw[0x15:0x17] = (
+        (16384).to_bytes(2, "little"),
+        0x1A,
+        (3200).to_bytes(2, "little"),
+    )
+    for slot, content in enumerate(
+        (bytes(raw), bytes(raw), bytes(0x28))
+    ):  # the last socket is empty
         folder = tmp_path / f"sys/firmware/dmi/entries/17-{slot}"
         folder.mkdir(parents=True)
         (folder / "raw").write_bytes(content)
@@ -145,7 +165,9 @@ def test_a_memory_module_is_decoded(tmp_path: Path) -> None:
     ],
     ids=["v2, the tighter group above", "v1", "inside a container", "top group"],
 )  # fmt: skip
-def test_quotas_of_control_groups(tmp_path: Path, tree: dict[str, str], quota: object, limit: object) -> None:
+def test_quotas_of_control_groups(
+    tmp_path: Path, tree: dict[str, str], quota: object, limit: object
+) -> None:
     host = plant(tmp_path, tree)
     assert (cgroups.cpu_quota(host), cgroups.memory_limit(host)) == (quota, limit)
 
@@ -173,14 +195,22 @@ def test_lists_of_cpus_are_read_back(numbers: set[int]) -> None:
 def test_a_command_that_is_missing_fails_or_hangs_is_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, text in (("bad", "echo broken >&2; exit 3"), ("slow", "exec sleep 5"), ("good", "echo 1.0")):
+    for name, text in (
+        ("bad", "echo broken >&2; exit 3"),
+        ("slow", "exec sleep 5"),
+        ("good", "echo 1.0"),
+    ):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(files, "COMMAND_TIMEOUT_S", 0.2)
     host = Host()
     assert host.command("good").strip() == "1.0"
-    for name, reason in (("bad", "exit code 3: broken"), ("slow", "within 0.2 s"), ("none", "not on PATH")):
+    for name, reason in (
+        ("bad", "exit code 3: broken"),
+        ("slow", "within 0.2 s"),
+        ("none", "not on PATH"),
+    ):
         with pytest.raises(Unavailable, match=reason):
             host.command(name)
 
@@ -188,7 +218,9 @@ def test_a_command_that_is_missing_fails_or_hangs_is_a_reason(
 def test_the_state_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def git(*words: str) -> str:
         settings = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
-        done = subprocess.run(("git", *settings, *words), check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ("git", *settings, *words), check=True, capture_output=True, text=True
+        )
         return done.stdout.strip()
 
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
@@ -204,7 +236,10 @@ def test_the_state_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     Path("code.py").write_text("1\n")
     git("add", "."), git("commit", "-q", "-m", "one")
     assert source.git_commit(Host()) == git("rev-parse", "HEAD")
-    assert (source.git_changed_files(Host()), source.git_remote(Host())) == (0, "no remote named origin")
+    assert (source.git_changed_files(Host()), source.git_remote(Host())) == (
+        0,
+        "no remote named origin",
+    )
     Path("code.py").write_text("2\n")
     git("remote", "add", "origin", "https://me:hunter2@example.org/code.git")
     assert (source.git_changed_files(Host()), source.git_branch(Host())) == (1, "trunk")
@@ -225,7 +260,13 @@ def test_secrets_are_hidden(text: str) -> None:
 
 
 def test_what_is_no_secret_is_shown() -> None:
-    for text in ("sorted(x, key=len)", "max_tokens=100", "-O3 -march=native", "git@example.org:code.git", "a @ b"):
+    for text in (
+        "sorted(x, key=len)",
+        "max_tokens=100",
+        "-O3 -march=native",
+        "git@example.org:code.git",
+        "a @ b",
+    ):
         assert without_secrets(text) == text
     words = ["d5", "--token", "hunter2", "--budget", "5"]
     assert words_without_secrets(words) == ["d5", "--token", "***", "--budget", "5"]

@@ -22,7 +22,9 @@ _spec.loader.exec_module(simulation)
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 3))
 series = st.lists(numbers, min_size=8, max_size=120).map(np.array)
-processes = st.lists(st.lists(numbers, min_size=1, max_size=12).map(np.array), min_size=3, max_size=9)
+processes = st.lists(
+    st.lists(numbers, min_size=1, max_size=12).map(np.array), min_size=3, max_size=9
+)
 quantiles = st.sampled_from([0.2, 0.5, 0.7])
 levels = st.sampled_from([0.5, 0.8, 0.95])
 shares = st.floats(0, 1, exclude_min=True, exclude_max=True)
@@ -86,11 +88,15 @@ def test_the_order_of_processes_does_not_matter(x, random):
     assert interval(random.sample(x, len(x))) == interval(x)
 
 
-@given(st.lists(numbers.map(abs).map(lambda x: x + 1), min_size=3, max_size=5), st.integers(-300, 300))
+@given(
+    st.lists(numbers.map(abs).map(lambda x: x + 1), min_size=3, max_size=5), st.integers(-300, 300)
+)
 def test_scale_carries_over_to_few_processes(levels, exponent):
     x = [np.array([level]) for level in levels]
     expected = [end * 2.0**exponent for end in ends(interval(x))]
-    assert ends(interval([values * 2.0**exponent for values in x])) == pytest.approx(expected, rel=1e-9)
+    assert ends(interval([values * 2.0**exponent for values in x])) == pytest.approx(
+        expected, rel=1e-9
+    )
 
 
 def test_a_higher_level_is_wider_and_more_values_are_narrower():
@@ -135,7 +141,12 @@ def test_dependence_widens_and_is_said():
 def test_processes_are_the_unit(count, level, method):
     x = [np.array([k + 1.0, k + 2.0, k + 3.0]) for k in range(count)]
     found = interval(x, level=level)
-    assert (found.method, found.effective_n, found.processes, found.n) == (method, count, count, 3 * count)
+    assert (found.method, found.effective_n, found.processes, found.n) == (
+        method,
+        count,
+        count,
+        3 * count,
+    )
 
 
 def test_few_processes_are_the_textbook_t_interval():
@@ -185,18 +196,29 @@ def test_half_width_is_relative_and_blind_to_sign():
 
 @pytest.mark.parametrize(
     ("quantile", "level", "fewest"),
-    [(0.5, 0.95, 6), (0.5, 0.99, 8), (0.9, 0.95, 29), (0.1, 0.9, 22), (0.95, 0.99, 90), (0.99, 0.95, 299)],
+    [
+        (0.5, 0.95, 6),
+        (0.5, 0.99, 8),
+        (0.9, 0.95, 29),
+        (0.1, 0.9, 22),
+        (0.95, 0.99, 90),
+        (0.99, 0.95, 299),
+    ],
 )
 def test_it_refuses_what_cannot_be_known(quantile, level, fewest):
     assert smallest_sample(quantile, level) == fewest
     x = np.random.default_rng(6).permutation(np.arange(fewest) + 1.0)
     assert interval(x, quantile, level).n == fewest
-    with pytest.raises(TooFewSamples, match=f"asked of {fewest - 1} values; at least {fewest} are needed"):
+    with pytest.raises(
+        TooFewSamples, match=f"asked of {fewest - 1} values; at least {fewest} are needed"
+    ):
         interval(x[1:], quantile, level)
 
 
 def test_hopelessly_dependent_values_are_refused_with_a_number():
-    with pytest.raises(TooFewSamples, match=r"so dependent that they count as \d.*about \d+ are needed"):
+    with pytest.raises(
+        TooFewSamples, match=r"so dependent that they count as \d.*about \d+ are needed"
+    ):
         interval(np.arange(40.0))
 
 
@@ -273,7 +295,9 @@ def test_the_bootstrap_takes_any_statistic_and_any_sizes():
     random = np.random.default_rng(10)
     x = [random.lognormal(0, 0.3, size) for size in (10, 20, 30)]
     assert bootstrap(x, resamples=200).n == 60
-    spread = bootstrap(x, statistic=lambda values: np.ptp(np.quantile(values, [0.25, 0.75])), resamples=200)
+    spread = bootstrap(
+        x, statistic=lambda values: np.ptp(np.quantile(values, [0.25, 0.75])), resamples=200
+    )
     assert 0 < spread.low < spread.high and any("too narrow" in note for note in spread.notes)
     slow = bootstrap(x[:1] * 4, statistic=lambda values: np.median(values), resamples=2000)
     fast = bootstrap(x[:1] * 4, resamples=2000)
@@ -295,7 +319,9 @@ def quick_cases():
 @pytest.mark.parametrize("case", quick_cases(), ids=lambda case: f"{case.group}: {case.name}")
 def test_intervals_hold_the_truth(case):
     row = simulation.coverage(case, 300, np.random.default_rng(11))
-    assert row.high >= 93.5 and row.percent >= 91 and row.details["width"] <= 1.7, simulation.line(row)
+    assert row.high >= 93.5 and row.percent >= 91 and row.details["width"] <= 1.7, simulation.line(
+        row
+    )
 
 
 @pytest.mark.parametrize("case", list(simulation.practice_cases()), ids=lambda case: case.name)
@@ -307,7 +333,9 @@ def test_common_practice_fails_the_same_simulation(case):
 @pytest.mark.parametrize("rho", [0, 0.6])
 def test_stopping_when_narrow_keeps_the_coverage(rho):
     row = simulation.adaptive(rho, 0.1, 0.05, 200, np.random.default_rng(12))
-    assert row.high >= 93.5 and row.percent >= 90 and row.details["n/oracle"] <= 2.5, simulation.line(row)
+    assert row.high >= 93.5 and row.percent >= 90 and row.details["n/oracle"] <= 2.5, (
+        simulation.line(row)
+    )
 
 
 @pytest.mark.slow

@@ -71,7 +71,9 @@ def test_a_machine_without_files_gives_reasons_and_no_error(tmp_path: Path) -> N
     for name in ("cpu model", "caches", "frequency governor", "mitigations"):
         assert bare.fact(COMPUTE, name).value is None
     assert "/proc/meminfo: No such file" in str(bare.fact(MEMORY, "memory size (GiB)"))
-    assert bare.fact(COMPUTE, "nvidia driver").value == "none found"  # does not apply, so it is known
+    assert (
+        bare.fact(COMPUTE, "nvidia driver").value == "none found"
+    )  # does not apply, so it is known
     assert all(fact.value is not None or fact.unavailable for fact in all_facts(bare))
     assert Environment.from_json(bare.to_json()) == bare
     assert 0 < bare.completeness.fraction < environment().completeness.fraction
@@ -87,7 +89,10 @@ def test_odd_content_in_any_file_is_no_error(
 
 @pytest.mark.slow
 @settings(max_examples=300)
-@given(junk=st.binary(max_size=60) | st.text("0123456789-,.:/ []\n", max_size=60).map(str.encode), pairs=st.booleans())
+@given(
+    junk=st.binary(max_size=60) | st.text("0123456789-,.:/ []\n", max_size=60).map(str.encode),
+    pairs=st.booleans(),
+)
 def test_much_odd_content_is_no_error(
     tmp_path_factory: pytest.TempPathFactory, junk: bytes, pairs: bool
 ) -> None:
@@ -95,7 +100,16 @@ def test_much_odd_content_is_no_error(
 
 
 def check_odd_content(root: Path, junk: bytes, pairs: bool) -> None:
-    keys = ("MemTotal", "model name", "flags", "Cpus_allowed_list", "cpu MHz", "microcode", "stepping", "SwapTotal")
+    keys = (
+        "MemTotal",
+        "model name",
+        "flags",
+        "Cpus_allowed_list",
+        "cpu MHz",
+        "microcode",
+        "stepping",
+        "SwapTotal",
+    )
     content = b"\n".join(key.encode() + b": " + junk for key in keys) if pairs else junk
     for path in (
         "proc/cpuinfo", "proc/meminfo", "proc/loadavg", "proc/stat", "proc/self/status", "proc/self/stat",
@@ -118,7 +132,9 @@ def check_odd_content(root: Path, junk: bytes, pairs: bool) -> None:
 def test_no_secret_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_SERVICE_TOKEN", "hunter2")
     monkeypatch.setenv("CXXFLAGS", "-O3 -DURL=https://me:hunter2@example.org")
-    monkeypatch.setattr(sys, "orig_argv", ["d5", "--token", "hunter2", "--api-key=hunter2", "x = 1"])
+    monkeypatch.setattr(
+        sys, "orig_argv", ["d5", "--token", "hunter2", "--api-key=hunter2", "x = 1"]
+    )
     env = environment()
     written = json.dumps(env.to_json())
     assert "hunter2" not in written and "SOME_SERVICE_TOKEN" not in written
@@ -137,7 +153,9 @@ def test_capturing_imports_no_package_that_it_names() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_without_commands_there_are_reasons(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_commands_there_are_reasons(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     env = environment()
@@ -174,14 +192,20 @@ HOSTILE = {
     "number as name": lambda data: data["classes"][COMPUTE].update({3: fact()}) or data,
     "field missing": lambda data: data["classes"][COMPUTE].update(x={"value": 1}) or data,
     "value is a dictionary": lambda data: data["classes"][COMPUTE].update(x=fact(value={})) or data,
-    "value is infinite": lambda data: data["classes"][COMPUTE].update(x=fact(value=float("inf"))) or data,
+    "value is infinite": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value=float("inf"))) or data
+    ),
     "value is huge": lambda data: data["classes"][COMPUTE].update(x=fact(value=10**6000)) or data,
     "list of lists": lambda data: data["classes"][COMPUTE].update(x=fact(value=[["a"]])) or data,
     "escape code": lambda data: data["classes"][COMPUTE].update(x=fact(value="\x1b[31m")) or data,
     "lone surrogate": lambda data: data["classes"][COMPUTE].update(x=fact(value="\ud800")) or data,
     "no value, no reason": lambda data: data["classes"][COMPUTE].update(x=fact(value=None)) or data,
-    "empty reason": lambda data: data["classes"][COMPUTE].update(x=fact(value=None, unavailable="")) or data,
-    "value and reason": lambda data: data["classes"][COMPUTE].update(x=fact(unavailable="why")) or data,
+    "empty reason": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value=None, unavailable="")) or data
+    ),
+    "value and reason": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(unavailable="why")) or data
+    ),
     "source is a number": lambda data: data["classes"][COMPUTE].update(x=fact(source=1)) or data,
 }
 
@@ -225,7 +249,9 @@ def test_differences_come_ranked(here: Environment) -> None:
 
 
 def test_a_difference_mirrors(here: Environment) -> None:
-    planted = changed(here, (COMPUTE, "cpu model", "another"), (COMPUTE, "a fact of a later version", 1))
+    planted = changed(
+        here, (COMPUTE, "cpu model", "another"), (COMPUTE, "a fact of a later version", 1)
+    )
     there, back = environment_difference(here, planted), environment_difference(planted, here)
     assert [(d.fact, d.left, d.right) for d in there] == [(d.fact, d.right, d.left) for d in back]
     assert there[-1].left.unavailable == "not recorded" and there[-1].weight == "can change speed"
@@ -267,8 +293,12 @@ def test_a_quiet_machine_needs_no_advice(here: Environment) -> None:
     assert advice(changed(here, *QUIET)) == []
 
 
-@pytest.mark.parametrize(("trouble", "command"), TROUBLE, ids=[trouble[0][1] for trouble in TROUBLE])
-def test_each_trouble_has_one_line_of_advice(here: Environment, trouble: tuple[str, str, Any], command: str) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "command"), TROUBLE, ids=[trouble[0][1] for trouble in TROUBLE]
+)
+def test_each_trouble_has_one_line_of_advice(
+    here: Environment, trouble: tuple[str, str, Any], command: str
+) -> None:
     lines = advice(changed(here, *QUIET, (SETUP, "clock sources offered", "tsc hpet"), trouble))
     assert len(lines) == 1 and command in lines[0] and lines[0].isprintable()
 

@@ -87,12 +87,17 @@ def test_one_mode_is_rarely_taken_for_two(law, n):
         "exponential": lambda random: 1 + 0.1 * random.exponential(1, n),
     }[law]
     random = np.random.default_rng(7)
-    assert sum(len(modes(draw(random))) > 1 for _ in range(100)) <= 6  # one in 3000 at a rate of 2 %
+    assert (
+        sum(len(modes(draw(random))) > 1 for _ in range(100)) <= 6
+    )  # one in 3000 at a rate of 2 %
 
 
 @pytest.mark.parametrize(("first", "second"), [(50, 50), (80, 20), (20, 80)])
 def test_groups_five_deviations_apart_are_found(first, second):
-    found = [len(modes(np.exp(groups(seed, (first, 0.0), (second, 0.25), sd=0.05)))) for seed in range(100)]
+    found = [
+        len(modes(np.exp(groups(seed, (first, 0.0), (second, 0.25), sd=0.05))))
+        for seed in range(100)
+    ]
     assert found.count(2) >= 90
 
 
@@ -106,7 +111,9 @@ def test_shares_sum_to_one_and_the_unit_does_not_matter(seed, n, log_unit):
     assert [mode.at for mode in found] == sorted(mode.at for mode in found)
     assert x.min() <= found[0].at and found[-1].at <= x.max()
     scaled = modes(x * math.exp(log_unit))
-    assert [mode.share for mode in scaled] == pytest.approx([mode.share for mode in found], abs=0.02)
+    assert [mode.share for mode in scaled] == pytest.approx(
+        [mode.share for mode in found], abs=0.02
+    )
 
 
 @pytest.mark.parametrize("bad", [[], [1, math.nan], [[1, 2], [3, 4]], ["x"] * 40])

@@ -17,7 +17,9 @@ def test_rounds_are_random_mirrored_and_reproducible():
     rounds = list(itertools.islice(plan.orders(0), 200))
     assert all(r == r[::-1] and sorted(r) == [0, 0, 1, 1, 2, 2] for r in rounds)
     assert {r[0] for r in rounds} == {0, 1, 2}
-    assert rounds == list(itertools.islice(make_plan({"a": "1", "b": "2", "c": "3"}, seed=5).orders(0), 200))
+    assert rounds == list(
+        itertools.islice(make_plan({"a": "1", "b": "2", "c": "3"}, seed=5).orders(0), 200)
+    )
     assert rounds != list(itertools.islice(plan.orders(1), 200))
 
 
@@ -54,9 +56,22 @@ def test_unlike_candidates_are_not_compared():
         make_plan({"a": "1", "b": Command("true")})
 
 
-@pytest.mark.parametrize("wrong", [{"budget_s": 0}, {"budget_s": float("nan")}, {"level": 1.0}, {"precision": -1},
-                                   {"margin": -0.1}, {"processes": 0}, {"cache": "hot"}, {"timeout_s": 0},
-                                   {"factors": {"no name": [1]}}, {"factors": {"n": []}}, {"factors": {"n": [None]}}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget_s": 0},
+        {"budget_s": float("nan")},
+        {"level": 1.0},
+        {"precision": -1},
+        {"margin": -0.1},
+        {"processes": 0},
+        {"cache": "hot"},
+        {"timeout_s": 0},
+        {"factors": {"no name": [1]}},
+        {"factors": {"n": []}},
+        {"factors": {"n": [None]}},
+    ],
+)
 def test_settings_that_make_no_sense(wrong):
     with pytest.raises(Deep500Error) as error:
         make_plan({"a": "1"}, **wrong)

@@ -61,7 +61,9 @@ def test_the_interval_is_of_the_median_or_says_why_not() -> None:
     assert few.interval is None and few.note.startswith("no interval: ")
     many = summarise([1.0, 5.0, 2.0, 4.0, 3.0, 2.5, 3.5, 1.5, 4.5, 60.0], kind="cost")
     assert many.interval is not None and many.interval.n == 10
-    assert many.interval.low <= 3.25 <= many.interval.high < many  # the outlier carries the mean out of it
+    assert (
+        many.interval.low <= 3.25 <= many.interval.high < many
+    )  # the outlier carries the mean out of it
     assert "not of their mean" in many.note
 
 
@@ -103,7 +105,10 @@ def test_what_would_mislead_is_refused(arguments, words) -> None:
         ({"values": [1.0, 2.0], "work": [1.0, 0.0]}, "work of 0"),
         ({"values": [1.0, 2.0], "work": [1.0, math.nan]}, r"work\[1\] is nan"),
         ({"values": [1.0, 2.0], "kind": "cost", "work": [1.0, 1.0]}, "only rates have work"),
-        ({"values": [1.0], "kind": "rat"}, "Did you mean 'rat(e|io)'.*cost, rate, ratio, count, quality"),
+        (
+            {"values": [1.0], "kind": "rat"},
+            "Did you mean 'rat(e|io)'.*cost, rate, ratio, count, quality",
+        ),
         ({"values": [1.0], "kind": None}, "there is no kind None"),
         ({"values": [1.0], "mean": "harmonik"}, "Did you mean 'harmonic'"),
     ],
@@ -135,7 +140,11 @@ def test_a_mean_lies_within_and_forgets_the_order(pairs, kind, random) -> None:
     assert mean(random.sample(pairs, len(pairs))) == mean(pairs)
 
 
-@given(st.lists(positive, min_size=1, max_size=30), st.floats(1e-100, 1e100), st.sampled_from(["cost", "rate"]))
+@given(
+    st.lists(positive, min_size=1, max_size=30),
+    st.floats(1e-100, 1e100),
+    st.sampled_from(["cost", "rate"]),
+)
 def test_a_mean_scales_with_its_values(values, factor, kind) -> None:
     scaled = summarise([factor * value for value in values], kind=kind)
     assert scaled == pytest.approx(factor * summarise(values, kind=kind), rel=1e-12)

@@ -115,7 +115,11 @@ def test_every_thread_has_its_own_tree_and_ended_ones_are_kept() -> None:
         for thread in threads:
             thread.join()
     found = rows()
-    assert {path: row.calls for path, row in found.items()} == {"main": 1, "work": 4000, "work/part": 4000}
+    assert {path: row.calls for path, row in found.items()} == {
+        "main": 1,
+        "work": 4000,
+        "work/part": 4000,
+    }
     assert found["work"].total_s >= found["work/part"].total_s
     assert not any("out of order" in note for note in breakdown().notes)
 
@@ -149,10 +153,14 @@ def test_reading_and_clearing_while_threads_run() -> None:
     try:
         for turn in range(40):
             found = breakdown()
-            assert all(row.total_s >= 0 and (row.min_s is None or row.min_s >= 0) for row in found.rows)
+            assert all(
+                row.total_s >= 0 and (row.min_s is None or row.min_s >= 0) for row in found.rows
+            )
             if turn % 10 == 5:
                 clear_regions()
-        while len(breakdown().rows) < 2 or rows()["outer/inner"].calls < 100:  # until the threads had a turn
+        while (
+            len(breakdown().rows) < 2 or rows()["outer/inner"].calls < 100
+        ):  # until the threads had a turn
             time.sleep(0.001)
     finally:
         stop.set()
@@ -173,7 +181,9 @@ def test_sync_is_called_before_each_reading_of_the_clock() -> None:
     with region("device", sync=sync):
         assert len(ends) == 1
     assert len(ends) == 2
-    assert 0.005 <= rows()["device"].total_s  # what was still running belongs to the region that started it
+    assert (
+        0.005 <= rows()["device"].total_s
+    )  # what was still running belongs to the region that started it
     assert rows()["device"].total_s <= time.perf_counter() - ends[0]  # and the first wait does not
 
 
@@ -212,7 +222,9 @@ def test_paths_are_capped() -> None:
     assert f"parent/{OTHER}/inside" not in listed
     assert listed["parent"].calls == MAX_PATHS + 50
     assert listed["parent"].self_s >= 0
-    assert any(f"more than {MAX_PATHS} paths" in note for note in found.notes) and OTHER in str(found)
+    assert any(f"more than {MAX_PATHS} paths" in note for note in found.notes) and OTHER in str(
+        found
+    )
     assert not any("out of order" in note for note in found.notes)
     clear_regions()
     with region("new"):
@@ -267,7 +279,10 @@ def test_a_generator_suspended_inside_a_region_is_told() -> None:
         pass
     found = breakdown()
     assert any("2 regions ended out of order" in note for note in found.notes)
-    assert {row.path for row in found.rows} == {("outer",), ("next",)}  # and the thread is back at the top
+    assert {row.path for row in found.rows} == {
+        ("outer",),
+        ("next",),
+    }  # and the thread is back at the top
 
 
 def test_a_region_left_by_another_thread_is_told() -> None:

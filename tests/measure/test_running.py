@@ -14,6 +14,7 @@ def spin(units):
     def work():
         for _ in range(units):
             sum(range(200))
+
     return work
 
 
@@ -28,7 +29,9 @@ def test_callables_run_in_one_process_and_the_result_says_so():
 
 
 def test_statements_run_in_fresh_processes_both_candidates_in_each():
-    result = measure.run({"a": "sum(range(2000))", "b": "sum(range(4000))"}, budget_s=2, processes=4, seed=1)
+    result = measure.run(
+        {"a": "sum(range(2000))", "b": "sum(range(4000))"}, budget_s=2, processes=4, seed=1
+    )
     assert [len(a) for a in result.samples("a")] == [len(b) for b in result.samples("b")]
     assert len(result.processes) == 4
     assert result.compare("a", "b").verdict == "slower"
@@ -46,13 +49,17 @@ def test_functions_are_found_by_name():
 
 
 def test_an_expensive_setup_leaves_one_process_and_says_so():
-    result = measure.run({"a": "sum(range(1000))"}, setup="import time; time.sleep(0.5)", budget_s=1)
+    result = measure.run(
+        {"a": "sum(range(1000))"}, setup="import time; time.sleep(0.5)", budget_s=1
+    )
     assert isinstance(result.samples("a"), np.ndarray)
     assert "one process, between-process variance unknown" in result.derived["notes"]
 
 
 def test_commands_bring_their_own_processes():
-    result = measure.run({"a": measure.Command("true"), "b": measure.Command("sleep 0.05")}, budget_s=2)
+    result = measure.run(
+        {"a": measure.Command("true"), "b": measure.Command("sleep 0.05")}, budget_s=2
+    )
     assert result.compare("a", "b").verdict == "slower"
     assert not result.derived["notes"]
 
@@ -67,7 +74,9 @@ def test_a_run_that_is_not_precise_enough_says_how_much_is_missing():
 
 def test_a_precise_run_stops_before_its_budget():
     began = time.monotonic()
-    result = measure.run({"a": "sleep(0.002)"}, setup="from time import sleep", budget_s=30, precision=0.5)
+    result = measure.run(
+        {"a": "sleep(0.002)"}, setup="from time import sleep", budget_s=30, precision=0.5
+    )
     assert time.monotonic() - began < 20
     assert result.derived["stopped"] == "precise"
 
@@ -114,7 +123,14 @@ def test_a_failure_later_keeps_what_was_measured(tmp_path):
     setup = "calls = 0"
     text = "calls += 1\nif calls > 3000: raise RuntimeError('late')\nsum(range(5000))"
     with pytest.raises(Deep500Error, match="late"):
-        measure.run({"a": text}, setup=setup, budget_s=20, processes=1, precision=1e-9, folder=tmp_path / "run")
+        measure.run(
+            {"a": text},
+            setup=setup,
+            budget_s=20,
+            processes=1,
+            precision=1e-9,
+            folder=tmp_path / "run",
+        )
     found = bundle.read(tmp_path / "run")
     assert found.blocks and not found.finished and not found.problems
 
@@ -135,8 +151,13 @@ def test_rounds_per_process_follow_kalibera_and_jones():
 
 
 def test_one_candidate_with_its_control_is_not_done_before_it_is_precise():
-    derived = measure.run({"a": "time.sleep(random.random() * 0.01)"}, setup="import time, random", budget_s=1,
-                          precision=0.001, control=True).derived
+    derived = measure.run(
+        {"a": "time.sleep(random.random() * 0.01)"},
+        setup="import time, random",
+        budget_s=1,
+        precision=0.001,
+        control=True,
+    ).derived
     assert derived["stopped"] == "budget"
 
 

@@ -47,7 +47,10 @@ def test_a_busy_loop_uses_cpu_and_sleep_does_not() -> None:
         time.sleep(0.2)
     used = value(busy.readings(), "cpu_user") + value(busy.readings(), "cpu_system")
     assert 0.19 < used < 0.5 and value(busy.readings(), "wall_time") > 0.19
-    assert value(asleep.readings(), "cpu_utilisation") < 0.3 and value(asleep.readings(), "wall_time") >= 0.19
+    assert (
+        value(asleep.readings(), "cpu_utilisation") < 0.3
+        and value(asleep.readings(), "wall_time") >= 0.19
+    )
     assert value(asleep.readings(), "cpu_cores") >= 1
 
 
@@ -108,7 +111,14 @@ def test_readings_come_after_the_block_also_when_it_failed() -> None:
 def test_without_kernel_files_there_are_reasons(tmp_path: Path) -> None:
     with sensors(tmp_path) as s:
         pass
-    for name in ("memory_peak", "memory_current", "read_chars", "write_bytes", "cpu_cores", "energy_cpu"):
+    for name in (
+        "memory_peak",
+        "memory_current",
+        "read_chars",
+        "write_bytes",
+        "cpu_cores",
+        "energy_cpu",
+    ):
         reading = s.readings()[name]
         assert reading.value is None and "/" in (reading.unavailable or "")
     assert not list(tmp_path.iterdir())  # a sensor creates no file
@@ -121,7 +131,10 @@ def test_a_peak_that_cannot_be_reset_says_so(tmp_path: Path) -> None:
     with sensors(tmp_path) as s:
         pass
     assert value(s.readings(), "memory_peak") == 2048 * 1024
-    assert "peak since the process began (/proc/self/clear_refs: No such file" in s.readings()["memory_peak"].source
+    assert (
+        "peak since the process began (/proc/self/clear_refs: No such file"
+        in s.readings()["memory_peak"].source
+    )
 
 
 @pytest.mark.parametrize("content", ["rchar: many\n", "", "\x00", "wchar: 1\n"])
@@ -146,7 +159,10 @@ def zone(root: Path, name: str, label: str, energy: int, most: int = 262_143_328
 
 def test_energy_sums_packages_and_counts_nothing_twice(tmp_path: Path) -> None:
     first, second = (zone(tmp_path, f"intel-rapl:{n}", f"package-{n}", 1 * MB) for n in (0, 1))
-    core, whole = zone(tmp_path, "intel-rapl:0:0", "core", 0), zone(tmp_path, "intel-rapl:2", "psys", 0)
+    core, whole = (
+        zone(tmp_path, "intel-rapl:0:0", "core", 0),
+        zone(tmp_path, "intel-rapl:2", "psys", 0),
+    )
     again = zone(tmp_path, "intel-rapl-mmio:0", "package-0", 0)
     with sensors(tmp_path) as s:
         for folder, energy in ((first, 3), (second, 6), (core, 100), (whole, 100), (again, 100)):
@@ -175,7 +191,9 @@ def test_one_unreadable_package_leaves_no_partial_sum(tmp_path: Path) -> None:
     with sensors(tmp_path) as s:
         pass
     reading = s.readings()["energy_cpu"]
-    assert reading.value is None and "intel-rapl:1/energy_uj: No such file" in (reading.unavailable or "")
+    assert reading.value is None and "intel-rapl:1/energy_uj: No such file" in (
+        reading.unavailable or ""
+    )
 
 
 NVML = """

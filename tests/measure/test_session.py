@@ -38,8 +38,13 @@ def test_calibration_makes_intervals_long_enough_and_blocks_have_the_shape_of_th
     assert all(ns > 0 for t in times for ns in t)
 
 
-@pytest.mark.parametrize(("text", "message"), [("1 / 0", "'a' raised ZeroDivisionError"),
-                                               ("raise ValueError('one\\ntwo')", "ValueError: one two")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 / 0", "'a' raised ZeroDivisionError"),
+        ("raise ValueError('one\\ntwo')", "ValueError: one two"),
+    ],
+)
 def test_an_error_in_the_timed_code_names_the_candidate(kind, text, message):
     session = opened(kind, a=text)
     with pytest.raises(Deep500Error, match=message) as error:
@@ -69,9 +74,14 @@ def test_cold_caches_time_single_calls():
     assert Session(plan.entries, calibrate(), cold=True).calibrate() == [1]
 
 
-@pytest.mark.parametrize(("text", "message"), [("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"),
-                                               ("import os; os._exit(7)", "exit code 7"),
-                                               ("import sys; sys.exit(3)", r"sys.exit\(3\)")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"),
+        ("import os; os._exit(7)", "exit code 7"),
+        ("import sys; sys.exit(3)", r"sys.exit\(3\)"),
+    ],
+)
 def test_a_process_that_dies_is_named_and_explained(text, message):
     session = opened("fresh", a=text)
     with pytest.raises(Deep500Error, match=message):

@@ -18,7 +18,14 @@ EVALUATIONS = [
     {"epoch": 2, "step": 4, "seconds": 1.0, "validation": 92.0, "test": None},
     {"epoch": 3, "step": 6, "seconds": 2.0, "validation": 91.0, "test": 89.0},
 ]
-RUN = History(1, 6, [3.0, 2.0, 2.0, 1.0, 0.5, 0.25], [0.25, 0.25, 0.25, 0.25, 0.5, 0.5], EVALUATIONS, samples=60)
+RUN = History(
+    1,
+    6,
+    [3.0, 2.0, 2.0, 1.0, 0.5, 0.25],
+    [0.25, 0.25, 0.25, 0.25, 0.5, 0.5],
+    EVALUATIONS,
+    samples=60,
+)
 EMPTY = History(1, 0, [], [], [])
 
 

@@ -16,7 +16,10 @@ each = pytest.mark.parametrize("definition", DEFINITIONS, ids=str)
 
 def batch(count: int, shape: tuple[int, ...] = (1, 8, 8)) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    return {"x": rng.standard_normal((count, *shape)).astype("float32"), "label": rng.integers(0, 10, count)}
+    return {
+        "x": rng.standard_normal((count, *shape)).astype("float32"),
+        "label": rng.integers(0, 10, count),
+    }
 
 
 @each
@@ -45,7 +48,10 @@ def test_a_pure_function_of_the_seed(definition: Mlp | DigitsCnn) -> None:
     assert same(first, again) and not same(first, other)
     double = definition.build((1, 8, 8), 10, 3, "float64")
     assert {value.dtype.name for value in double.params.values()} == {"float64"}
-    assert all(np.array_equal(value, double.params[name].astype("float32")) for name, value in first.params.items())
+    assert all(
+        np.array_equal(value, double.params[name].astype("float32"))
+        for name, value in first.params.items()
+    )
 
 
 def test_equal_shapes_start_differently() -> None:
@@ -57,7 +63,9 @@ def test_equal_shapes_start_differently() -> None:
 def test_vectors_and_larger_pictures() -> None:
     assert Mlp((5,)).build((3,), 2).params["fc1.weight"].shape == (5, 3)
     network = DigitsCnn().build((3, 33, 30), 10)
-    assert framework("reference").executor(network).inference(batch(2, (3, 33, 30)))["logits"].shape == (2, 10)
+    assert framework("reference").executor(network).inference(batch(2, (3, 33, 30)))[
+        "logits"
+    ].shape == (2, 10)
 
 
 @pytest.mark.parametrize("shape", [(64,), (8, 8), (1, 3, 8), (1, 1, 8, 8)])

@@ -27,7 +27,10 @@ def digits() -> Network:
 
 
 def batch(size: int = 5) -> dict[str, np.ndarray]:
-    return {"x": RNG.standard_normal((size, 1, 8, 8)).astype("f4"), "label": RNG.integers(0, 4, size)}
+    return {
+        "x": RNG.standard_normal((size, 1, 8, 8)).astype("f4"),
+        "label": RNG.integers(0, 4, size),
+    }
 
 
 def normalised() -> Network:
@@ -39,10 +42,21 @@ def normalised() -> Network:
     for name, value in {"mean": [0, 0.5, 1], "var": [1, 2, 0.5]}.items():
         network.add_param(name, np.array(value, "f4"), trainable=False)
     network.add_param("w", RNG.standard_normal((12, 2)).astype("f4"))
-    network.add_node("BatchNormalization", ("x", "scale", "bias", "mean", "var"), ["n", "mean_to", "var_to"],
-                     name="norm", training_mode=1, momentum=0.8)
+    network.add_node(
+        "BatchNormalization",
+        ("x", "scale", "bias", "mean", "var"),
+        ["n", "mean_to", "var_to"],
+        name="norm",
+        training_mode=1,
+        momentum=0.8,
+    )
     network.state_updates = {"mean": "mean_to", "var": "var_to"}
-    network.add_node("MatMul", (network.add_node("Reshape", ("n", (0, -1)), name="flat"), "w"), ["y"], name="product")
+    network.add_node(
+        "MatMul",
+        (network.add_node("Reshape", ("n", (0, -1)), name="flat"), "w"),
+        ["y"],
+        name="product",
+    )
     network.add_output("y")
     return network
 
@@ -52,16 +66,32 @@ def test_a_network_comes_back(make: Callable[[], Network], tmp_path: Path) -> No
     network = make()
     network.to_onnx(tmp_path / "network.onnx")
     back = Network.from_onnx(tmp_path / "network.onnx")
-    assert (back.nodes, back.inputs, back.outputs) == (network.nodes, network.inputs, network.outputs)
-    assert (back.name, back.trainable, back.state_updates) == (network.name, network.trainable, network.state_updates)
+    assert (back.nodes, back.inputs, back.outputs) == (
+        network.nodes,
+        network.inputs,
+        network.outputs,
+    )
+    assert (back.name, back.trainable, back.state_updates) == (
+        network.name,
+        network.trainable,
+        network.state_updates,
+    )
     assert {n: (v.dtype, v.shape, v.tobytes()) for n, v in back.params.items()} == {
-        n: (v.dtype, v.shape, v.tobytes()) for n, v in network.params.items()}
-    assert back.to_onnx().SerializeToString(deterministic=True) == (tmp_path / "network.onnx").read_bytes()
+        n: (v.dtype, v.shape, v.tobytes()) for n, v in network.params.items()
+    }
+    assert (
+        back.to_onnx().SerializeToString(deterministic=True)
+        == (tmp_path / "network.onnx").read_bytes()
+    )
 
 
 def test_bytes_and_models_are_read_too() -> None:
     model = digits().to_onnx()
-    assert Network.from_onnx(model).nodes == Network.from_onnx(model.SerializeToString()).nodes == digits().nodes
+    assert (
+        Network.from_onnx(model).nodes
+        == Network.from_onnx(model.SerializeToString()).nodes
+        == digits().nodes
+    )
 
 
 def test_onnxruntime_runs_what_is_written(tmp_path: Path) -> None:
@@ -81,40 +111,73 @@ def test_a_file_is_a_network_for_recipes(tmp_path: Path) -> None:
         OnnxFile(path).build((3, 8, 8), 4)
 
 
-def model_of(*nodes: onnx.NodeProto, weights: dict[str, Any] | None = None, opset: int = 17, output: str = "y",
-             shape: tuple = ("n", 4), kind: int = TensorProto.FLOAT) -> onnx.ModelProto:
-    initializers = [v if isinstance(v, TensorProto) else numpy_helper.from_array(np.asarray(v), name)
-                    for name, v in (weights or {}).items()]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", kind, shape)],
-                              [helper.make_tensor_value_info(output, kind, ["n"])], initializers)
+def model_of(
+    *nodes: onnx.NodeProto,
+    weights: dict[str, Any] | None = None,
+    opset: int = 17,
+    output: str = "y",
+    shape: tuple = ("n", 4),
+    kind: int = TensorProto.FLOAT,
+) -> onnx.ModelProto:
+    initializers = [
+        v if isinstance(v, TensorProto) else numpy_helper.from_array(np.asarray(v), name)
+        for name, v in (weights or {}).items()
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info(output, kind, ["n"])],
+        initializers,
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
 def test_constants_fold_and_weights_become_parameters() -> None:
     two = helper.make_node("Constant", [], ["two"], value_float=2.0)
-    shape = helper.make_node("Constant", [], ["shape"], value=numpy_helper.from_array(np.array([0, 2, 2])))
-    network = Network.from_onnx(model_of(
-        two, shape, helper.make_node("Mul", ["x", "two"], ["a"]), helper.make_node("Add", ["a", "w"], ["b"]),
-        helper.make_node("Reshape", ["b", "shape"], ["y"]), weights={"w": np.ones(4, "f4")}))
+    shape = helper.make_node(
+        "Constant", [], ["shape"], value=numpy_helper.from_array(np.array([0, 2, 2]))
+    )
+    network = Network.from_onnx(
+        model_of(
+            two,
+            shape,
+            helper.make_node("Mul", ["x", "two"], ["a"]),
+            helper.make_node("Add", ["a", "w"], ["b"]),
+            helper.make_node("Reshape", ["b", "shape"], ["y"]),
+            weights={"w": np.ones(4, "f4")},
+        )
+    )
     assert [type(n.operator).__name__ for n in network.nodes] == ["Mul", "Add", "Reshape"]
     assert network.nodes[2].inputs == ("b", (0, 2, 2))
     assert network.trainable == ["w"] and set(network.params) == {"w", "two"}
     x = np.arange(8, dtype="f4").reshape(2, 4)
-    np.testing.assert_array_equal(framework("reference").executor(network).inference({"x": x})["y"],
-                                  (2 * x + 1).reshape(2, 2, 2))
+    np.testing.assert_array_equal(
+        framework("reference").executor(network).inference({"x": x})["y"],
+        (2 * x + 1).reshape(2, 2, 2),
+    )
 
 
 def test_optional_inputs_and_default_attributes() -> None:
-    network = Network.from_onnx(model_of(helper.make_node("Gemm", ["x", "w", ""], ["y"], transB=1, alpha=0.1),
-                                         weights={"w": np.ones((3, 4), "f4")}))
+    network = Network.from_onnx(
+        model_of(
+            helper.make_node("Gemm", ["x", "w", ""], ["y"], transB=1, alpha=0.1),
+            weights={"w": np.ones((3, 4), "f4")},
+        )
+    )
     assert network.nodes[0].inputs == ("x", "w")
-    assert network.nodes[0].operator.settings["alpha"] == 0.1  # not 0.10000000149, which is the same in float32
+    assert (
+        network.nodes[0].operator.settings["alpha"] == 0.1
+    )  # not 0.10000000149, which is the same in float32
 
 
 def test_running_statistics_are_not_trained_and_a_frozen_norm_warns() -> None:
     ones = {name: np.ones(4, "f4") for name in ("s", "b", "m", "v")}
-    network = Network.from_onnx(model_of(helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"]),
-                                         weights=ones))
+    network = Network.from_onnx(
+        model_of(
+            helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"]), weights=ones
+        )
+    )
     assert network.trainable == ["s", "b"]
     with pytest.warns(UserWarning, match="fixed running statistics"):
         network.warn_before_training()
@@ -134,10 +197,21 @@ def relu(source: str = "x", to: str = "y", **attributes: Any) -> onnx.NodeProto:
 
 BAD = {
     "unknown operator": (model_of(helper.make_node("Nope", ["x"], ["y"])), "'Nope'"),
-    "unknown domain": (model_of(helper.make_node("Relu", ["x"], ["y"], domain="elsewhere")), "no opset"),
-    "unknown attribute": (model_of(helper.make_node("Conv", ["x", "w"], ["y"], secret=3), weights={
-        "w": np.ones((1, 1, 1, 1), "f4")}), "secret"),
-    "older meaning": (model_of(helper.make_node("Softmax", ["x"], ["y"]), opset=11), "from opset 13 on"),
+    "unknown domain": (
+        model_of(helper.make_node("Relu", ["x"], ["y"], domain="elsewhere")),
+        "no opset",
+    ),
+    "unknown attribute": (
+        model_of(
+            helper.make_node("Conv", ["x", "w"], ["y"], secret=3),
+            weights={"w": np.ones((1, 1, 1, 1), "f4")},
+        ),
+        "secret",
+    ),
+    "older meaning": (
+        model_of(helper.make_node("Softmax", ["x"], ["y"]), opset=11),
+        "from opset 13 on",
+    ),
     "opset of the future": (model_of(relu(), opset=999), "opset 999"),
     "opset zero": (model_of(relu(), opset=0), "opset 0"),
     "cycle": (model_of(relu("a", "b"), relu("b", "a"), relu("a")), "'b'|'a'"),
@@ -148,17 +222,48 @@ BAD = {
     "a name twice": (model_of(relu(to="a"), relu(to="a"), relu("a")), "a"),
     "missing output": (model_of(relu(to="z")), "y"),
     "strings": (model_of(relu(), kind=TensorProto.STRING), "Relu|'x'"),
-    "string weights": (model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": np.array(["a"])}), "'w'"),
-    "overflow": (model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(1 << 40, 1 << 40)}), "over"),
-    "huge dims": (model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(1 << 20, 1 << 20)}), "w"),
-    "small data": (model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(4)}), "w"),
+    "string weights": (
+        model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": np.array(["a"])}),
+        "'w'",
+    ),
+    "overflow": (
+        model_of(
+            helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(1 << 40, 1 << 40)}
+        ),
+        "over",
+    ),
+    "huge dims": (
+        model_of(
+            helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(1 << 20, 1 << 20)}
+        ),
+        "w",
+    ),
+    "small data": (
+        model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(4)}),
+        "w",
+    ),
     "negative dims": (model_of(relu(), shape=("n", -4)), "negative"),
     "open dims": (model_of(relu(), shape=("n", "m")), "dimension 1"),
-    "wrong attribute type": (model_of(helper.make_node("Softmax", ["x"], ["y"], axis="one")), "axis"),
+    "wrong attribute type": (
+        model_of(helper.make_node("Softmax", ["x"], ["y"], axis="one")),
+        "axis",
+    ),
     "computed shape": (model_of(helper.make_node("Reshape", ["x", "x"], ["y"])), "constant"),
-    "subgraph": (model_of(helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)), "If"),
-    "external data": (model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": TensorProto(
-        name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)}), "another file"),
+    "subgraph": (
+        model_of(helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)),
+        "If",
+    ),
+    "external data": (
+        model_of(
+            helper.make_node("Add", ["x", "w"], ["y"]),
+            weights={
+                "w": TensorProto(
+                    name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL
+                )
+            },
+        ),
+        "another file",
+    ),
 }
 
 
@@ -173,7 +278,9 @@ def test_bad_models_give_one_line(case: str, tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage", b"\x00" * 100, os.urandom(2000), b"{}", b"PK\x03\x04"])
+@pytest.mark.parametrize(
+    "content", [b"", b"garbage", b"\x00" * 100, os.urandom(2000), b"{}", b"PK\x03\x04"]
+)
 def test_garbage_gives_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "garbage.onnx").write_bytes(content)
     for source in (content, tmp_path / "garbage.onnx"):
@@ -188,19 +295,28 @@ def test_what_is_no_file_gives_one_line(source: Any) -> None:
 
 
 def test_weights_beside_the_file_are_read(tmp_path: Path) -> None:
-    onnx.save(digits().to_onnx(), tmp_path / "digits.onnx", save_as_external_data=True, location="weights.bin",
-              size_threshold=0)
+    onnx.save(
+        digits().to_onnx(),
+        tmp_path / "digits.onnx",
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
     back = Network.from_onnx(tmp_path / "digits.onnx")
     assert all((back.params[n] == v).all() for n, v in digits().params.items())
 
 
-@pytest.mark.parametrize("location", ["../secret.bin", "{folder}/secret.bin", "a/../../secret.bin", "link.bin", "none"])
+@pytest.mark.parametrize(
+    "location", ["../secret.bin", "{folder}/secret.bin", "a/../../secret.bin", "link.bin", "none"]
+)
 def test_nothing_outside_the_folder_is_read(location: str, tmp_path: Path) -> None:
     (tmp_path / "secret.bin").write_bytes(np.ones(4, "f4").tobytes())
     folder = tmp_path / "models"
     folder.mkdir()
     (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
-    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL)
+    weight = TensorProto(
+        name="w", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL
+    )
     weight.external_data.add(key="location", value=location.format(folder=tmp_path))
     model = model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": weight})
     (folder / "bad.onnx").write_bytes(model.SerializeToString())

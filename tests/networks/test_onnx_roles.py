@@ -17,8 +17,13 @@ MASK = np.triu(np.full((4, 4), -np.inf, "f4"), 1)
 
 def trained(*nodes: onnx.NodeProto, **weights: Any) -> list[str]:
     arrays = [numpy_helper.from_array(np.asarray(v), name) for name, v in weights.items()]
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (4, 4))],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "m"])], arrays)
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (4, 4))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "m"])],
+        arrays,
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return Network.from_onnx(model).trainable
 
@@ -34,14 +39,24 @@ def test_settings_are_not_trained() -> None:
 
 def test_masks_are_not_trained() -> None:
     assert trained(node("Add", ["x", "w"], ["y"]), w=MASK) == []
-    assert trained(node("Add", ["x", "w"], ["y"]), w=np.where(np.isinf(MASK), np.finfo("f4").min, 0).astype("f4")) == []
+    assert (
+        trained(
+            node("Add", ["x", "w"], ["y"]),
+            w=np.where(np.isinf(MASK), np.finfo("f4").min, 0).astype("f4"),
+        )
+        == []
+    )
 
 
 def test_weights_are_trained_wherever_they_come_in() -> None:
     for kind in "MatMul", "Add", "Mul", "Sub":
         assert trained(node(kind, ["x", "w"], ["y"]), w=np.outer(ROW, ROW)) == ["w"]
-    assert trained(node("Gather", ["w", "i"], ["y"]), w=np.outer(ROW, ROW), i=np.array([1, 2])) == ["w"]
-    assert trained(node("Transpose", ["w"], ["t"]), node("MatMul", ["x", "t"], ["y"]), w=np.outer(ROW, ROW)) == ["w"]
+    assert trained(node("Gather", ["w", "i"], ["y"]), w=np.outer(ROW, ROW), i=np.array([1, 2])) == [
+        "w"
+    ]
+    assert trained(
+        node("Transpose", ["w"], ["t"]), node("MatMul", ["x", "t"], ["y"]), w=np.outer(ROW, ROW)
+    ) == ["w"]
     assert trained(node("Gemm", ["x", "w", "b"], ["y"]), w=ROW[:, None], b=ROW[:1]) == ["w", "b"]
     linear = node("MatMul", ["x", "w"], ["m"]), node("Add", ["m", "b"], ["y"])
     assert trained(*linear, w=ROW[:, None], b=ROW[:1]) == ["w", "b"]
@@ -49,7 +64,9 @@ def test_weights_are_trained_wherever_they_come_in() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what the exporter says about itself
-def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(tmp_path: Path) -> None:
+def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(
+    tmp_path: Path,
+) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxscript")
     nn = torch.nn
@@ -72,12 +89,18 @@ def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(tmp
             return self.head(x).clamp(-5.0, 5.0)
 
     module = Transformer().eval()
-    exported = torch.onnx.export(module, (torch.zeros(2, 8, dtype=torch.long),), dynamo=True, verbose=False)
+    exported = torch.onnx.export(
+        module, (torch.zeros(2, 8, dtype=torch.long),), dynamo=True, verbose=False
+    )
     exported.save(tmp_path / "gpt.onnx")
     network = Network.from_onnx(tmp_path / "gpt.onnx")
-    assert sum(network.params[name].size for name in network.trainable) == sum(p.numel() for p in module.parameters())
+    assert sum(network.params[name].size for name in network.trainable) == sum(
+        p.numel() for p in module.parameters()
+    )
     assert not {"mask", "waves"} & set(network.trainable)
     model = onnx.load(tmp_path / "gpt.onnx")
-    del model.graph.value_info[:]  # without the exporter's marks, the rule takes the waves for a weight
+    del model.graph.value_info[
+        :
+    ]  # without the exporter's marks, the rule takes the waves for a weight
     bare = Network.from_onnx(model)
     assert set(bare.trainable) == {*network.trainable, "waves"}

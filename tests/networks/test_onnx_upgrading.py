@@ -14,15 +14,26 @@ from deep500.networks.onnx_file import read
 X = np.random.default_rng(3).standard_normal((2, 3, 4)).astype("f4")
 
 
-def model_of(op: str, opset: int, weights: dict[str, Any] | None = None, outputs: tuple[str, ...] = ("y",),
-             shape: tuple = X.shape, **attributes: Any) -> onnx.ModelProto:
+def model_of(
+    op: str,
+    opset: int,
+    weights: dict[str, Any] | None = None,
+    outputs: tuple[str, ...] = ("y",),
+    shape: tuple = X.shape,
+    **attributes: Any,
+) -> onnx.ModelProto:
     constants = {name: np.asarray(value, "f4") for name, value in (weights or {}).items()}
-    inputs = [("x", shape), *((name, value.shape) for name, value in constants.items())]  # old models list weights too
+    inputs = [
+        ("x", shape),
+        *((name, value.shape) for name, value in constants.items()),
+    ]  # old models list weights too
     graph = helper.make_graph(
-        [helper.make_node(op, ["x", *constants], list(outputs), **attributes)], "g",
+        [helper.make_node(op, ["x", *constants], list(outputs), **attributes)],
+        "g",
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in inputs],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()])
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=3)
 
 
@@ -43,27 +54,40 @@ def test_softmax_took_all_axes_from_one_on(op: str, finish: Any, axis: int | Non
 @pytest.mark.parametrize(("op", "right"), [("Add", np.add), ("Mul", np.multiply)])
 def test_broadcasting_was_by_axis(op: str, right: Any) -> None:
     by_axis = {"b": np.arange(3.0)}
-    np.testing.assert_array_equal(result(model_of(op, 6, by_axis, broadcast=1, axis=1)),
-                                  right(X, np.arange(3, dtype="f4")[:, None]))
-    np.testing.assert_array_equal(result(model_of(op, 6, {"b": np.arange(4.0)}, broadcast=1)),
-                                  right(X, np.arange(4, dtype="f4")))
+    np.testing.assert_array_equal(
+        result(model_of(op, 6, by_axis, broadcast=1, axis=1)),
+        right(X, np.arange(3, dtype="f4")[:, None]),
+    )
+    np.testing.assert_array_equal(
+        result(model_of(op, 6, {"b": np.arange(4.0)}, broadcast=1)),
+        right(X, np.arange(4, dtype="f4")),
+    )
     np.testing.assert_array_equal(result(model_of(op, 6, {"b": 2 * X})), right(X, 2 * X))
 
 
 def test_prelu_had_a_slope_per_channel() -> None:
     slopes = np.array([0.1, 0.2, 0.3], "f4")
-    np.testing.assert_allclose(result(model_of("PRelu", 6, {"slope": slopes})),
-                               np.where(X < 0, X * slopes[:, None], X), rtol=1e-6)
-    np.testing.assert_allclose(result(model_of("PRelu", 6, {"slope": [0.5]})), np.where(X < 0, X * 0.5, X), rtol=1e-6)
+    np.testing.assert_allclose(
+        result(model_of("PRelu", 6, {"slope": slopes})),
+        np.where(X < 0, X * slopes[:, None], X),
+        rtol=1e-6,
+    )
+    np.testing.assert_allclose(
+        result(model_of("PRelu", 6, {"slope": [0.5]})), np.where(X < 0, X * 0.5, X), rtol=1e-6
+    )
 
 
 NORMAL = {"s": [1, 2, 3], "b": [0, 1, 0], "m": [0, 0.5, 1], "v": [1, 2, 0.5]}
 
 
 @pytest.mark.parametrize(("opset", "attributes"), [(6, {"is_test": 1}), (7, {}), (9, {})])
-def test_batch_normalization_for_inference_is_what_it_is_today(opset: int, attributes: dict) -> None:
+def test_batch_normalization_for_inference_is_what_it_is_today(
+    opset: int, attributes: dict
+) -> None:
     today = result(model_of("BatchNormalization", 15, NORMAL))
-    np.testing.assert_array_equal(result(model_of("BatchNormalization", opset, NORMAL, **attributes)), today)
+    np.testing.assert_array_equal(
+        result(model_of("BatchNormalization", opset, NORMAL, **attributes)), today
+    )
 
 
 def test_what_cannot_be_said_today_is_refused() -> None:

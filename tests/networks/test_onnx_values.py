@@ -20,11 +20,16 @@ def test_every_dtype_is_read(dtype: str, shape: tuple[int, ...]) -> None:
     assert got.dtype == wanted.dtype and got.tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize(("dtype", "data", "right"), [
-    (TensorProto.INT4, [0x2F, 0x07], [-1, 2, 7]), (TensorProto.UINT4, [0x2F, 0x07], [15, 2, 7]),
-    (TensorProto.UINT2, [0b100111], [3, 1, 2]), (TensorProto.BFLOAT16, [0x3F80, 0xC000, 0], [1, -2, 0]),
-    (TensorProto.FLOAT8E5M2, [0x3C, 0xC0, 0x7C], [1, -2, np.inf]),
-])
+@pytest.mark.parametrize(
+    ("dtype", "data", "right"),
+    [
+        (TensorProto.INT4, [0x2F, 0x07], [-1, 2, 7]),
+        (TensorProto.UINT4, [0x2F, 0x07], [15, 2, 7]),
+        (TensorProto.UINT2, [0b100111], [3, 1, 2]),
+        (TensorProto.BFLOAT16, [0x3F80, 0xC000, 0], [1, -2, 0]),
+        (TensorProto.FLOAT8E5M2, [0x3C, 0xC0, 0x7C], [1, -2, np.inf]),
+    ],
+)
 def test_packed_numbers_are_read(dtype: int, data: list[int], right: list[float]) -> None:
     tensor = TensorProto(data_type=dtype, dims=[3], name="w", int32_data=data)
     assert array(tensor).astype("float64").tolist() == right
@@ -49,11 +54,18 @@ def test_a_static_number_keeps_its_dtype_where_that_is_asked_for() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int16", "float64"])
 def test_a_range_has_the_dtype_that_its_file_says(dtype: str) -> None:
-    numbers = [numpy_helper.from_array(np.asarray(np.array(v).astype(dtype)), n) for v, n in zip((1, 6, 2), "abc",
-                                                                                               strict=True)]
+    numbers = [
+        numpy_helper.from_array(np.asarray(np.array(v).astype(dtype)), n)
+        for v, n in zip((1, 6, 2), "abc", strict=True)
+    ]
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    graph = helper.make_graph([helper.make_node("Range", list("abc"), ["y"])], "g", [],
-                              [helper.make_tensor_value_info("y", kind, [3])], numbers)
+    graph = helper.make_graph(
+        [helper.make_node("Range", list("abc"), ["y"])],
+        "g",
+        [],
+        [helper.make_tensor_value_info("y", kind, [3])],
+        numbers,
+    )
     opset = onnx.defs.onnx_opset_version()
     network = read(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]))
     from deep500.frameworks import framework

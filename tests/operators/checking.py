@@ -14,8 +14,20 @@ from deep500.evidence.checking.examples import XP, Example, examples, examples_o
 from deep500.evidence.checking.formats import cast, is_float
 from deep500.frameworks import framework
 
-__all__ = ["XP", "Example", "autograd", "cast", "derivative_faults", "examples", "examples_of", "gradient_faults",
-           "in_dtype", "is_float", "marks", "output_faults"]
+__all__ = [
+    "XP",
+    "Example",
+    "autograd",
+    "cast",
+    "derivative_faults",
+    "examples",
+    "examples_of",
+    "gradient_faults",
+    "in_dtype",
+    "is_float",
+    "marks",
+    "output_faults",
+]
 
 OPERATORS = registry.known("operators")
 THIRD = set(random.Random(7).sample(OPERATORS, len(OPERATORS) // 3))
@@ -27,7 +39,10 @@ def marks(example: Example, name: str, dtype: str) -> list[pytest.MarkDecorator]
     Quick are all cases on the reference, the first in both dtypes on PyTorch and ONNX Runtime, and for a third of the
     operators that in float32 on the others.
     """
-    first, sampled = example.name.endswith("-0"), type(example.operator).__name__ in THIRD and dtype == "float32"
+    first, sampled = (
+        example.name.endswith("-0"),
+        type(example.operator).__name__ in THIRD and dtype == "float32",
+    )
     quick = name == "reference" or (first and (name in ("pytorch", "onnxruntime") or sampled))
     return [] if quick else [pytest.mark.slow]
 
@@ -40,7 +55,9 @@ def in_dtype(example: Example, dtype: str) -> Example:
 def output_faults(example: Example, got: Sequence[Any], dtype: str) -> list[str]:
     """What is wrong with the outputs that a framework computed in this dtype; native kernels may return fewer."""
     same = in_dtype(example, dtype)
-    return [check.text for check in (shape_check(same, got), output_check(same, got)) if not check.ok]
+    return [
+        check.text for check in (shape_check(same, got), output_check(same, got)) if not check.ok
+    ]
 
 
 def gradient_faults(example: Example, got: Sequence[Any], dtype: str) -> list[str]:

@@ -17,15 +17,30 @@ def model_of(example: Example) -> onnx.ModelProto:
     names = ["" if x is None else f"i{k}" for k, x in enumerate(example.inputs)]
     while names and not names[-1]:  # ONNX Runtime takes an empty name at the end for an input
         names.pop()
-    fields = {name: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
-              for name, value in operator.settings.items() if value is not None and name in _attributes(operator)}
-    node = helper.make_node(type(operator).__name__, names, [n for n, _ in made], domain=operator.domain, **fields)
-    constants = [numpy_helper.from_array(_static(x), f"i{k}")
-                 for k, x in enumerate(example.inputs) if x is not None and not isinstance(x, np.ndarray)]
-    opsets = [helper.make_opsetid(domain, max(OPSET, operator.since) if not domain else 1)
-              for domain in {"", operator.domain}]
-    graph = helper.make_graph([node], "node", [_info(n, x) for n, x in feeds(example).items()],
-                              [_info(n, y) for n, y in made if n], constants)
+    fields = {
+        name: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
+        for name, value in operator.settings.items()
+        if value is not None and name in _attributes(operator)
+    }
+    node = helper.make_node(
+        type(operator).__name__, names, [n for n, _ in made], domain=operator.domain, **fields
+    )
+    constants = [
+        numpy_helper.from_array(_static(x), f"i{k}")
+        for k, x in enumerate(example.inputs)
+        if x is not None and not isinstance(x, np.ndarray)
+    ]
+    opsets = [
+        helper.make_opsetid(domain, max(OPSET, operator.since) if not domain else 1)
+        for domain in {"", operator.domain}
+    ]
+    graph = helper.make_graph(
+        [node],
+        "node",
+        [_info(n, x) for n, x in feeds(example).items()],
+        [_info(n, y) for n, y in made if n],
+        constants,
+    )
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 

@@ -31,7 +31,10 @@ class Planted(Subject):
     def applies(self, example: Example) -> bool:
         """Whether the error changes anything: by default, the outputs."""
         right = Subject(self.framework).run(example.operator, example.inputs)
-        return any(not same(a, b) for a, b in zip(self.spoilt([y.copy() for y in right]), right, strict=True))
+        return any(
+            not same(a, b)
+            for a, b in zip(self.spoilt([y.copy() for y in right]), right, strict=True)
+        )
 
 
 class Zeros(Planted):
@@ -46,7 +49,10 @@ class OnePercent(Planted):
         found = []
         for k, (y, moves) in enumerate(zip(example.outputs, output_moves(example), strict=True)):
             weighs = is_float(y) & np.isfinite(y) & (abs(y) > 1e-30) & (1e-4 * abs(y) > moves)
-            found += [(abs(y[place]), k, tuple(place), y.shape) for place in map(tuple, np.argwhere(weighs))]
+            found += [
+                (abs(y[place]), k, tuple(place), y.shape)
+                for place in map(tuple, np.argwhere(weighs))
+            ]
         object.__setattr__(self, "chosen", min(found, default=None))
         return bool(found)
 
@@ -67,13 +73,18 @@ class RoundedToBfloat16(Planted):
     def applies(self, example: Example) -> bool:
         right = Subject(self.framework).run(example.operator, example.inputs)
         triples = zip(self.spoilt(right), right, output_moves(example), strict=True)
-        return any(np.any(absolute(a, b) > 16 * (moves + FORMATS[example.dtype].eps * np.abs(b)))
-                   for a, b, moves in triples if is_float(b) and b.size)
+        return any(
+            np.any(absolute(a, b) > 16 * (moves + FORMATS[example.dtype].eps * np.abs(b)))
+            for a, b, moves in triples
+            if is_float(b) and b.size
+        )
 
 
 class SwappedAxes(Planted):
     def spoilt(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
-        return [np.swapaxes(y, -1, -2).reshape(y.shape).copy() if y.ndim > 1 else y for y in outputs]
+        return [
+            np.swapaxes(y, -1, -2).reshape(y.shape).copy() if y.ndim > 1 else y for y in outputs
+        ]
 
 
 class StaleBuffer(Planted):
@@ -97,7 +108,10 @@ class StaleResult(StaleBuffer):
     """The first result again, whatever the inputs are."""
 
     def spoilt(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
-        return [self.buffers.setdefault((k, y.shape, y.dtype), y.copy()).copy() for k, y in enumerate(outputs)]
+        return [
+            self.buffers.setdefault((k, y.shape, y.dtype), y.copy()).copy()
+            for k, y in enumerate(outputs)
+        ]
 
 
 class InputModified(Planted):
@@ -125,14 +139,16 @@ class Nondeterminism(Planted):
         if len(self.calls) % 2:
             last = y.reshape(-1)[-1:]
             last[...] = np.nextafter(last, np.inf) if is_float(y) else ~last
-        return [*outputs[:k], y, *outputs[k + 1:]]
+        return [*outputs[:k], y, *outputs[k + 1 :]]
 
     def applies(self, example: Example) -> bool:
         return all(not is_float(y) or np.all(np.isfinite(y)) for y in example.outputs)
 
 
 class WrongSign(Planted):
-    def gradient(self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[np.ndarray | None]:
+    def gradient(
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+    ) -> list[np.ndarray | None]:
         return [None if g is None else -g for g in super().gradient(operator, inputs, seeds)]
 
     def applies(self, example: Example) -> bool:
@@ -147,9 +163,13 @@ class OtherNamespace(Planted):
     def run(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
         return [np.asarray(y) for y in operator.published(operator.run(self.namespace, *inputs))]
 
-    def gradient(self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[np.ndarray | None]:
-        return [None if g is None else np.asarray(g) for g in
-                gradient_formula(self.namespace, operator, inputs, seeds)]
+    def gradient(
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+    ) -> list[np.ndarray | None]:
+        return [
+            None if g is None else np.asarray(g)
+            for g in gradient_formula(self.namespace, operator, inputs, seeds)
+        ]
 
     def applies(self, example: Example) -> bool:
         clean = Subject(self.framework)
@@ -158,8 +178,11 @@ class OtherNamespace(Planted):
             found = [*self.run(example.operator, example.inputs), *_gradients(self, example)]
         except (ValueError, IndexError):  # what cannot go on shows by itself
             return True
-        return any(a is not None and (a.shape != b.shape or not np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True))
-                   for a, b in zip(found, right, strict=True))
+        return any(
+            a is not None
+            and (a.shape != b.shape or not np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True))
+            for a, b in zip(found, right, strict=True)
+        )
 
 
 def _gradients(subject: Subject, example: Example) -> list[np.ndarray | None]:
@@ -186,7 +209,9 @@ class Overwriting(type(XP)):
 
     def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Any:
         made = super().scatter_add(np.zeros_like(x), indices, values, axis)
-        counts = super().scatter_add(np.zeros(x.shape, "int64"), indices, np.ones(values.shape, "int64"), axis)
+        counts = super().scatter_add(
+            np.zeros(x.shape, "int64"), indices, np.ones(values.shape, "int64"), axis
+        )
         return x + (made / np.maximum(counts, 1)).astype(x.dtype)
 
     def unbroadcast(self, g: Any, shape: Any) -> Any:
@@ -221,19 +246,41 @@ class ForgottenBroadcasting(Planted):
         if not self.broadcasts(operator, inputs):
             return super().run(operator, inputs)
         shape = np.broadcast_shapes(*(x.shape for x in inputs if isinstance(x, np.ndarray)))
-        return super().run(operator, [np.resize(x, shape) if isinstance(x, np.ndarray) else x for x in inputs])
+        return super().run(
+            operator, [np.resize(x, shape) if isinstance(x, np.ndarray) else x for x in inputs]
+        )
 
     def broadcasts(self, operator: Operator, inputs: Sequence[Any]) -> bool:
         shapes = {x.shape for x in inputs if isinstance(x, np.ndarray)}
-        return type(operator).infer is Operator.infer and len(shapes) > 1 and all(np.prod(s) for s in shapes)
+        return (
+            type(operator).infer is Operator.infer
+            and len(shapes) > 1
+            and all(np.prod(s) for s in shapes)
+        )
 
     def applies(self, example: Example) -> bool:
         right = Subject(self.framework).run(example.operator, example.inputs)
-        return any(not same(a, b) for a, b in zip(self.run(example.operator, example.inputs), right, strict=True))
+        return any(
+            not same(a, b)
+            for a, b in zip(self.run(example.operator, example.inputs), right, strict=True)
+        )
 
 
-ERRORS = [Zeros, OnePercent, RoundedToBfloat16, SwappedAxes, OffByOneWindow, StaleBuffer, StaleResult, InputModified,
-          WrongSign, MissingAccumulation, UnsummedGradient, ForgottenBroadcasting, Nondeterminism]
+ERRORS = [
+    Zeros,
+    OnePercent,
+    RoundedToBfloat16,
+    SwappedAxes,
+    OffByOneWindow,
+    StaleBuffer,
+    StaleResult,
+    InputModified,
+    WrongSign,
+    MissingAccumulation,
+    UnsummedGradient,
+    ForgottenBroadcasting,
+    Nondeterminism,
+]
 
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -243,7 +290,10 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 def changes(example: Example) -> bool:
     """Whether other inputs give other results."""
     run = Subject(framework("reference")).run
-    first, second = run(example.operator, example.inputs), run(example.operator, example.other.inputs)
+    first, second = (
+        run(example.operator, example.inputs),
+        run(example.operator, example.other.inputs),
+    )
     return any(not same(a, b) for a, b in zip(first, second, strict=True))
 
 

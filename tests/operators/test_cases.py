@@ -27,28 +27,57 @@ from .onnx_node import feeds, model_of
 
 EXAMPLES = examples()
 SMOOTH = [e for e in EXAMPLES if e.smooth]
-STANDARD = [e for e in EXAMPLES if onnx.defs.has(name := type(e.operator).__name__, domain=e.operator.domain)
-            and not onnx.defs.get_schema(name, domain=e.operator.domain).deprecated
-            and not e.operator.random]  # nobody else draws the same numbers
+STANDARD = [
+    e
+    for e in EXAMPLES
+    if onnx.defs.has(name := type(e.operator).__name__, domain=e.operator.domain)
+    and not onnx.defs.get_schema(name, domain=e.operator.domain).deprecated
+    and not e.operator.random
+]  # nobody else draws the same numbers
 # The reference in float64 is the truth itself; ONNX Runtime has few float64 kernels.
 DTYPES = {"reference": ["float32"], "fake": ["float32"], "onnxruntime": ["float32"]}
 FIXED = {"jax", "onnxruntime"}  # formulas are compiled for fixed shapes
 GAPS = {  # what another engine gets wrong; a gap that closes fails its test
     "onnxruntime": {
-        **{name: "it has no recurrent kernels for batches first" for name in ("RNN-1", "LSTM-2", "GRU-2")},
+        **{
+            name: "it has no recurrent kernels for batches first"
+            for name in ("RNN-1", "LSTM-2", "GRU-2")
+        },
         "LRN-1": "it has no kernel for windows of even size",
-        **{f"{name}-{i}": "it has no optimizers" for name in ("Adagrad", "Adam", "Momentum") for i in range(3)},
+        **{
+            f"{name}-{i}": "it has no optimizers"
+            for name in ("Adagrad", "Adam", "Momentum")
+            for i in range(3)
+        },
         "DynamicQuantizeLinear-2": "its scale of nothing but zeros is 1, where ONNX says 1/255",
         "ReduceProd-2": "it makes no element of a product of none, which is 1",
-        **{f"{name}-1": "it takes 1 from exp x, which cancels near 0" for name in ("Celu", "Elu", "Selu")},
-        **{f"{name}-1": "its float64 window has the digits of float32" for name in ("BlackmanWindow", "HammingWindow")},
+        **{
+            f"{name}-1": "it takes 1 from exp x, which cancels near 0"
+            for name in ("Celu", "Elu", "Selu")
+        },
+        **{
+            f"{name}-1": "its float64 window has the digits of float32"
+            for name in ("BlackmanWindow", "HammingWindow")
+        },
         "Sigmoid-3": "its float32 sigmoid is off by 1e-8 where the result is 2e-9",
         **{f"SwiGLU-{i}": "it does not know opset 28" for i in range(2)},
         **{f"FlexAttention-{i}": "it does not know the domain" for i in range(2)},
     },
     "onnx.reference": {
-        **{name: "it takes no activations, no clip and no lengths" for name in (
-            "RNN-1", "RNN-2", "RNN-3", "LSTM-3", "LSTM-4", "LSTM-5", "GRU-3", "GRU-4", "GRU-5")},
+        **{
+            name: "it takes no activations, no clip and no lengths"
+            for name in (
+                "RNN-1",
+                "RNN-2",
+                "RNN-3",
+                "LSTM-3",
+                "LSTM-4",
+                "LSTM-5",
+                "GRU-3",
+                "GRU-4",
+                "GRU-5",
+            )
+        },
         **{f"Adam-{i}": "it makes float64 of a single parameter" for i in (0, 2)},
         **{f"LRN-{i}": "it goes over examples in the place of channels" for i in range(4)},
         **{f"LpNormalization-{i}": "it adds up without taking absolute values" for i in (1, 3)},
@@ -67,16 +96,24 @@ GAPS = {  # what another engine gets wrong; a gap that closes fails its test
     },
 }
 NO_GRADIENT = {  # float inputs without a declared gradient
-    **{(name, "x"): "what is drawn does not depend on it smoothly"
-       for name in ("Bernoulli", "RandomNormalLike", "RandomUniformLike")},
-    **{(name, place): "optimizers end where gradients begin"
-       for name in ("Adagrad", "Adam", "Momentum") for place in ("r", "tensors")},
+    **{
+        (name, "x"): "what is drawn does not depend on it smoothly"
+        for name in ("Bernoulli", "RandomNormalLike", "RandomUniformLike")
+    },
+    **{
+        (name, place): "optimizers end where gradients begin"
+        for name in ("Adagrad", "Adam", "Momentum")
+        for place in ("r", "tensors")
+    },
     ("NegativeLogLikelihoodLoss", "weight"): "the weights of the classes are a setting of the loss",
     ("BatchNormalization", "input_mean"): "running statistics are state, which nobody trains",
     ("BatchNormalization", "input_var"): "running statistics are state, which nobody trains",
     ("CastLike", "like"): "only its dtype is read",
     ("DynamicQuantizeLinear", "x"): "it rounds",
-    **{(name, "rois"): "regions are proposals, through which nobody trains" for name in ("MaxRoiPool", "RoiAlign")},
+    **{
+        (name, "rois"): "regions are proposals, through which nobody trains"
+        for name in ("MaxRoiPool", "RoiAlign")
+    },
     ("EyeLike", "x"): "only its shape is read",
     ("SoftmaxCrossEntropyLoss", "weights"): "the weights of the classes are a setting of the loss",
 }
@@ -120,7 +157,9 @@ def test_the_formula_gives_the_same_everywhere(example: Example, name: str, dtyp
 
 @pytest.mark.parametrize(("example", "name", "dtype"), list(grid("composed", SMOOTH)))
 def test_the_derivative_gives_the_same_everywhere(example: Example, name: str, dtype: str) -> None:
-    got = framework(name).gradient(example.operator, cast(example.inputs, dtype), cast(example.seeds, dtype))
+    got = framework(name).gradient(
+        example.operator, cast(example.inputs, dtype), cast(example.seeds, dtype)
+    )
     assert gradient_faults(example, got, dtype) == []
 
 
@@ -138,16 +177,24 @@ def test_the_derivative_agrees_with_central_differences(example: Example) -> Non
 @each
 def test_every_float_input_has_a_gradient_or_a_reason(example: Example) -> None:
     names = [*example.operator.inputs]
-    without = {names[min(i, len(names) - 1)] for i in example.floats if example.gradients[i] is None}
+    without = {
+        names[min(i, len(names) - 1)] for i in example.floats if example.gradients[i] is None
+    }
     if any(map(is_float, example.outputs)):  # nothing else has a derivative
-        assert without == {name for operator, name in NO_GRADIENT
-                           if operator == type(example.operator).__name__ and names.index(name) in example.floats}
+        assert without == {
+            name
+            for operator, name in NO_GRADIENT
+            if operator == type(example.operator).__name__ and names.index(name) in example.floats
+        }
 
 
 @each
 def test_infer_foretells_shapes_and_dtypes(example: Example) -> None:
     made = example.operator.published(example.operator.run(XP, *example.inputs))
-    found, right = example.operator.infer(*example.tensors), tuple(Tensor(y.shape, str(y.dtype)) for y in made)
+    found, right = (
+        example.operator.infer(*example.tensors),
+        tuple(Tensor(y.shape, str(y.dtype)) for y in made),
+    )
     if example.operator.data_dependent:
         pairs = list(zip(found, right, strict=True))
         assert all(t.dtype == r.dtype and np.all(np.less_equal(r.shape, t.shape)) for t, r in pairs)
@@ -157,21 +204,31 @@ def test_infer_foretells_shapes_and_dtypes(example: Example) -> None:
     assert example.operator.bytes_moved(*example.tensors) >= 0
 
 
-@pytest.mark.parametrize("example", [pytest.param(e, id=e.name, marks=gaps("onnxruntime", e)) for e in STANDARD])
-def test_the_formula_is_what_onnxruntime_computes(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALLOW_RELEASED_ONNX_OPSET_ONLY", "0")  # or it refuses opsets that it has kernels for
+@pytest.mark.parametrize(
+    "example", [pytest.param(e, id=e.name, marks=gaps("onnxruntime", e)) for e in STANDARD]
+)
+def test_the_formula_is_what_onnxruntime_computes(
+    example: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "ALLOW_RELEASED_ONNX_OPSET_ONLY", "0"
+    )  # or it refuses opsets that it has kernels for
     session = framework("onnxruntime").session(model_of(example))
     assert output_faults(example, session.run(None, feeds(example)), "float32") == []
 
 
-@pytest.mark.parametrize("example", [pytest.param(e, id=e.name, marks=gaps("onnx.reference", e)) for e in STANDARD])
+@pytest.mark.parametrize(
+    "example", [pytest.param(e, id=e.name, marks=gaps("onnx.reference", e)) for e in STANDARD]
+)
 def test_the_formula_is_what_onnx_says(example: Example) -> None:
     with np.errstate(all="ignore"):
         got = ReferenceEvaluator(model_of(example)).run(None, feeds(example))
     assert output_faults(example, got, "float32") == []
 
 
-@pytest.mark.parametrize("example", [e for e in EXAMPLES if e.operator.data_dependent], ids=lambda e: e.name)
+@pytest.mark.parametrize(
+    "example", [e for e in EXAMPLES if e.operator.data_dependent], ids=lambda e: e.name
+)
 def test_where_shapes_are_fixed_what_decides_on_them_by_values_is_refused(example: Example) -> None:
     for name in FIXED & set(available_frameworks()):
         with pytest.raises(Unsupported, match="depends on their values"):

@@ -29,16 +29,26 @@ def share(values: np.ndarray, distribution: Any) -> float:
     return float(stats.kstest(values.astype("float64").ravel(), distribution.cdf).pvalue)
 
 
-@pytest.mark.parametrize("values", [
-    drawn(RandomUniform(SIZE, low=-2.0, high=3.0)), drawn(RandomUniformLike(low=-2.0, high=3.0), np.zeros(SIZE))])
+@pytest.mark.parametrize(
+    "values",
+    [
+        drawn(RandomUniform(SIZE, low=-2.0, high=3.0)),
+        drawn(RandomUniformLike(low=-2.0, high=3.0), np.zeros(SIZE)),
+    ],
+)
 def test_uniform(values: np.ndarray) -> None:
     assert share(values, stats.uniform(-2, 5)) > LEVEL
     assert share(values, stats.uniform(-2, 5.2)) < LEVEL  # 4 % too wide
     assert -2 <= values.min() < -1.999 and 2.999 < values.max() <= 3
 
 
-@pytest.mark.parametrize("values", [
-    drawn(RandomNormal(SIZE, mean=1.0, scale=2.0)), drawn(RandomNormalLike(mean=1.0, scale=2.0), np.zeros(SIZE))])
+@pytest.mark.parametrize(
+    "values",
+    [
+        drawn(RandomNormal(SIZE, mean=1.0, scale=2.0)),
+        drawn(RandomNormalLike(mean=1.0, scale=2.0), np.zeros(SIZE)),
+    ],
+)
 def test_normal(values: np.ndarray) -> None:
     assert share(values, stats.norm(1, 2)) > LEVEL
     assert share(values, stats.norm(1, 2.1)) < LEVEL
@@ -86,6 +96,8 @@ def test_steps_and_neighbours_are_independent() -> None:
 
 @pytest.mark.parametrize("operator", [RandomNormal((4, 5)), RandomUniform((4, 5))])
 def test_a_draw_is_a_function_of_its_key(operator: Operator) -> None:
-    first, again, other, word = (drawn(operator, key=key) for key in ((1, 2), (1, 2), (1, 3), (2, 2)))
+    first, again, other, word = (
+        drawn(operator, key=key) for key in ((1, 2), (1, 2), (1, 3), (2, 2))
+    )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other) and not np.array_equal(first, word)

@@ -20,7 +20,9 @@ each = pytest.mark.parametrize("loss", LOSSES)
 def test_a_label_that_is_no_class_is_refused(name: str, loss: type[Operator], label: int) -> None:
     labels = np.array([0, label])
     for composed in (True, False):
-        with pytest.raises(Deep500Error, match=f"the label {label} is none of the 3 classes 0 to 2"):
+        with pytest.raises(
+            Deep500Error, match=f"the label {label} is none of the 3 classes 0 to 2"
+        ):
             framework(name).evaluate(loss(), [SCORES, labels], composed)
     with pytest.raises(Deep500Error, match=f"the label {label} is none"):
         framework(name).gradient(loss(), [SCORES, labels], [np.float32(1)])

@@ -13,8 +13,10 @@ STEPS, BATCH, SIZE = 3, 2, 4
 
 def given(lengths: list[int] | None) -> list[np.ndarray | None]:
     draw = np.random.default_rng(0)
-    x, w, r = (draw.standard_normal(s).astype("float32")
-               for s in ((STEPS, BATCH, 5), (1, 4 * SIZE, 5), (1, 4 * SIZE, SIZE)))
+    x, w, r = (
+        draw.standard_normal(s).astype("float32")
+        for s in ((STEPS, BATCH, 5), (1, 4 * SIZE, 5), (1, 4 * SIZE, SIZE))
+    )
     return [x, w, r, None, None if lengths is None else np.array(lengths, np.int32)]
 
 

@@ -22,13 +22,18 @@ for name, info in op_db.functions(""):
 
 
 def run(*words: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, *words], cwd=BENCHMARKS, capture_output=True, text=True, timeout=1200)
+    return subprocess.run(
+        [sys.executable, *words], cwd=BENCHMARKS, capture_output=True, text=True, timeout=1200
+    )
 
 
-@pytest.mark.parametrize("options", [
-    pytest.param(["--samples", "3"], id="sample"),
-    pytest.param([], id="whole", marks=pytest.mark.slow),
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--samples", "3"], id="sample"),
+        pytest.param([], id="whole", marks=pytest.mark.slow),
+    ],
+)
 def test_samples_agree(tmp_path: Path, options: list[str]) -> None:
     done = run("op_db.py", "--json", str(tmp_path / "tallies.json"), *options)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -39,6 +44,11 @@ def test_samples_agree(tmp_path: Path, options: list[str]) -> None:
 def test_a_wrong_operator_and_a_wrong_derivative_are_found() -> None:
     done = run("-W", "ignore", "-c", PLANTED)
     assert done.returncode == 0, done.stderr
-    found = {name: (int(agree), int(wrong)) for name, agree, wrong in map(str.split, done.stdout.splitlines())}
+    found = {
+        name: (int(agree), int(wrong))
+        for name, agree, wrong in map(str.split, done.stdout.splitlines())
+    }
     assert found.keys() == {"sigmoid", "nn.functional.relu", "sin"}
-    assert all(wrong > agree for agree, wrong in found.values()), found  # an empty sample always agrees
+    assert all(wrong > agree for agree, wrong in found.values()), (
+        found
+    )  # an empty sample always agrees

@@ -17,14 +17,19 @@ def test_every_operator_is_a_name_of_the_package() -> None:
 
 
 def test_an_unknown_operator_is_one_clear_line() -> None:
-    with pytest.raises(AttributeError, match=r"^no operator is named 'Softmx'. Did you mean 'Softmax'\? Known: \d+ of"):
+    with pytest.raises(
+        AttributeError,
+        match=r"^no operator is named 'Softmx'. Did you mean 'Softmax'\? Known: \d+ of",
+    ):
         operators.Softmx  # noqa: B018
     with pytest.raises(AttributeError):
         operators.__wrapped__  # noqa: B018
 
 
 def test_a_dtype_that_is_not_there_is_one_clear_line() -> None:
-    with pytest.raises(Unsupported, match=r"^ONNX's type 8 is not there; those that are: 1 \(float32\), "):
+    with pytest.raises(
+        Unsupported, match=r"^ONNX's type 8 is not there; those that are: 1 \(float32\), "
+    ):
         operators.Cast(to=8).infer(Tensor((2,)))
 
 

@@ -24,7 +24,9 @@ def outcome(project: Path, code: str) -> subprocess.CompletedProcess:
     assert not (project / FILE).exists()
     (project / FILE).write_text(code, encoding="utf-8")
     command = re.search(r"```bash\n\S+ (-m pytest .*?)\n", PAGE).group(1).split()
-    return subprocess.run([sys.executable, *command], cwd=project, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, *command], cwd=project, capture_output=True, text=True, timeout=300
+    )
 
 
 def test_the_page_makes_an_operator(tmp_path: Path) -> None:

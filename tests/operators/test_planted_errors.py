@@ -9,7 +9,15 @@ from deep500.contracts.operator import Operator
 from deep500.evidence.checking.checks import Subject, checks
 
 from .checking import Example, derivative_faults, examples, in_dtype
-from .planted import ERRORS, ForgottenBroadcasting, MissingAccumulation, OffByOneWindow, Planted, UnsummedGradient, off
+from .planted import (
+    ERRORS,
+    ForgottenBroadcasting,
+    MissingAccumulation,
+    OffByOneWindow,
+    Planted,
+    UnsummedGradient,
+    off,
+)
 
 EXAMPLES = [e for e in examples() if any(y.size for y in e.outputs)]
 SAMPLE = random.Random(5).sample(EXAMPLES, 12)
@@ -17,7 +25,9 @@ errors = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name
 
 
 def wrong(subject: Subject, example: Example) -> list[str]:
-    return [f"{check.name}: {check.text}" for check in checks(subject, example) if check.ok is False]
+    return [
+        f"{check.name}: {check.text}" for check in checks(subject, example) if check.ok is False
+    ]
 
 
 def fitting(error: type[Planted], among: list[Example]) -> list[tuple[Planted, Example]]:
@@ -28,7 +38,11 @@ def fitting(error: type[Planted], among: list[Example]) -> list[tuple[Planted, E
 
 @errors
 def test_a_planted_error_is_found(error: type[Planted]) -> None:
-    windowed = [e for e in EXAMPLES if e.name in ("Conv-0", "MaxPool-0", "Add-0", "Mul-1", "Gather-1", "AveragePool-0")]
+    windowed = [
+        e
+        for e in EXAMPLES
+        if e.name in ("Conv-0", "MaxPool-0", "Add-0", "Mul-1", "Gather-1", "AveragePool-0")
+    ]
     found = fitting(error, [*SAMPLE, *windowed])
     assert found and [e.name for spoilt, e in found if not wrong(spoilt, e)] == []
 
@@ -40,8 +54,12 @@ def test_a_planted_error_is_found_on_every_operator_that_it_fits(error: type[Pla
 
 
 def test_the_planted_errors_meet_operators() -> None:
-    for error, names in ((OffByOneWindow, {"Conv", "MaxPool"}), (MissingAccumulation, {"Add", "Gather", "AveragePool"}),
-                         (UnsummedGradient, {"Add", "Mul"}), (ForgottenBroadcasting, {"Add", "Mul"})):
+    for error, names in (
+        (OffByOneWindow, {"Conv", "MaxPool"}),
+        (MissingAccumulation, {"Add", "Gather", "AveragePool"}),
+        (UnsummedGradient, {"Add", "Mul"}),
+        (ForgottenBroadcasting, {"Add", "Mul"}),
+    ):
         found = fitting(error, [e for e in EXAMPLES if type(e.operator).__name__ in names])
         assert {type(e.operator).__name__ for _, e in found} == names
 
@@ -51,17 +69,24 @@ def test_a_kernel_without_errors_is_right(example: Example) -> None:
     assert wrong(Planted(), in_dtype(example, "float32")) == []
 
 
-@pytest.mark.parametrize("example", [pytest.param(e, id=e.name, marks=[pytest.mark.slow] * (e not in SAMPLE))
-                                     for e in EXAMPLES if e.smooth])
+@pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(e, id=e.name, marks=[pytest.mark.slow] * (e not in SAMPLE))
+        for e in EXAMPLES
+        if e.smooth
+    ],
+)
 def test_a_wrong_derivative_is_found_by_differences(example: Example) -> None:
     right = in_dtype(example, "float64").gradients
     for k in [k for k, g in enumerate(right) if g is not None and np.any(g)]:
         for spoilt in (-right[k], off(right[k])):
-            assert derivative_faults(example, [*right[:k], spoilt, *right[k + 1:]])
+            assert derivative_faults(example, [*right[:k], spoilt, *right[k + 1 :]])
 
 
 def test_a_definition_whose_names_clash_is_refused() -> None:
     with pytest.raises(TypeError, match="name both an input and an output"):
+
         class Clash(Operator):
             def forward(self, xp, y):  # type: ignore[no-untyped-def]
                 return y

@@ -35,10 +35,16 @@ def by_onnxruntime(operator: Operator, opset: int, inputs: list[Any]) -> np.ndar
     name = type(operator).__name__.partition("_")[0]
     newer = {"coordinate_transformation_mode"}
     settings = {k: v for k, v in operator.settings.items() if k not in newer}
-    weights = [numpy_helper.from_array(np.asarray(v, "float32" if isinstance(v, tuple) else v.dtype), f"i{k}")
-               for k, v in enumerate(inputs)]
+    weights = [
+        numpy_helper.from_array(
+            np.asarray(v, "float32" if isinstance(v, tuple) else v.dtype), f"i{k}"
+        )
+        for k, v in enumerate(inputs)
+    ]
     node = helper.make_node(name, [w.name for w in weights], ["y"], **settings)
-    graph = helper.make_graph([node], "node", [], [helper.make_tensor_value_info("y", 1, None)], weights)
+    graph = helper.make_graph(
+        [node], "node", [], [helper.make_tensor_value_info("y", 1, None)], weights
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     return framework("onnxruntime").session(model).run(None, {})[0]
 
@@ -59,14 +65,25 @@ def test_the_newest_meaning_would_be_found_out() -> None:
         assert np.abs(got - by_onnxruntime(*old)).max() > 1e-2
 
 
-@pytest.mark.parametrize(("operator", "inputs", "said"), [
-    (Resize(mode="quintic"), [X, None, SCALES], "modes nearest, linear and cubic, not 'quintic'"),
-    (Resize(nearest_mode="up"), [X, None, SCALES], "no nearest_mode 'up'"),
-    (Resize(coordinate_transformation_mode="middle"), [X, None, SCALES], "no coordinate_transformation_mode 'middle'"),
-    (Resize(), [X], "needs scales or sizes"),
-    (GridSample(mode="bilinear"), [X, GRID], "not 'bilinear' with 'zeros'"),
-    (RoiAlign(), [X, ROIS, INDICES], "set sampling_ratio"),
-])
+@pytest.mark.parametrize(
+    ("operator", "inputs", "said"),
+    [
+        (
+            Resize(mode="quintic"),
+            [X, None, SCALES],
+            "modes nearest, linear and cubic, not 'quintic'",
+        ),
+        (Resize(nearest_mode="up"), [X, None, SCALES], "no nearest_mode 'up'"),
+        (
+            Resize(coordinate_transformation_mode="middle"),
+            [X, None, SCALES],
+            "no coordinate_transformation_mode 'middle'",
+        ),
+        (Resize(), [X], "needs scales or sizes"),
+        (GridSample(mode="bilinear"), [X, GRID], "not 'bilinear' with 'zeros'"),
+        (RoiAlign(), [X, ROIS, INDICES], "set sampling_ratio"),
+    ],
+)
 def test_what_is_not_there_is_said(operator: Operator, inputs: list[Any], said: str) -> None:
     with pytest.raises((Deep500Error, ValueError), match=said) as caught:
         framework("reference").evaluate(operator, inputs)

@@ -12,16 +12,23 @@ ROW = np.array([[5.0, 5.0, 1.0]], "float32")
 PLACES = np.array([[1, 1, 1]])
 
 
-@pytest.mark.parametrize(("operator", "inputs"), [
-    (ReduceMax(), [TIED, (2,)]),
-    (ReduceMin(), [TIED, (1, 2)]),
-    (GlobalMaxPool(), [TIED]),
-    (ScatterElements(axis=1, reduction="max"), [TIED[0, :1], PLACES, ROW]),
-    (ScatterElements(axis=1, reduction="min"), [TIED[0, 1:], PLACES, ROW]),
-], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("operator", "inputs"),
+    [
+        (ReduceMax(), [TIED, (2,)]),
+        (ReduceMin(), [TIED, (1, 2)]),
+        (GlobalMaxPool(), [TIED]),
+        (ScatterElements(axis=1, reduction="max"), [TIED[0, :1], PLACES, ROW]),
+        (ScatterElements(axis=1, reduction="min"), [TIED[0, 1:], PLACES, ROW]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
 def test_ties_share_as_in_pytorch(operator: Operator, inputs: list) -> None:
     torch = framework("pytorch").module
-    tensors = [torch.tensor(x, requires_grad=x.dtype.kind == "f") if isinstance(x, np.ndarray) else x for x in inputs]
+    tensors = [
+        torch.tensor(x, requires_grad=x.dtype.kind == "f") if isinstance(x, np.ndarray) else x
+        for x in inputs
+    ]
     made = framework("pytorch").kernel(operator)[0](*tensors)[0]
     seed = np.arange(1, made.numel() + 1, dtype="float32").reshape(made.shape)
     made.backward(torch.from_numpy(seed))

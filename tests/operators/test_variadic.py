@@ -10,7 +10,10 @@ from deep500.contracts.operator import Tensor
 from deep500.frameworks import available_frameworks, framework
 from deep500.operators import Split
 
-X, W = np.array([[1.0, -2.0, 3.0, 0.5, 4.0]], "float32"), np.array([2.0, 3.0, 5.0, 7.0, 11.0], "float32")
+X, W = (
+    np.array([[1.0, -2.0, 3.0, 0.5, 4.0]], "float32"),
+    np.array([2.0, 3.0, 5.0, 7.0, 11.0], "float32"),
+)
 
 
 def network(sizes: tuple[int, ...] | None) -> Network:
@@ -29,7 +32,9 @@ def network(sizes: tuple[int, ...] | None) -> Network:
 
 @pytest.mark.parametrize("sizes", [None, (2, 2, 1)], ids=["num_outputs", "sizes"])
 @pytest.mark.parametrize("name", available_frameworks())
-def test_parts_and_gradients_are_those_of_the_formula(name: str, sizes: tuple[int, ...] | None) -> None:
+def test_parts_and_gradients_are_those_of_the_formula(
+    name: str, sizes: tuple[int, ...] | None
+) -> None:
     for net in (network(sizes), Network.from_onnx(network(sizes).to_onnx())):
         executor = framework(name).executor(net)
         found = executor.inference_and_backprop({"x": X})
@@ -41,7 +46,9 @@ def test_parts_and_gradients_are_those_of_the_formula(name: str, sizes: tuple[in
 
 def test_before_opset_18_the_node_alone_says_how_many() -> None:
     node = helper.make_node("Split", ["x"], ["a", "b"], axis=1)
-    infos = {n: helper.make_tensor_value_info(n, 1, [1, k]) for n, k in (("x", 4), ("a", 2), ("b", 2))}
+    infos = {
+        n: helper.make_tensor_value_info(n, 1, [1, k]) for n, k in (("x", 4), ("a", 2), ("b", 2))
+    }
     graph = helper.make_graph([node], "old", [infos["x"]], [infos["a"], infos["b"]])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
     onnx.checker.check_model(model)

@@ -17,8 +17,10 @@ PAIRS: dict[str, tuple[Optimizer, Callable]] = {
     "sgd": (SGD(0.1), lambda p: torch.optim.SGD(p, 0.1)),
     "momentum": (Momentum(0.1, 0.9), lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)),
     "adam": (Adam(), lambda p: torch.optim.Adam(p, 1e-3)),
-    "adam, other settings": (Adam(0.02, 0.7, 0.95, 1e-3),
-                             lambda p: torch.optim.Adam(p, 0.02, betas=(0.7, 0.95), eps=1e-3)),
+    "adam, other settings": (
+        Adam(0.02, 0.7, 0.95, 1e-3),
+        lambda p: torch.optim.Adam(p, 0.02, betas=(0.7, 0.95), eps=1e-3),
+    ),
 }
 RNG = np.random.default_rng(0)
 START = 0.01 * RNG.standard_normal((5, 3))  # small, so that rounding the parameter hides nothing
@@ -49,7 +51,10 @@ def steps(optimizer: Optimizer, fw: Framework, dtype: str) -> list[np.ndarray]:
 
 def worst(found: list[np.ndarray], expected: list[np.ndarray]) -> float:
     """The largest difference at any step, against how far the parameter has moved by then."""
-    return max(float(np.abs(a - b).max() / np.abs(b - START).max()) for a, b in zip(found, expected, strict=True))
+    return max(
+        float(np.abs(a - b).max() / np.abs(b - START).max())
+        for a, b in zip(found, expected, strict=True)
+    )
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-13), ("float32", 2e-5)])
@@ -84,9 +89,16 @@ class Dampened(Momentum):
         return super().update(xp, param, (1 - self.momentum) * grad, state, step)
 
 
-@pytest.mark.parametrize(("wrong", "pair"), [(Uncorrected(), "adam"), (Ascent(0.1, 0.9), "momentum"),
-                                             (Dampened(0.1, 0.9), "momentum"), (SGD(0.1001), "sgd"),
-                                             (Adam(epsilon=1e-6), "adam")])
+@pytest.mark.parametrize(
+    ("wrong", "pair"),
+    [
+        (Uncorrected(), "adam"),
+        (Ascent(0.1, 0.9), "momentum"),
+        (Dampened(0.1, 0.9), "momentum"),
+        (SGD(0.1001), "sgd"),
+        (Adam(epsilon=1e-6), "adam"),
+    ],
+)
 def test_a_planted_error_is_seen(wrong: Optimizer, pair: str) -> None:
     assert worst(steps(wrong, framework("reference"), "float32"), oracle(PAIRS[pair][1])) > 2e-5
 
@@ -99,7 +111,11 @@ def test_updates_are_pure(pair: str) -> None:
     before = {name: value.copy() for name, value in state.items()}
     first = optimizer.update(xp, param, grad, state, np.float32(1))
     again = optimizer.update(xp, param, grad, state, np.float32(1))
-    assert np.array_equal(first[0], again[0]) and np.array_equal(param, START) and np.array_equal(grad, GRADS[0])
+    assert (
+        np.array_equal(first[0], again[0])
+        and np.array_equal(param, START)
+        and np.array_equal(grad, GRADS[0])
+    )
     assert all(np.array_equal(state[name], before[name]) for name in before)
     assert first[1].keys() == state.keys()
 
@@ -108,6 +124,8 @@ def test_updates_are_pure(pair: str) -> None:
 def test_an_elementwise_rule_may_be_flattened(pair: str) -> None:
     optimizer, xp = PAIRS[pair][0], framework("reference").xp
     whole = optimizer.update(xp, START, GRADS[0], optimizer.init(xp, START), np.float32(1))[0]
-    parts = [optimizer.update(xp, p, g, optimizer.init(xp, p), np.float32(1))[0]
-             for p, g in zip(START, GRADS[0], strict=True)]
+    parts = [
+        optimizer.update(xp, p, g, optimizer.init(xp, p), np.float32(1))[0]
+        for p, g in zip(START, GRADS[0], strict=True)
+    ]
     assert optimizer.elementwise and np.array_equal(whole, np.stack(parts))

@@ -12,10 +12,22 @@ from deep500.reports.html import html
 
 from . import results
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update", "--enable-logging=stderr",
-         "--virtual-time-budget=2000", "--dump-dom")
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=2000",
+    "--dump-dom",
+)
 # The frames are read from outside, as the page itself forbids scripts.
 READ = """addEventListener("load", () => {
   const pages = [...document.querySelectorAll("iframe")].map(f => f.contentDocument.documentElement);
@@ -37,11 +49,20 @@ def seen(tmp_path_factory):
     frames = [(page, width) for page in pages for width in (400, 1200)]
     broken = pages[0].replace("<h1>", '<h1 style="width: 90rem">')
     file = folder / "frames.html"
-    file.write_text(f"<!DOCTYPE html><meta charset='utf-8'><script>{READ}</script>" + "".join(
-        f'<iframe width="{width}" height="800" srcdoc="{escape(page)}"></iframe>'
-        for page, width in [*frames, (broken, 400)]), encoding="utf-8")
-    run = subprocess.run([BROWSER, *FLAGS, f"--user-data-dir={folder}/profile", file.as_uri()], capture_output=True,
-                         text=True, timeout=100)
+    file.write_text(
+        f"<!DOCTYPE html><meta charset='utf-8'><script>{READ}</script>"
+        + "".join(
+            f'<iframe width="{width}" height="800" srcdoc="{escape(page)}"></iframe>'
+            for page, width in [*frames, (broken, 400)]
+        ),
+        encoding="utf-8",
+    )
+    run = subprocess.run(
+        [BROWSER, *FLAGS, f"--user-data-dir={folder}/profile", file.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     found = re.search(r"<body>(.*)</body>", run.stdout, re.S)
     assert found, run.stderr[-500:]
     return json.loads(unescape(found[1])), run.stderr

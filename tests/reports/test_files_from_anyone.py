@@ -12,9 +12,13 @@ from deep500.reports.markdown import markdown, terminal
 
 from .pages import Page
 
-junk = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-                    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-                    max_leaves=5)
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
 
 
 def objects(keys: str) -> st.SearchStrategy[dict]:
@@ -22,22 +26,49 @@ def objects(keys: str) -> st.SearchStrategy[dict]:
     return st.dictionaries(st.sampled_from(keys.split()), st.floats(0.001, 2) | junk)
 
 
-parts = {"modes": junk | st.lists(objects("at share"), max_size=2), "notes": junk | st.lists(junk, max_size=2),
-         "quantiles": junk | st.lists(objects("q value low high ratio refused"), max_size=3),
-         "warmup": junk | objects("kind cut"), "levels": junk | objects("n m")}
-rows = st.builds(lambda numbers, rest: numbers | rest, objects("median low high n level batch processes method ratio "
-                 "margin verdict shift probability"), st.fixed_dictionaries({}, optional=parts))
-whole = st.fixed_dictionaries({}, optional={
-    "status": junk, "stopped": junk, "notes": parts["notes"],
-    "control": junk | objects("base ratio low high verdict n")})
-plans = objects("entries factors level precision margin budget_s processes cache control seed timeout_s clock other")
+parts = {
+    "modes": junk | st.lists(objects("at share"), max_size=2),
+    "notes": junk | st.lists(junk, max_size=2),
+    "quantiles": junk | st.lists(objects("q value low high ratio refused"), max_size=3),
+    "warmup": junk | objects("kind cut"),
+    "levels": junk | objects("n m"),
+}
+rows = st.builds(
+    lambda numbers, rest: numbers | rest,
+    objects(
+        "median low high n level batch processes method ratio margin verdict shift probability"
+    ),
+    st.fixed_dictionaries({}, optional=parts),
+)
+whole = st.fixed_dictionaries(
+    {},
+    optional={
+        "status": junk,
+        "stopped": junk,
+        "notes": parts["notes"],
+        "control": junk | objects("base ratio low high verdict n"),
+    },
+)
+plans = objects(
+    "entries factors level precision margin budget_s processes cache control seed timeout_s clock other"
+)
 
 
-
-def report(entry: dict, comparison: dict, rest: dict, plan: dict, environment: object, sensors: object) -> ReportData:
-    derived = {"entries": [{"name": "a"} | entry], "comparisons": [{"base": "a", "other": "a"} | comparison]} | rest
-    return ReportData("t", plan, {"classes": {"c": environment}}, derived, sensors=sensors,  # type: ignore[arg-type]
-                      samples={"a": [np.array([1.0, 2.0, np.nan, -1.0, 0.0, np.inf, 1e300]), np.array([])]})
+def report(
+    entry: dict, comparison: dict, rest: dict, plan: dict, environment: object, sensors: object
+) -> ReportData:
+    derived = {
+        "entries": [{"name": "a"} | entry],
+        "comparisons": [{"base": "a", "other": "a"} | comparison],
+    } | rest
+    return ReportData(
+        "t",
+        plan,
+        {"classes": {"c": environment}},
+        derived,
+        sensors=sensors,  # type: ignore[arg-type]
+        samples={"a": [np.array([1.0, 2.0, np.nan, -1.0, 0.0, np.inf, 1e300]), np.array([])]},
+    )
 
 
 @settings(deadline=None)

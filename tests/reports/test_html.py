@@ -10,7 +10,12 @@ from .pages import Page
 
 NUMBER = re.compile(r"\d (?:[pnµm]?s|×)(?=$|[ ,\[])")
 SUPPORTED = re.compile(r"\d (?:[pnµm]?s|×) \[-?[\d.]+, -?[\d.]+\](?: at [\d.]+ %)?(?:, n = \d+)?")
-RESULTS = ("median [", "ratio [", "quantiles of", "ratio of costs")  # tables of measured numbers, by a header
+RESULTS = (
+    "median [",
+    "ratio [",
+    "quantiles of",
+    "ratio of costs",
+)  # tables of measured numbers, by a header
 
 
 def bare_numbers(page: Page) -> list[str]:
@@ -19,8 +24,13 @@ def bare_numbers(page: Page) -> list[str]:
     for rows in page.tables:
         if any(header.startswith(RESULTS) for header in rows[0]):
             for row in rows[1:]:
-                found += [cell for cell in row[1:] if NUMBER.search(cell) and " modes, n" not in cell
-                          and not (SUPPORTED.search(cell) and re.search(r"n = \d+", " ".join(row)))]
+                found += [
+                    cell
+                    for cell in row[1:]
+                    if NUMBER.search(cell)
+                    and " modes, n" not in cell
+                    and not (SUPPORTED.search(cell) and re.search(r"n = \d+", " ".join(row)))
+                ]
     return found
 
 
@@ -32,10 +42,24 @@ def check_page(text: str) -> Page:
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'(?:url\(|href=")#([\w-]+)', text)) <= set(ids)
-    assert not {tag for tag, _ in page.tags} & {"script", "iframe", "img", "link", "object", "embed", "base", "form"}
+    assert not {tag for tag, _ in page.tags} & {
+        "script",
+        "iframe",
+        "img",
+        "link",
+        "object",
+        "embed",
+        "base",
+        "form",
+    }
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
-    outside = [value for _, attributes in page.tags for name, value in attributes.items()
-               if name in ("src", "href", "xlink:href", "action", "data") and not str(value).startswith("#")]
+    outside = [
+        value
+        for _, attributes in page.tags
+        for name, value in attributes.items()
+        if name in ("src", "href", "xlink:href", "action", "data")
+        and not str(value).startswith("#")
+    ]
     assert outside == []
     assert "@import" not in text and not re.search(r"url\((?!#)", text)
     return page
@@ -57,9 +81,18 @@ def test_the_checks_see_planted_errors(texts):
     text = texts["two"]
     without_intervals = re.sub(r"(<b>[\d.]+ ms</b>) <span>\[.*?\]</span>", r"\1", text)
     without_n = text.replace("n = 240", "").replace("n = 120", "")
-    assert len(bare_numbers(Page(without_intervals))) >= 4 and len(bare_numbers(Page(without_n))) >= 4
-    for planted in ("<b>", "<script></script>", '<img src="x">', '<p id="violins-x"></p><p id="violins-x"></p>',
-                    '<a href="http://example.org">x</a>', '<p onclick="x">x</p>', "<style>@import 'x'</style>"):
+    assert (
+        len(bare_numbers(Page(without_intervals))) >= 4 and len(bare_numbers(Page(without_n))) >= 4
+    )
+    for planted in (
+        "<b>",
+        "<script></script>",
+        '<img src="x">',
+        '<p id="violins-x"></p><p id="violins-x"></p>',
+        '<a href="http://example.org">x</a>',
+        '<p onclick="x">x</p>',
+        "<style>@import 'x'</style>",
+    ):
         with pytest.raises(AssertionError):
             check_page(text.replace("<h1>", planted + "<h1>"))
 
@@ -69,10 +102,16 @@ def test_the_answer_stands_first_as_word_and_colour(texts):
     assert page.headings[:2] == ["Three ways to add", "Times"]
     banner = next(a["class"] for tag, a in page.tags if tag == "section")
     assert banner == "banner slower"
-    assert page.text.index("▲ slower") < page.text.index("b is slower than a") < page.text.index("Times")
+    assert (
+        page.text.index("▲ slower")
+        < page.text.index("b is slower than a")
+        < page.text.index("Times")
+    )
 
 
-@pytest.mark.parametrize(("median", "word"), [(1.1e-3, "▼ faster"), (1.234e-3, "= same"), (1.26e-3, "? inconclusive")])
+@pytest.mark.parametrize(
+    ("median", "word"), [(1.1e-3, "▼ faster"), (1.234e-3, "= same"), (1.26e-3, "? inconclusive")]
+)
 def test_each_verdict_has_a_sign_and_a_word(make, median, word):
     assert word in Page(html(make({"a": 1.234e-3, "b": median}))).text
 
@@ -110,7 +149,11 @@ def test_refused_quantiles_and_batches_are_labelled(texts):
 
 def test_four_pictures_with_captions(texts):
     page = Page(texts["two"])
-    assert sum(tag == "svg" for tag, _ in page.tags) == sum(tag == "figcaption" for tag, _ in page.tags) == 4
+    assert (
+        sum(tag == "svg" for tag, _ in page.tags)
+        == sum(tag == "figcaption" for tag, _ in page.tags)
+        == 4
+    )
     assert "whiskers: from the 5 % to the 95 % quantile" in page.text
     assert sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 3  # nothing to compare
 
@@ -118,8 +161,15 @@ def test_four_pictures_with_captions(texts):
 def test_text_from_files_is_shown_and_not_obeyed(texts):
     text = texts["hostile"]
     page = check_page(text)
-    for part in ("<script>alert(1)</script>", "</title><script>alert(2)</script>", "<b>hash</b> differs",
-                 "<s>value</s>", "<img src=x onerror=alert(1)>", "d5 verify 'a b'\"'\"'; rm -rf x'", "<b>cold</b>"):
+    for part in (
+        "<script>alert(1)</script>",
+        "</title><script>alert(2)</script>",
+        "<b>hash</b> differs",
+        "<s>value</s>",
+        "<img src=x onerror=alert(1)>",
+        "d5 verify 'a b'\"'\"'; rm -rf x'",
+        "<b>cold</b>",
+    ):
         assert part in page.text, part
     assert not re.search(r"[\x00-\x08\x0b-\x1f\u202e\ud800]", text)
     text.encode()
@@ -128,7 +178,9 @@ def test_text_from_files_is_shown_and_not_obeyed(texts):
 def test_environment_facts_are_shown_known_or_not(texts):
     page = Page(texts["two"])
     assert "6 of 7 facts are known (86 %)." in page.text
-    facts = [row for rows in page.tables if rows[0] == ["fact", "value", "source"] for row in rows[1:]]
+    facts = [
+        row for rows in page.tables if rows[0] == ["fact", "value", "source"] for row in rows[1:]
+    ]
     assert ["memory modules", "unknown: needs root", "dmi"] in facts
     assert ["threads", '{"OMP": "1"}', "os.environ"] in facts
     assert any(tag == "details" for tag, _ in page.tags)

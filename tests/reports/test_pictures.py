@@ -18,7 +18,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(svg: str) -> list[str]:
-    return ["".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    return [
+        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(f"{SVG}text")
+    ]
 
 
 def dots(svg: str) -> int:
@@ -82,7 +84,11 @@ def test_many_samples_are_thinned_and_the_caption_says_so(make):
     data = make({f"entry {i}": 1e-3 for i in range(12)}, n=500)  # 36 000 values
     discarded = {name: [np.full(400, 5e-3)] * 6 for name in data.samples}
     with settings():
-        found = [violins(data), ecdf(data), run_order(dataclasses.replace(data, discarded=discarded))]
+        found = [
+            violins(data),
+            ecdf(data),
+            run_order(dataclasses.replace(data, discarded=discarded)),
+        ]
     assert all(picture and len(picture.svg) < 200_000 for picture in found)
     order = found[-1]
     assert order and 3000 < dots(order.svg) <= 5000
@@ -97,7 +103,9 @@ def test_few_samples_are_all_drawn(drawn):
 
 def test_the_cut_of_the_warm_up_is_shown():
     data = results.two()
-    data = dataclasses.replace(data, discarded={name: [np.full(5, 1.3e-3)] * 6 for name in data.samples})
+    data = dataclasses.replace(
+        data, discarded={name: [np.full(5, 1.3e-3)] * 6 for name in data.samples}
+    )
     with settings():
         order = run_order(data)
         data.derived["entries"][0]["warmup"] = {"kind": "warmup", "cut": 30}
@@ -107,7 +115,9 @@ def test_the_cut_of_the_warm_up_is_shown():
     assert "warm-up, cut" in order.caption and "are not drawn" in blind.caption
 
 
-@pytest.mark.parametrize(("values", "log"), [([1, 1.5, 9], False), ([1, 2, 3, 5, 8, 11], True), ([2.0] * 9, False)])
+@pytest.mark.parametrize(
+    ("values", "log"), [([1, 1.5, 9], False), ([1, 2, 3, 5, 8, 11], True), ([2.0] * 9, False)]
+)
 def test_the_axis_is_logarithmic_only_above_a_spread_of_ten(values, log):
     view = window([of(values)])
     assert view.log is log
@@ -136,7 +146,11 @@ def test_no_line_connects_the_ratios():
     with settings():
         axes = figure(2).subplots()
         _panel(axes, comparison, [0.1, 0.25, 0.5, 0.75, 0.9, 0.99], COLOURS[0])
-    lines = [line for line in axes.get_lines() if line.get_linestyle() != "None" and line.get_color() == COLOURS[0]]
+    lines = [
+        line
+        for line in axes.get_lines()
+        if line.get_linestyle() != "None" and line.get_color() == COLOURS[0]
+    ]
     assert lines == []
     assert len(axes.containers) == 5  # one point with its bar for each interval; p99 was refused
 
@@ -145,14 +159,21 @@ def test_modes_take_the_place_of_the_median():
     entry = {"median": 1.0, "low": 0.9, "high": 1.1}
     assert of([1.0]).interval is None
     assert dataclasses.replace(of([1.0]), entry=entry).interval == (1.0, 0.9, 1.1)
-    assert dataclasses.replace(of([1.0]), entry=entry | {"modes": [{"at": 1.0, "share": 1.0}]}).interval is None
+    assert (
+        dataclasses.replace(
+            of([1.0]), entry=entry | {"modes": [{"at": 1.0, "share": 1.0}]}
+        ).interval
+        is None
+    )
 
 
 def test_long_names_are_shortened_and_numbered(twelve):
     with settings():
         found = [violins(twelve), ecdf(twelve)]
     for picture in found:
-        assert picture and [t for t in texts(picture.svg) if "einsum" in t] == [s.label for s in series(twelve)]
+        assert picture and [t for t in texts(picture.svg) if "einsum" in t] == [
+            s.label for s in series(twelve)
+        ]
     assert series(twelve)[0].label == "1. np.einsum('ij,jk->i…ptimize=0)"
 
 
@@ -165,7 +186,9 @@ def test_more_entries_than_fit_are_left_out_and_the_caption_says_so(make):
 
 def test_values_that_cannot_be_drawn_are_left_out():
     data = results.one()
-    data = dataclasses.replace(data, samples={"a": [np.array([np.nan, -1.0, np.inf]), np.array([1e-3] * 4)]})
+    data = dataclasses.replace(
+        data, samples={"a": [np.array([np.nan, -1.0, np.inf]), np.array([1e-3] * 4)]}
+    )
     assert len(series(data)[0].processes) == 1
     assert len(pictures(data)) == 3
     assert pictures(dataclasses.replace(data, samples={"a": [np.array([])]})) == []

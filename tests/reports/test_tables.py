@@ -12,17 +12,37 @@ SCALES = {unit: scale for scale, unit in UNITS}
 times = st.floats(1e-11, 1e5)
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    (1.234e-3, "1.234 ms"), (0.99996, "1.000 s"), (0.99994, "999.9 ms"), (999.96e-9, "1.000 µs"), (41e-9, "41.00 ns"),
-    (0, "0 s"), (-2.5e-3, "-2.500 ms"), (12345.6, "12346 s"), (5e-13, "0.5000 ps"), (math.nan, "–"), (None, "–"),
-    (math.inf, "–"), ("1", "–"), (True, "–"), (10**400, "–"), (1e12, "1.000e+12 s")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.234e-3, "1.234 ms"),
+        (0.99996, "1.000 s"),
+        (0.99994, "999.9 ms"),
+        (999.96e-9, "1.000 µs"),
+        (41e-9, "41.00 ns"),
+        (0, "0 s"),
+        (-2.5e-3, "-2.500 ms"),
+        (12345.6, "12346 s"),
+        (5e-13, "0.5000 ps"),
+        (math.nan, "–"),
+        (None, "–"),
+        (math.inf, "–"),
+        ("1", "–"),
+        (True, "–"),
+        (10**400, "–"),
+        (1e12, "1.000e+12 s"),
+    ],
+)
 def test_times_have_a_unit_and_four_digits(value, text):
     assert seconds(value) == text
 
 
 def test_a_measured_time_has_interval_and_n():
     assert measured(1.234e-3, 1.220e-3, 1.251e-3, 240) == "1.234 ms [1.220, 1.251], n = 240"
-    assert measured(1.234e-3, 1.220e-3, 1.251e-3, 240, 0.99) == "1.234 ms [1.220, 1.251] at 99 %, n = 240"
+    assert (
+        measured(1.234e-3, 1.220e-3, 1.251e-3, 240, 0.99)
+        == "1.234 ms [1.220, 1.251] at 99 %, n = 240"
+    )
     assert ratio(1.052, 1.047, 1.058, 96) == "1.052 × [1.047, 1.058], n = 96"
 
 
@@ -43,7 +63,9 @@ def test_a_printed_time_is_within_half_a_digit(x):
 
 @given(times, st.floats(0, 0.5), st.floats(0, 0.5), st.integers(1, 10**6))
 def test_a_printed_interval_holds_its_value(x, below, above, n):
-    found = re.fullmatch(r"(\S+) (\S+) \[(\S+), (\S+)\], n = (\d+)", measured(x, x * (1 - below), x * (1 + above), n))
+    found = re.fullmatch(
+        r"(\S+) (\S+) \[(\S+), (\S+)\], n = (\d+)", measured(x, x * (1 - below), x * (1 + above), n)
+    )
     assert found and int(found[5]) == n
     value, low, high = float(found[1]), float(found[3]), float(found[4])
     assert low <= value <= high
@@ -55,7 +77,9 @@ def columns(text: str) -> list[list[int]]:
     return [[m.start() for m in re.finditer(r"(?<!\\)\|", line)] for line in text.splitlines()]
 
 
-cells = st.text(st.characters(blacklist_categories=("C", "M", "Zl", "Zp"), max_codepoint=0x10FF), max_size=12)
+cells = st.text(
+    st.characters(blacklist_categories=("C", "M", "Zl", "Zp"), max_codepoint=0x10FF), max_size=12
+)
 
 
 @given(st.lists(st.lists(cells, min_size=3, max_size=3), max_size=5))
@@ -74,7 +98,8 @@ def test_the_check_of_columns_sees_a_crooked_table():
 
 def test_a_table_is_markdown():
     assert table(["name", "n"], [["a|b", "12"], ["c\nd", "3"]], "lr") == (
-        "| name |   n |\n| ---- | --: |\n| a\\|b |  12 |\n| c d  |   3 |\n")
+        "| name |   n |\n| ---- | --: |\n| a\\|b |  12 |\n| c d  |   3 |\n"
+    )
 
 
 def test_wide_letters_take_two_columns():

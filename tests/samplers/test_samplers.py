@@ -20,7 +20,10 @@ def faults(sampler: Sampler, size: int, epoch: int) -> list[str]:
     """What one epoch does that it should not."""
     drawn = list(sampler.epoch(size, epoch))
     found = [] if sorted(np.concatenate(drawn)) == list(range(size)) else ["not every index once"]
-    if any(len(batch) != sampler.batch_size for batch in drawn[:-1]) or not 0 < len(drawn[-1]) <= sampler.batch_size:
+    if (
+        any(len(batch) != sampler.batch_size for batch in drawn[:-1])
+        or not 0 < len(drawn[-1]) <= sampler.batch_size
+    ):
         found.append("a batch of another size before the last")
     again = list(sampler.epoch(size, epoch))
     if [b.tolist() for b in drawn] != [b.tolist() for b in again]:
@@ -29,8 +32,15 @@ def faults(sampler: Sampler, size: int, epoch: int) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ALL)
-@given(size=st.integers(1, 300), batch=st.integers(1, 70), seed=st.integers(0, 2**63 - 1), epoch=st.integers(0, 2**40))
-def test_every_index_comes_once_per_epoch(kind: type[Sampler], size: int, batch: int, seed: int, epoch: int) -> None:
+@given(
+    size=st.integers(1, 300),
+    batch=st.integers(1, 70),
+    seed=st.integers(0, 2**63 - 1),
+    epoch=st.integers(0, 2**40),
+)
+def test_every_index_comes_once_per_epoch(
+    kind: type[Sampler], size: int, batch: int, seed: int, epoch: int
+) -> None:
     assert faults(kind(batch, seed), size, epoch) == []
 
 
@@ -48,7 +58,11 @@ def test_planted_faults_are_found() -> None:
 
 
 def test_epochs_and_seeds_differ() -> None:
-    orders = [tuple(next(ShuffleSampler(100, seed).epoch(100, epoch))) for seed in (0, 1) for epoch in (0, 1)]
+    orders = [
+        tuple(next(ShuffleSampler(100, seed).epoch(100, epoch)))
+        for seed in (0, 1)
+        for epoch in (0, 1)
+    ]
     assert len(set(orders)) == 4
 
 
@@ -67,9 +81,12 @@ def test_the_ordered_sampler_keeps_the_order() -> None:
     assert [b.tolist() for b in OrderedSampler(2).epoch(5, 7)] == [[0, 1], [2, 3], [4]]
 
 
-@pytest.mark.parametrize("settings", [
-    {"batch_size": 0}, {"batch_size": 1, "seed": -1}, {"batch_size": 1, "seed": 2**63}])
+@pytest.mark.parametrize(
+    "settings", [{"batch_size": 0}, {"batch_size": 1, "seed": -1}, {"batch_size": 1, "seed": 2**63}]
+)
 @pytest.mark.parametrize("kind", ALL)
 def test_bad_settings_are_refused(kind: type[Sampler], settings: dict[str, int]) -> None:
-    with pytest.raises(Deep500Error, match="a sampler needs a batch_size of at least 1 and a seed from 0"):
+    with pytest.raises(
+        Deep500Error, match="a sampler needs a batch_size of at least 1 and a seed from 0"
+    ):
         kind(**settings)

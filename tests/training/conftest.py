@@ -22,8 +22,13 @@ def splits() -> dict[str, Split]:
 def trainer(splits: dict[str, Split]) -> Callable[..., Trainer]:
     def make(pair: str = "softmax regression", **settings: Any) -> Trainer:
         executor, optimizer = PAIRS[pair]()
-        usual = {"executor": executor, "optimizer": optimizer, "splits": splits,
-                 "sampler": ShuffleSampler(16, seed=7), "epochs": 4}
+        usual = {
+            "executor": executor,
+            "optimizer": optimizer,
+            "splits": splits,
+            "sampler": ShuffleSampler(16, seed=7),
+            "epochs": 4,
+        }
         return Trainer(**{**usual, **settings})
 
     return make

@@ -32,7 +32,9 @@ class SoftmaxRegression(Executor):
         network = Network("softmax regression")
         network.add_input("x", (0, 1, 8, 8))
         network.add_input("label", (0,), "int64")
-        network.add_param("w", np.random.default_rng(5).standard_normal((64, 10)).astype(np.float32))
+        network.add_param(
+            "w", np.random.default_rng(5).standard_normal((64, 10)).astype(np.float32)
+        )
         network.add_param("b", np.zeros(10, np.float32))
         network.outputs = ["loss", "logits"]
         super().__init__(REFERENCE, network)
@@ -76,11 +78,14 @@ class Step(TrainingStep):
         self.count = self.count + np.float32(1)
         for name, grad in executor.gradients.items():
             executor.params[name], self.states[name] = self.optimizer.update(
-                np, executor.params[name], grad, self.states[name], self.count)
+                np, executor.params[name], grad, self.states[name], self.count
+            )
         return outputs
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"step": self.count} | {f"{n}.{k}": v for n, state in self.states.items() for k, v in state.items()}
+        return {"step": self.count} | {
+            f"{n}.{k}": v for n, state in self.states.items() for k, v in state.items()
+        }
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         self.count = state["step"]

@@ -25,7 +25,15 @@ from deep500.training.trainer import Trainer
 from .softmax_regression import PAIRS, mlp
 
 Make = Callable[..., Trainer]
-ABOUT = {"format": 1, "sampler": "s", "epoch": 0, "batch": 1, "seed": 3, "samples": 16, "evaluations": []}
+ABOUT = {
+    "format": 1,
+    "sampler": "s",
+    "epoch": 0,
+    "batch": 1,
+    "seed": 3,
+    "samples": 16,
+    "evaluations": [],
+}
 RECORD = {"epoch": 1, "step": 1, "seconds": 0.5, "validation": 10.0, "test": None}
 
 
@@ -50,13 +58,18 @@ def interrupted(run: Trainer) -> None:
 
 def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
     return one.keys() == other.keys() and all(
-        v.dtype == other[n].dtype and v.shape == other[n].shape and v.tobytes() == other[n].tobytes()
-        for n, v in one.items())
+        v.dtype == other[n].dtype
+        and v.shape == other[n].shape
+        and v.tobytes() == other[n].tobytes()
+        for n, v in one.items()
+    )
 
 
 @pytest.mark.parametrize("steps", [1, 9, 10, 11, 25, 40])
 @pytest.mark.parametrize("pair", PAIRS)
-def test_a_resumed_run_ends_with_the_same_bits(trainer: Make, tmp_path: Path, pair: str, steps: int) -> None:
+def test_a_resumed_run_ends_with_the_same_bits(
+    trainer: Make, tmp_path: Path, pair: str, steps: int
+) -> None:
     """Interrupted anywhere, the last batch of an epoch and of the run included."""
     path = tmp_path / "run.safetensors"
     whole = trainer(pair)
@@ -65,8 +78,14 @@ def test_a_resumed_run_ends_with_the_same_bits(trainer: Make, tmp_path: Path, pa
     resumed = trainer(pair)
     again = resumed.run(load_checkpoint(path))
     assert same(whole.executor.arrays(), resumed.executor.arrays())
-    assert (again.losses, again.steps, again.samples) == (history.losses, history.steps, history.samples)
-    assert [e | {"seconds": 0} for e in again.evaluations] == [e | {"seconds": 0} for e in history.evaluations]
+    assert (again.losses, again.steps, again.samples) == (
+        history.losses,
+        history.steps,
+        history.samples,
+    )
+    assert [e | {"seconds": 0} for e in again.evaluations] == [
+        e | {"seconds": 0} for e in history.evaluations
+    ]
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -105,7 +124,9 @@ def test_what_a_checkpoint_holds_matters(trainer: Make, tmp_path: Path, pair: st
     forgetful = [
         replace(start, params={name: np.zeros_like(value) for name, value in start.params.items()}),
         replace(start, state=start.state | {"step": np.zeros((), np.float32)}),
-        replace(start, state={n: v if n == "step" else np.zeros_like(v) for n, v in start.state.items()}),
+        replace(
+            start, state={n: v if n == "step" else np.zeros_like(v) for n, v in start.state.items()}
+        ),
         replace(start, epoch=1),
         replace(start, batch=4),
     ]
@@ -138,13 +159,18 @@ arrays = st.dictionaries(
     st.text(max_size=8),
     st.sampled_from(["float32", "float64", "float16", "int64", "bool"]).flatmap(
         lambda dtype: st.lists(st.integers(0, 3), max_size=3).map(
-            lambda shape: np.arange(int(np.prod(shape))).reshape(shape).astype(dtype))),
-    max_size=3)
+            lambda shape: np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+        )
+    ),
+    max_size=3,
+)
 
 
 @given(params=arrays, state=arrays, losses=st.lists(st.floats(width=64), max_size=4))
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_saved_is_loaded(tmp_path: Path, params: dict, state: dict, losses: list[float]) -> None:
+def test_what_is_saved_is_loaded(
+    tmp_path: Path, params: dict, state: dict, losses: list[float]
+) -> None:
     path = tmp_path / "any.safetensors"
     history = History(3, len(losses), losses, [0.1] * len(losses), [RECORD | {"step": 0}], 12)
     save_checkpoint(path, Checkpoint(params, state, "sampler", 0, len(losses), history))
@@ -156,12 +182,16 @@ def test_what_is_saved_is_loaded(tmp_path: Path, params: dict, state: dict, loss
 
 def test_arrays_that_do_not_lie_in_order_are_saved_right(tmp_path: Path) -> None:
     path, value = tmp_path / "t.safetensors", np.arange(6.0).reshape(2, 3).T
-    save_checkpoint(path, Checkpoint({"w": value, "v": value[:, 1]}, {}, "", 0, 0, History(0, 0, [], [], [])))
+    save_checkpoint(
+        path, Checkpoint({"w": value, "v": value[:, 1]}, {}, "", 0, 0, History(0, 0, [], [], []))
+    )
     found = load_checkpoint(path).params
     assert np.array_equal(found["w"], value) and np.array_equal(found["v"], value[:, 1])
 
 
-def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, empty = tmp_path / "run.safetensors", History(0, 0, [], [], [])
     save_checkpoint(path, Checkpoint({"w": np.ones(3)}, {}, "", 0, 0, empty))
     before = path.read_bytes()
@@ -177,7 +207,9 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 
 def test_a_folder_that_is_missing_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(Deep500Error, match="cannot be written: No such file or directory"):
-        save_checkpoint(tmp_path / "no" / "x", Checkpoint({}, {}, "", 0, 0, History(0, 0, [], [], [])))
+        save_checkpoint(
+            tmp_path / "no" / "x", Checkpoint({}, {}, "", 0, 0, History(0, 0, [], [], []))
+        )
 
 
 def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path: Path) -> None:
@@ -188,11 +220,19 @@ def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path
     cases = {
         "parameter 'w' is not in the checkpoint": {"params": {"b": start.params["b"]}},
         "parameter 'odd' is in the checkpoint only": {"params": start.params | {"odd": w}},
-        "'w' is float32\\[10, 64\\] in it, and float32\\[64, 10\\] here": {"params": start.params | {"w": w.T}},
+        "'w' is float32\\[10, 64\\] in it, and float32\\[64, 10\\] here": {
+            "params": start.params | {"w": w.T}
+        },
         "parameter 'w' is float64": {"params": start.params | {"w": w.astype(np.float64)}},
-        "optimizer state 'step' is not in": {"state": {n: v for n, v in start.state.items() if n != "step"}},
-        "optimizer state 'step' is float32\\[1\\]": {"state": start.state | {"step": np.zeros(1, np.float32)}},
-        "made with 'other', and this run has 'ShuffleSampler\\(batch_size=16, seed=7\\)'": {"sampler": "other"},
+        "optimizer state 'step' is not in": {
+            "state": {n: v for n, v in start.state.items() if n != "step"}
+        },
+        "optimizer state 'step' is float32\\[1\\]": {
+            "state": start.state | {"step": np.zeros(1, np.float32)}
+        },
+        "made with 'other', and this run has 'ShuffleSampler\\(batch_size=16, seed=7\\)'": {
+            "sampler": "other"
+        },
         "has seen 5 epochs, and this run has 4": {"epoch": 5},
     }
     for text, change in cases.items():
@@ -210,11 +250,20 @@ def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path
 def packed(about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None = None) -> bytes:
     """A safetensors file by hand: `about` as its metadata, tensors as (dtype, shape, bytes)."""
     if tensors is None:
-        tensors = {"history/losses": ("F64", [1], bytes(8)), "history/step_seconds": ("F64", [1], bytes(8))}
-    header: dict[str, Any] = {"__metadata__": {"deep500": about if isinstance(about, str) else json.dumps(about)}}
+        tensors = {
+            "history/losses": ("F64", [1], bytes(8)),
+            "history/step_seconds": ("F64", [1], bytes(8)),
+        }
+    header: dict[str, Any] = {
+        "__metadata__": {"deep500": about if isinstance(about, str) else json.dumps(about)}
+    }
     data = b""
     for name, (dtype, shape, some) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(some)]}
+        header[name] = {
+            "dtype": dtype,
+            "shape": shape,
+            "data_offsets": [len(data), len(data) + len(some)],
+        }
         data += some
     text = json.dumps(header).encode()
     return struct.pack("<Q", len(text)) + text + data
@@ -257,7 +306,9 @@ BAD = {
 def test_the_file_made_by_hand_is_good(tmp_path: Path) -> None:
     path = tmp_path / "good.safetensors"
     path.write_bytes(GOOD)
-    assert load_checkpoint(path) == Checkpoint({}, {}, "s", 0, 1, History(3, 1, [0.0], [0.0], [], 16))
+    assert load_checkpoint(path) == Checkpoint(
+        {}, {}, "s", 0, 1, History(3, 1, [0.0], [0.0], [], 16)
+    )
     path.write_bytes(packed(ABOUT | {"evaluations": [RECORD]}))
     assert load_checkpoint(path).history.evaluations == [RECORD]
 
@@ -274,7 +325,10 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, data: bytes) ->
 @given(data=st.data())
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_file_changed_anywhere_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
-    path, changed = tmp_path / "bad.safetensors", bytearray(packed(ABOUT | {"evaluations": [RECORD]}))
+    path, changed = (
+        tmp_path / "bad.safetensors",
+        bytearray(packed(ABOUT | {"evaluations": [RECORD]})),
+    )
     for _ in range(data.draw(st.integers(1, 3))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(changed)

@@ -42,7 +42,15 @@ def test_events_are_told_in_order(trainer: Make) -> None:
     diary = Diary()
     trainer(epochs=2, events=[diary]).run()
     steps = ["step"] * 10
-    assert diary.lines == ["before 0", *steps, "after 1 at 10", "before 1", *steps, "after 2 at 20", "end"]
+    assert diary.lines == [
+        "before 0",
+        *steps,
+        "after 1 at 10",
+        "before 1",
+        *steps,
+        "after 2 at 20",
+        "end",
+    ]
 
 
 def test_the_list_of_events_stays_as_it_was(trainer: Make) -> None:
@@ -98,7 +106,11 @@ def test_the_progress_bar_draws_on_a_terminal_and_cleans_up(trainer: Make) -> No
     stream = Terminal()
     trainer(epochs=2, events=[ProgressBar(stream)]).run()
     drawn = stream.getvalue().split("\r\033[K")
-    assert "epoch 1 of 2" in drawn[1] and "100%  epoch 2 of 2, validation accuracy" in drawn[-2] and drawn[-1] == ""
+    assert (
+        "epoch 1 of 2" in drawn[1]
+        and "100%  epoch 2 of 2, validation accuracy" in drawn[-2]
+        and drawn[-1] == ""
+    )
 
 
 def test_the_progress_bar_is_silent_elsewhere(trainer: Make) -> None:

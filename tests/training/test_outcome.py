@@ -5,24 +5,44 @@ import pytest
 from deep500.errors import Deep500Error
 from deep500.training.outcome import check_blocks, check_plan, outcome
 
-PLAN = {"level": 0.95, "recipe": {"metrics": [
-    [{"definition": "TestAccuracy", "settings": {}}, 90.0],
-    [{"definition": "TimeToAccuracy", "settings": {"target": 90.0}}, None],
-    [{"definition": "FinalLoss", "settings": {}}, None]]}}
+PLAN = {
+    "level": 0.95,
+    "recipe": {
+        "metrics": [
+            [{"definition": "TestAccuracy", "settings": {}}, 90.0],
+            [{"definition": "TimeToAccuracy", "settings": {"target": 90.0}}, None],
+            [{"definition": "FinalLoss", "settings": {}}, None],
+        ]
+    },
+}
 
 
 def run(seed, accuracy, losses=(2.0, 1.0)):
     record = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": accuracy, "test": None}
-    return [{"seed": seed, "losses": list(losses), "step_seconds": [0.2, 0.3], "samples": 128, "evaluation": record,
-             "checkpoint": "x"}, {"seed": seed, "test": accuracy, "build_seconds": 0.1, "weights": "y"}]
+    return [
+        {
+            "seed": seed,
+            "losses": list(losses),
+            "step_seconds": [0.2, 0.3],
+            "samples": 128,
+            "evaluation": record,
+            "checkpoint": "x",
+        },
+        {"seed": seed, "test": accuracy, "build_seconds": 0.1, "weights": "y"},
+    ]
 
 
 def blocks_of(*accuracies, **more):
-    return [block for seed, accuracy in enumerate(accuracies) for block in run(seed, accuracy, **more)]
+    return [
+        block for seed, accuracy in enumerate(accuracies) for block in run(seed, accuracy, **more)
+    ]
 
 
 def test_a_target_is_met_or_not():
-    good, bad = outcome(PLAN, blocks_of(95.0, 96.0, 97.0)), outcome(PLAN, blocks_of(85.0, 86.0, 87.0))
+    good, bad = (
+        outcome(PLAN, blocks_of(95.0, 96.0, 97.0)),
+        outcome(PLAN, blocks_of(85.0, 86.0, 87.0)),
+    )
     assert good["acceptable"] and not bad["acceptable"]
     accuracy = good["metrics"][0]
     assert accuracy["low"] <= accuracy["median"] <= accuracy["high"] and accuracy["n"] == 3
@@ -59,18 +79,40 @@ def test_an_unfinished_seed_is_left_out():
         outcome(PLAN, run(0, 95.0)[:1])
 
 
-@pytest.mark.parametrize("change", [{"losses": ["x", 1]}, {"losses": [1.0]}, {"seed": -1}, {"seed": True},
-                                    {"evaluation": []},
-                                    {"evaluation": {"epoch": 1, "step": 2.5, "seconds": 0.5, "validation": 1.0}},
-                                    {"step_seconds": [1e308, 1e308]}, {"samples": None}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"losses": ["x", 1]},
+        {"losses": [1.0]},
+        {"seed": -1},
+        {"seed": True},
+        {"evaluation": []},
+        {"evaluation": {"epoch": 1, "step": 2.5, "seconds": 0.5, "validation": 1.0}},
+        {"step_seconds": [1e308, 1e308]},
+        {"samples": None},
+    ],
+)
 def test_malformed_blocks_are_refused(change):
     with pytest.raises(Deep500Error, match="block 0"):
         check_blocks([run(0, 95.0)[0] | change])
 
 
-@pytest.mark.parametrize("metrics", [1, [1], [[{"definition": "os.system", "settings": {}}, 1]], [[{}, 1]],
-                                     [[{"definition": "TestAccuracy", "settings": {"x": 1}}, 1]]])
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        1,
+        [1],
+        [[{"definition": "os.system", "settings": {}}, 1]],
+        [[{}, 1]],
+        [[{"definition": "TestAccuracy", "settings": {"x": 1}}, 1]],
+    ],
+)
 def test_malformed_plans_are_refused(metrics):
-    for plan in ({"recipe": {"metrics": metrics}, "level": 0.95}, {"recipe": {"metrics": []}, "level": 2.0}, {}, None):
+    for plan in (
+        {"recipe": {"metrics": metrics}, "level": 0.95},
+        {"recipe": {"metrics": []}, "level": 2.0},
+        {},
+        None,
+    ):
         with pytest.raises(Deep500Error):
             check_plan(plan)

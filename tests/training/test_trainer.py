@@ -19,18 +19,24 @@ from .softmax_regression import PAIRS, Inertia, SoftmaxRegression
 Make = Callable[..., Trainer]
 
 
-def by_hand(pair: str, splits: dict[str, Split], epochs: int) -> tuple[list[float], dict[str, np.ndarray]]:
+def by_hand(
+    pair: str, splits: dict[str, Split], epochs: int
+) -> tuple[list[float], dict[str, np.ndarray]]:
     """The same training, written out: losses per step and final parameters."""
     executor, optimizer = PAIRS[pair]()
     step, train, losses = executor.training_step(optimizer), splits["train"].arrays, []
     for epoch in range(epochs):
         for rows in ShuffleSampler(16, seed=7).epoch(len(splits["train"]), epoch):
-            losses.append(float(step({"x": train["x"][rows], "label": train["label"][rows]})["loss"]))
+            losses.append(
+                float(step({"x": train["x"][rows], "label": train["label"][rows]})["loss"])
+            )
     return losses, executor.arrays()
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_the_trainer_does_what_a_loop_by_hand_does(trainer: Make, splits: dict[str, Split], pair: str) -> None:
+def test_the_trainer_does_what_a_loop_by_hand_does(
+    trainer: Make, splits: dict[str, Split], pair: str
+) -> None:
     run = trainer(pair)
     history, (losses, params) = run.run(), by_hand(pair, splits, 4)
     assert history.losses == losses
@@ -41,13 +47,20 @@ def test_the_trainer_does_what_a_loop_by_hand_does(trainer: Make, splits: dict[s
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_history_adds_up(trainer: Make, pair: str) -> None:
     history = trainer(pair).run()
-    assert (history.seed, history.steps, history.samples) == (7, 40, 600)  # 150 examples: 9 batches of 16, one of 6
+    assert (history.seed, history.steps, history.samples) == (
+        7,
+        40,
+        600,
+    )  # 150 examples: 9 batches of 16, one of 6
     assert len(history.losses) == len(history.step_seconds) == 40 and min(history.step_seconds) > 0
     assert [e["epoch"] for e in history.evaluations] == [1, 2, 3, 4]
     assert [e["step"] for e in history.evaluations] == [10, 20, 30, 40]
     assert [e["test"] is None for e in history.evaluations] == [True, True, True, False]
     for e in history.evaluations:
-        assert e["seconds"] == math.fsum(history.step_seconds[:e["step"]]) and 0 <= e["validation"] <= 100
+        assert (
+            e["seconds"] == math.fsum(history.step_seconds[: e["step"]])
+            and 0 <= e["validation"] <= 100
+        )
 
 
 def test_the_network_learns(trainer: Make) -> None:
@@ -67,7 +80,10 @@ def test_accuracy_counts_every_example_once(splits: dict[str, Split]) -> None:
     executor = SoftmaxRegression()
     split = Split({name: values[:37] for name, values in splits["train"].arrays.items()})
     logits = executor.inference(split.arrays)["logits"]
-    correct = [int(np.argmax(row)) == label for row, label in zip(logits, split.arrays["label"], strict=True)]
+    correct = [
+        int(np.argmax(row)) == label
+        for row, label in zip(logits, split.arrays["label"], strict=True)
+    ]
     for batch_size in (1, 8, 37, 100):
         assert accuracy(executor, split, batch_size) == 100 * sum(correct) / 37
 
@@ -79,18 +95,24 @@ def test_an_answer_that_is_not_a_number_is_wrong(splits: dict[str, Split]) -> No
         assert accuracy(executor, splits["test"], 16) == 0
 
 
-def test_training_uses_inference_for_evaluation_only(trainer: Make, splits: dict[str, Split]) -> None:
+def test_training_uses_inference_for_evaluation_only(
+    trainer: Make, splits: dict[str, Split]
+) -> None:
     """Parameters change in steps alone, and data of validation and test never reach a step."""
     run = trainer(epochs=1)
     seen: list[np.ndarray] = []
     original = run.executor.inference_and_backprop
-    run.executor.inference_and_backprop = lambda inputs, y="loss": seen.append(inputs["x"]) or original(inputs, y)
+    run.executor.inference_and_backprop = lambda inputs, y="loss": (
+        seen.append(inputs["x"]) or original(inputs, y)
+    )
     run.run()
     rows = {x.tobytes() for x in np.concatenate(seen)}
     assert rows == {x.tobytes() for x in splits["train"].arrays["x"]}
 
 
-def test_losses_are_converted_once_per_epoch(trainer: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_are_converted_once_per_epoch(
+    trainer: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Within an epoch no step waits for a conversion."""
     log: list[str] = []
 
@@ -102,8 +124,10 @@ def test_losses_are_converted_once_per_epoch(trainer: Make, monkeypatch: pytest.
     array = run.executor.framework.array
     monkeypatch.setattr(run.executor.framework, "array", lambda t: log.append("array") or array(t))
     run.run()
-    last = len(log) - log[::-1].index("step")  # what was built before the first step is not looked at
-    assert log[last - 10:last] == ["step"] * 10 and log[last:].count("array") >= 10
+    last = len(log) - log[::-1].index(
+        "step"
+    )  # what was built before the first step is not looked at
+    assert log[last - 10 : last] == ["step"] * 10 and log[last:].count("array") >= 10
 
 
 @pytest.mark.parametrize(
@@ -112,12 +136,23 @@ def test_losses_are_converted_once_per_epoch(trainer: Make, monkeypatch: pytest.
         ({"epochs": 0}, "epochs is 0: a run needs at least 1"),
         ({"loss": "cost"}, "the network has no output 'cost'; its outputs are: loss, logits"),
         ({"splits": {}}, "the data have no split 'train' with examples in it"),
-        ({"splits": {"train": Split({"x": np.zeros((0, 1, 8, 8))})}}, "the data have no split 'train'.*train \\(0\\)"),
-        ({"splits": dict.fromkeys(["train", "validation", "test"], Split({"x": np.zeros((2, 1, 8, 8))}))},
-         "the network needs 'label', and the data have: x"),
+        (
+            {"splits": {"train": Split({"x": np.zeros((0, 1, 8, 8))})}},
+            "the data have no split 'train'.*train \\(0\\)",
+        ),
+        (
+            {
+                "splits": dict.fromkeys(
+                    ["train", "validation", "test"], Split({"x": np.zeros((2, 1, 8, 8))})
+                )
+            },
+            "the network needs 'label', and the data have: x",
+        ),
     ],
 )
-def test_bad_input_is_refused_before_anything_runs(trainer: Make, settings: dict[str, Any], text: str) -> None:
+def test_bad_input_is_refused_before_anything_runs(
+    trainer: Make, settings: dict[str, Any], text: str
+) -> None:
     with pytest.raises(Deep500Error, match=text):
         trainer(**settings)
 
@@ -131,8 +166,14 @@ def test_a_network_without_logits_is_refused(trainer: Make) -> None:
 
 def test_the_sampler_decides_the_order(trainer: Make) -> None:
     sampler = ShuffleSampler(16, seed=7)
-    assert trainer(sampler=replace(sampler, seed=8)).run().losses != trainer(sampler=sampler).run().losses
-    assert trainer(sampler=OrderedSampler(16, seed=8)).run().losses == trainer(sampler=OrderedSampler(16)).run().losses
+    assert (
+        trainer(sampler=replace(sampler, seed=8)).run().losses
+        != trainer(sampler=sampler).run().losses
+    )
+    assert (
+        trainer(sampler=OrderedSampler(16, seed=8)).run().losses
+        == trainer(sampler=OrderedSampler(16)).run().losses
+    )
 
 
 def test_labels_beyond_the_classes_are_refused() -> None:
@@ -141,4 +182,6 @@ def test_labels_beyond_the_classes_are_refused() -> None:
     network = d5.networks.Mlp().build((1, 8, 8), 5, seed=0)
     executor = d5.framework("reference").executor(network)
     with pytest.raises(Deep500Error, match="the network has 5 classes"):
-        Trainer(executor, d5.optimizers.SGD(0.1), d5.datasets.Digits().load(), d5.ShuffleSampler(64), 1).run()
+        Trainer(
+            executor, d5.optimizers.SGD(0.1), d5.datasets.Digits().load(), d5.ShuffleSampler(64), 1
+        ).run()

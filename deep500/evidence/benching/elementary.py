@@ -51,7 +51,11 @@ class Function:
 
     def made(self) -> Operator:
         own = {"Expm1": Expm1, "Log1p": Log1p}
-        return own[self.operator]() if self.operator in own else registry.find("operators", self.operator)()
+        return (
+            own[self.operator]()
+            if self.operator in own
+            else registry.find("operators", self.operator)()
+        )
 
     def bounds(self, dtype: str) -> tuple[float, float]:
         return self.domain[DTYPES.index(dtype)]
@@ -101,8 +105,14 @@ class Exactness:
     unsupported: str = ""
 
 
-def elementary(functions: Sequence[str], frameworks: Sequence[str], dtypes: Sequence[str], n: int, seed: int,
-               timeout_s: float) -> list[Exactness]:
+def elementary(
+    functions: Sequence[str],
+    frameworks: Sequence[str],
+    dtypes: Sequence[str],
+    n: int,
+    seed: int,
+    timeout_s: float,
+) -> list[Exactness]:
     """Every function on every framework, each framework in a process of its own."""
     _check(functions, FUNCTIONS, "function")
     _check(dtypes, DTYPES, "dtype")
@@ -110,14 +120,34 @@ def elementary(functions: Sequence[str], frameworks: Sequence[str], dtypes: Sequ
         raise Deep500Error(f"n = {n} arguments: give 1 to 1000000")
     for name in frameworks:
         framework(name)
-    found = [Exactness(**row) for name in frameworks for row in isolated(
-        f"{__name__}:measured", {"functions": list(functions), "name": name, "dtypes": list(dtypes), "n": n,
-                                 "seed": seed}, timeout_s)]
-    return sorted(found, key=lambda e: (list(functions).index(e.function), list(dtypes).index(e.dtype)))
+    found = [
+        Exactness(**row)
+        for name in frameworks
+        for row in isolated(
+            f"{__name__}:measured",
+            {
+                "functions": list(functions),
+                "name": name,
+                "dtypes": list(dtypes),
+                "n": n,
+                "seed": seed,
+            },
+            timeout_s,
+        )
+    ]
+    return sorted(
+        found, key=lambda e: (list(functions).index(e.function), list(dtypes).index(e.dtype))
+    )
 
 
-def measured(functions: Sequence[str], name: str, dtypes: Sequence[str], n: int, seed: int,
-             progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def measured(
+    functions: Sequence[str],
+    name: str,
+    dtypes: Sequence[str],
+    n: int,
+    seed: int,
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
     """All functions on one framework; called in a child process."""
     rows = []
     for function in functions:
@@ -131,19 +161,35 @@ def _measured(function: str, name: str, dtype: str, n: int, seed: int) -> Exactn
     what, fw = FUNCTIONS[function], framework(name)
     operator, arguments = what.made(), draw(what, dtype, n, seed)
     low, high = what.bounds(dtype)
-    domain = f"[{low:g}, {high:g}]" + (f" to [{what.exponents[0]:g}, {what.exponents[1]:g}]" if what.exponents else "")
+    domain = f"[{low:g}, {high:g}]" + (
+        f" to [{what.exponents[0]:g}, {what.exponents[1]:g}]" if what.exponents else ""
+    )
     try:
         kernel = fw.kernel(operator)[1]
         [got] = fw.evaluate(operator, arguments)
-        special = [] if what.exponents else special_faults(what, lambda x: fw.evaluate(operator, [x])[0], dtype)
+        special = (
+            []
+            if what.exponents
+            else special_faults(what, lambda x: fw.evaluate(operator, [x])[0], dtype)
+        )
     except Deep500Error as error:
         return Exactness(function, name, "", dtype, domain, 0, unsupported=str(error))
     errors = ulp_errors(what.truth, arguments, got, dtype)
     worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
     at, largest = ", ".join(f"{float(a[worst]):.9g}" for a in arguments), float(errors[worst])
     finite = math.isfinite(largest)
-    return Exactness(function, name, kernel, dtype, domain, len(errors), largest if finite else None, at,
-                     float(np.mean(errors)) if finite else None, special)
+    return Exactness(
+        function,
+        name,
+        kernel,
+        dtype,
+        domain,
+        len(errors),
+        largest if finite else None,
+        at,
+        float(np.mean(errors)) if finite else None,
+        special,
+    )
 
 
 def draw(what: Function, dtype: str, n: int, seed: int) -> list[np.ndarray]:
@@ -155,24 +201,36 @@ def draw(what: Function, dtype: str, n: int, seed: int) -> list[np.ndarray]:
     signs = random.choice([-1.0, 1.0], n // 2) if low < 0 else np.ones(n // 2)
     x = np.concatenate([uniform, size * signs, [low, high, 1.0]])
     x = np.clip(x, low, high).astype(dtype)
-    return [x] if what.exponents is None else [x, random.uniform(*what.exponents, len(x)).astype(dtype)]
+    return (
+        [x]
+        if what.exponents is None
+        else [x, random.uniform(*what.exponents, len(x)).astype(dtype)]
+    )
 
 
-def ulp_errors(truth: Callable[..., Any], arguments: Sequence[np.ndarray], got: np.ndarray, dtype: str) -> np.ndarray:
+def ulp_errors(
+    truth: Callable[..., Any], arguments: Sequence[np.ndarray], got: np.ndarray, dtype: str
+) -> np.ndarray:
     """|got - truth| / the distance of neighbouring numbers at the truth; infinite where got is no finite number."""
     form, errors = FORMATS[dtype], []
     with mpmath.workdps(DIGITS):
         for value, *xs in zip(got.tolist(), *(a.tolist() for a in arguments), strict=True):
             exact = truth(*map(mpmath.mpf, xs))
             step = float(form.spacing(np.array(float(exact))))
-            errors.append(float(abs(mpmath.mpf(value) - exact) / step) if math.isfinite(value) else math.inf)
+            errors.append(
+                float(abs(mpmath.mpf(value) - exact) / step) if math.isfinite(value) else math.inf
+            )
     return np.array(errors)
 
 
-def special_faults(what: Function, run: Callable[[np.ndarray], np.ndarray], dtype: str) -> list[str]:
+def special_faults(
+    what: Function, run: Callable[[np.ndarray], np.ndarray], dtype: str
+) -> list[str]:
     """Where the result at a special argument is not the right one: zeros, infinities, NaN, the smallest numbers."""
     form = FORMATS[dtype]
-    points = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, form.tiny, form.tiny / 4, -form.tiny / 4], dtype)
+    points = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, form.tiny, form.tiny / 4, -form.tiny / 4], dtype
+    )
     with np.errstate(all="ignore"):
         got = run(points)
     faults = []

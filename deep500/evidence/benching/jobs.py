@@ -14,8 +14,10 @@ from ..checking.examples import drawn, generator
 from ..checking.formats import FORMATS, cast
 
 DIRECTIONS = ("forward", "backward")
-SYNTAX = ("write one shape per input, as in 64x64,64x64 (() a scalar, - left out, 0.1*64x64 scaled, int64<9:4x5 "
-          "integers, =[1,2] a value)")
+SYNTAX = (
+    "write one shape per input, as in 64x64,64x64 (() a scalar, - left out, 0.1*64x64 scaled, int64<9:4x5 "
+    "integers, =[1,2] a value)"
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ class Job:
 
 def check_dtype(name: str) -> None:
     if name not in FORMATS:
-        raise Deep500Error(f"no dtype is named {name!r} here: operators are timed in {', '.join(FORMATS)}")
+        raise Deep500Error(
+            f"no dtype is named {name!r} here: operators are timed in {', '.join(FORMATS)}"
+        )
 
 
 def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[Any, ...]:
@@ -61,8 +65,10 @@ def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[An
     _check_count(operator, words)
     names = [*operator.inputs] or ["x"]
     names += names[-1:] * (len(words) - len(names))
-    return tuple(_input(word, name in operator.static, generator(type(operator).__name__, i, seed), dtype)
-                 for i, (word, name) in enumerate(zip(words, names, strict=False)))
+    return tuple(
+        _input(word, name in operator.static, generator(type(operator).__name__, i, seed), dtype)
+        for i, (word, name) in enumerate(zip(words, names, strict=False))
+    )
 
 
 def _check_count(operator: Operator, words: list[str]) -> None:
@@ -71,8 +77,10 @@ def _check_count(operator: Operator, words: list[str]) -> None:
     least = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL for p in parameters)
     if not least <= len(words) <= (len(words) if variadic else len(parameters)):
         takes = ", ".join(p.name if p.default is p.empty else f"[{p.name}]" for p in parameters)
-        raise Deep500Error(f"{type(operator).__name__} takes the inputs {takes}, and {len(words)} shapes were given: "
-                           f"{SYNTAX}")
+        raise Deep500Error(
+            f"{type(operator).__name__} takes the inputs {takes}, and {len(words)} shapes were given: "
+            f"{SYNTAX}"
+        )
 
 
 def _input(word: str, static: bool, draw: np.random.Generator, dtype: str) -> Any:
@@ -97,5 +105,7 @@ def _value(word: str) -> Any:
     try:
         value = ast.literal_eval(word)
     except (ValueError, SyntaxError):
-        raise Deep500Error(f"{word!r} is no value, such as =[2,3], of an input that is static") from None
+        raise Deep500Error(
+            f"{word!r} is no value, such as =[2,3], of an input that is static"
+        ) from None
     return tuple(value) if isinstance(value, list) else value

@@ -36,7 +36,9 @@ class Factors:
         for name in self.frameworks:
             framework(name).dtype(self.dtypes[0])  # an unknown name is said before anything is done
         if wrong := set(self.directions) - set(DIRECTIONS):
-            raise Deep500Error(f"no direction is named {wrong.pop()!r}: choose {' or '.join(DIRECTIONS)}")
+            raise Deep500Error(
+                f"no direction is named {wrong.pop()!r}: choose {' or '.join(DIRECTIONS)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,11 @@ class Trial:
 
     @property
     def levels(self) -> dict[str, str]:
-        return {"problem": self.problem.label, "dtype": self.job.dtype, "direction": self.job.direction}
+        return {
+            "problem": self.problem.label,
+            "dtype": self.job.dtype,
+            "direction": self.job.direction,
+        }
 
     @property
     def candidate(self) -> str:
@@ -64,16 +70,28 @@ class Trial:
         return " ".join([self.candidate, *self.levels.values()])
 
 
-def operator_plan(problems: Sequence[Problem], over: Factors, scope: str = "", says: Says = lambda text: None,
-                  **settings: Unpack[Settings]) -> Plan:
+def operator_plan(
+    problems: Sequence[Problem],
+    over: Factors,
+    scope: str = "",
+    says: Says = lambda text: None,
+    **settings: Unpack[Settings],
+) -> Plan:
     """Try every combination, and plan those that give right results."""
-    timeout_s = max(120.0, 3 * settings.get("budget_s", 5.0)) if settings.get("timeout_s") is None \
+    timeout_s = (
+        max(120.0, 3 * settings.get("budget_s", 5.0))
+        if settings.get("timeout_s") is None
         else float(settings["timeout_s"] or 0)
+    )
     settings["timeout_s"] = timeout_s
-    base = make_plan({"an operator": Statement("pass")}, **settings)  # checks the settings before anything runs
+    base = make_plan(
+        {"an operator": Statement("pass")}, **settings
+    )  # checks the settings before anything runs
     began = time.monotonic()
     tried = _distinct(_trials(problems, over, timeout_s, says))
-    started = time.monotonic() - began  # about what the first processes will need before their first sample
+    started = (
+        time.monotonic() - began
+    )  # about what the first processes will need before their first sample
     good = [t for t in tried if t.ok]
     wrong = {t.name: t.found["text"] for t in tried if t.found["state"] == "wrong"}
     if not good:
@@ -83,22 +101,51 @@ def operator_plan(problems: Sequence[Problem], over: Factors, scope: str = "", s
     _check_memory(good)
     says("the peaks of this machine")
     left_out = {t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"}
-    about = {"peaks": peaks().to_json(), "wrong": wrong, "left_out": left_out,
-             "threads": over.threads or "each framework's choice",
-             "inputs": "the same in every call; overwritten with others for the check after the timing",
-             **({"scope": scope} if scope else {})}
-    varied = {name: list(dict.fromkeys(t.levels[name] for t in good)) for name in ("problem", "dtype", "direction")}
-    return replace(base, budget_s=base.budget_s + started, entries=tuple(map(_entry, good)), factors=varied,
-                   about=about)
+    about = {
+        "peaks": peaks().to_json(),
+        "wrong": wrong,
+        "left_out": left_out,
+        "threads": over.threads or "each framework's choice",
+        "inputs": "the same in every call; overwritten with others for the check after the timing",
+        **({"scope": scope} if scope else {}),
+    }
+    varied = {
+        name: list(dict.fromkeys(t.levels[name] for t in good))
+        for name in ("problem", "dtype", "direction")
+    }
+    return replace(
+        base,
+        budget_s=base.budget_s + started,
+        entries=tuple(map(_entry, good)),
+        factors=varied,
+        about=about,
+    )
 
 
-def _trials(problems: Sequence[Problem], factors: Factors, timeout_s: float, says: Says) -> list[Trial]:
+def _trials(
+    problems: Sequence[Problem], factors: Factors, timeout_s: float, says: Says
+) -> list[Trial]:
     """One child process per framework; if it dies, one per job, so that only the guilty one is left out."""
     found: list[Trial] = []
     for name in factors.frameworks:
-        asked = [(p, Job(p.operator, p.attributes, p.shape, dtype, name, kernel, direction, factors.threads))
-                 for p, dtype, direction, kernel in product(problems, factors.dtypes, factors.directions,
-                                                            factors.kernels)]
+        asked = [
+            (
+                p,
+                Job(
+                    p.operator,
+                    p.attributes,
+                    p.shape,
+                    dtype,
+                    name,
+                    kernel,
+                    direction,
+                    factors.threads,
+                ),
+            )
+            for p, dtype, direction, kernel in product(
+                problems, factors.dtypes, factors.directions, factors.kernels
+            )
+        ]
         says(f"checking {len(asked)} on {name}")
         jobs = [job for _, job in asked]
         try:
@@ -106,8 +153,14 @@ def _trials(problems: Sequence[Problem], factors: Factors, timeout_s: float, say
         except Died as death:
             results = [_alone(job, timeout_s) for job in jobs] if len(jobs) > 1 else [_dead(death)]
         found += [Trial(p, job, result) for (p, job), result in zip(asked, results, strict=True)]
-    return sorted(found, key=lambda t: (problems.index(t.problem), factors.dtypes.index(t.job.dtype),
-                                        factors.directions.index(t.job.direction)))
+    return sorted(
+        found,
+        key=lambda t: (
+            problems.index(t.problem),
+            factors.dtypes.index(t.job.dtype),
+            factors.directions.index(t.job.direction),
+        ),
+    )
 
 
 def _alone(job: Job, timeout_s: float) -> dict[str, Any]:
@@ -131,22 +184,39 @@ def _entry(trial: Trial) -> Entry:
     job = replace(trial.job, kernel=trial.found["kernel"])
     names = ", ".join(f"x{i}" for i in range(trial.found["arguments"]))
     package = __package__
-    setup = (f"from {package}.jobs import Job\nfrom {package}.subject import Subject\n"
-             f"subject = Subject(Job(**{job.to_json()!r}))\nrun = subject.call.function\n"
-             f"[{names}] = subject.call.arguments")
+    setup = (
+        f"from {package}.jobs import Job\nfrom {package}.subject import Subject\n"
+        f"subject = Subject(Job(**{job.to_json()!r}))\nrun = subject.call.function\n"
+        f"[{names}] = subject.call.arguments"
+    )
     work = {key: trial.found[key] for key in ("flops", "bytes", "memory", "process_memory")} | {
-        "dtype": job.dtype, "framework": job.framework, "kernel": job.kernel, "direction": job.direction,
-        "problem": trial.problem.label, "operator": job.operator, "attributes": dict(job.attributes),
-        "shape": job.shape}
-    return Entry(trial.name, Statement(f"run({names})", setup, "subject.check_again()"), trial.levels,
-                 group=job.framework, work=work)
+        "dtype": job.dtype,
+        "framework": job.framework,
+        "kernel": job.kernel,
+        "direction": job.direction,
+        "problem": trial.problem.label,
+        "operator": job.operator,
+        "attributes": dict(job.attributes),
+        "shape": job.shape,
+    }
+    return Entry(
+        trial.name,
+        Statement(f"run({names})", setup, "subject.check_again()"),
+        trial.levels,
+        group=job.framework,
+        work=work,
+    )
 
 
 def _check_memory(good: Sequence[Trial]) -> None:
     """All inputs and outputs of a framework are there at once, and while they are checked a few times over."""
-    needed = max(sum(2 * t.found["bytes"] for t in good if t.job.framework == name)
-                 for name in {t.job.framework for t in good})
+    needed = max(
+        sum(2 * t.found["bytes"] for t in good if t.job.framework == name)
+        for name in {t.job.framework for t in good}
+    )
     there = memory_available(Host()) * 2**30
     if needed > 0.8 * there:
-        raise Deep500Error(f"these problems need about {needed / 2**30:.3g} GiB at once, {there / 2**30:.3g} GiB are "
-                           f"free: measure them in parts, with --part 1/{int(needed / (0.4 * there)) + 1} and so on")
+        raise Deep500Error(
+            f"these problems need about {needed / 2**30:.3g} GiB at once, {there / 2**30:.3g} GiB are "
+            f"free: measure them in parts, with --part 1/{int(needed / (0.4 * there)) + 1} and so on"
+        )

@@ -47,8 +47,14 @@ class Subject:
             for old, new in zip(mine, theirs, strict=True):
                 if old is not None:
                     np.copyto(old, new)
-            self._verdict(other, self._run(self.call.arguments), ", after its timing, other values in the same memory")
-        self._verdict(other, self._run(self.call.bind(theirs)), ", after its timing, with other inputs")
+            self._verdict(
+                other,
+                self._run(self.call.arguments),
+                ", after its timing, other values in the same memory",
+            )
+        self._verdict(
+            other, self._run(self.call.bind(theirs)), ", after its timing, with other inputs"
+        )
 
     def _example(self, seed: int) -> Example:
         """Inputs by the seed; their magnitudes, where the truth would be NaN."""
@@ -65,7 +71,9 @@ class Subject:
         with _one_line(self.operator, self.job.shape, self.job.framework):
             if self.job.direction == "forward":
                 return self.framework.forward_call(self.operator, self.example.inputs, self.kernel)
-            return self.framework.backward_call(self.operator, self.example.inputs, self.example.seeds, self.kernel)
+            return self.framework.backward_call(
+                self.operator, self.example.inputs, self.example.seeds, self.kernel
+            )
 
     def _run(self, arguments: tuple) -> list:
         with _one_line(self.operator, self.job.shape, self.job.framework):
@@ -73,10 +81,14 @@ class Subject:
 
     def _verdict(self, example: Example, got: list, when: str = "") -> None:
         with np.errstate(all="ignore"):
-            check = (output_check if self.job.direction == "forward" else gradient_check)(example, got)
+            check = (output_check if self.job.direction == "forward" else gradient_check)(
+                example, got
+            )
         if not check.ok:
-            raise Wrong(f"{self.job.framework} {self.kernel} gives a wrong {self.job.direction} result of "
-                        f"{type(self.operator).__name__} {self.job.shape} in {self.job.dtype}{when}: {check.text}")
+            raise Wrong(
+                f"{self.job.framework} {self.kernel} gives a wrong {self.job.direction} result of "
+                f"{type(self.operator).__name__} {self.job.shape} in {self.job.dtype}{when}: {check.text}"
+            )
 
     def _varied(self, example: Example) -> list[Any]:
         return arrays(example.inputs) if self.job.direction == "forward" else list(example.seeds)
@@ -107,5 +119,6 @@ def _one_line(operator: Operator, shape: str, where: str = "the formula") -> Ite
         raise
     except Exception as error:  # whatever a kernel, a compiler or a user's code says
         text = " ".join(str(error).split())[:200] or type(error).__name__
-        raise Deep500Error(f"{where} cannot run {type(operator).__name__} {shape}: {type(error).__name__}: {text}") \
-            from error
+        raise Deep500Error(
+            f"{where} cannot run {type(operator).__name__} {shape}: {type(error).__name__}: {text}"
+        ) from error

@@ -11,7 +11,9 @@ from .jobs import Job
 from .subject import Subject
 
 
-def attempt(jobs: Sequence[Mapping[str, Any]], progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def attempt(
+    jobs: Sequence[Mapping[str, Any]], progress: Callable[[str], None]
+) -> list[dict[str, Any]]:
     """What came of each job; called in a child process."""
     found = []
     for job in [Job(**fields) for fields in jobs]:
@@ -23,13 +25,21 @@ def attempt(jobs: Sequence[Mapping[str, Any]], progress: Callable[[str], None]) 
 def _attempt(job: Job) -> dict[str, Any]:
     try:
         subject = Subject(job)
-        return {"state": "ok", "kernel": subject.kernel, "arguments": len(subject.call.arguments), **_work(subject)}
+        return {
+            "state": "ok",
+            "kernel": subject.kernel,
+            "arguments": len(subject.call.arguments),
+            **_work(subject),
+        }
     except Wrong as error:
         return {"state": "wrong", "text": str(error)}
     except Deep500Error as error:
         return {"state": "unsupported", "text": str(error)}
     except MemoryError:
-        return {"state": "unsupported", "text": f"{job.operator} {job.shape} does not fit into memory"}
+        return {
+            "state": "unsupported",
+            "text": f"{job.operator} {job.shape} does not fit into memory",
+        }
 
 
 def _work(subject: Subject) -> dict[str, Any]:
@@ -37,10 +47,15 @@ def _work(subject: Subject) -> dict[str, Any]:
     operator, tensors = subject.operator, subject.example.tensors
     flops: int | None = operator.flops(*tensors)
     moved = operator.bytes_moved(*tensors)
-    if subject.job.direction == "backward":  # reads the inputs and the outputs' gradients, writes the inputs'
+    if (
+        subject.job.direction == "backward"
+    ):  # reads the inputs and the outputs' gradients, writes the inputs'
         flops = operator.backward_flops(*tensors)
-        moved += sum(t.nbytes for t, x in zip(tensors, subject.example.inputs, strict=True)
-                     if isinstance(t, Tensor) and is_float(x))
+        moved += sum(
+            t.nbytes
+            for t, x in zip(tensors, subject.example.inputs, strict=True)
+            if isinstance(t, Tensor) and is_float(x)
+        )
     with sensors() as before:
         pass
     with sensors() as during:

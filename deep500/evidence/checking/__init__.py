@@ -18,9 +18,15 @@ DTYPES = ("float64", "float32")
 OURS = f"{__name__.split('.')[0]}.operators."
 
 
-def check_operator(operator: Any, framework: str = "pytorch", inputs: Sequence[Any] | None = None,
-                   reference: Reference | None = None, seed: int = 0, dtypes: Sequence[str] = DTYPES,
-                   progress: Callable[[str], None] | None = None) -> OperatorReport:
+def check_operator(
+    operator: Any,
+    framework: str = "pytorch",
+    inputs: Sequence[Any] | None = None,
+    reference: Reference | None = None,
+    seed: int = 0,
+    dtypes: Sequence[str] = DTYPES,
+    progress: Callable[[str], None] | None = None,
+) -> OperatorReport:
     """Check an operator (a class: all its cases), or a function with a reference, as a framework runs it.
 
     `inputs` are arrays, or shapes to be drawn, in the operator's order. `reference` is a function of float64 arrays;
@@ -38,12 +44,16 @@ def check_operator(operator: Any, framework: str = "pytorch", inputs: Sequence[A
                 progress(f"{example.name} in {dtype}")
             report.checks.extend(checks(subject, same))
         if example.floats and "float64" not in dtypes:  # a wrong derivative shows there alone
-            report.checks.append(attempted("differences", slopes, subject, example.cast("float64"), ()))
+            report.checks.append(
+                attempted("differences", slopes, subject, example.cast("float64"), ())
+            )
     return report
 
 
 def in_dtypes(example: Example, dtypes: Sequence[str]) -> list[tuple[str, Example]]:
     """The example in every dtype; once where it has no float inputs."""
     if unknown := [d for d in dtypes if d not in FORMATS]:
-        raise Deep500Error(f"{unknown[0]!r} is no dtype to check in: choose from {', '.join(FORMATS)}")
+        raise Deep500Error(
+            f"{unknown[0]!r} is no dtype to check in: choose from {', '.join(FORMATS)}"
+        )
     return [(d, example.cast(d)) for d in dtypes] if example.floats else [("float32", example)]

@@ -48,7 +48,11 @@ def output_bounds(example: Example) -> list[np.ndarray]:
     found = []
     for want, move in zip(example.outputs, output_moves(example), strict=True):
         operations = depth(example) / max(want.size, 1)
-        found.append(allowed(want, move, example.dtype, operations) if is_float(want) else _of_integers(want, move))
+        found.append(
+            allowed(want, move, example.dtype, operations)
+            if is_float(want)
+            else _of_integers(want, move)
+        )
     return found
 
 
@@ -56,15 +60,20 @@ def output_bounds(example: Example) -> list[np.ndarray]:
 def gradient_bounds(example: Example) -> list[np.ndarray | None]:
     """The allowed difference of every element of every gradient that the formula declares."""
     operations = 2 * depth(example)
-    return [None if want is None else allowed(want, move + _flat(want, example.dtype), example.dtype,
-                                              operations / max(want.size, 1))
-            for want, move in zip(example.gradients, _gradient_moves(example), strict=True)]
+    return [
+        None
+        if want is None
+        else allowed(
+            want, move + _flat(want, example.dtype), example.dtype, operations / max(want.size, 1)
+        )
+        for want, move in zip(example.gradients, _gradient_moves(example), strict=True)
+    ]
 
 
 def allowed(want: np.ndarray, moved: np.ndarray, dtype: str, operations: float) -> np.ndarray:
     """How far each element may be off, with so many operations behind it."""
     form, size = FORMATS[dtype], np.abs(np.where(np.isfinite(want), want, 0)).astype("float64")
-    return FACTOR * max(1.0, operations)**0.5 * (moved + form.eps * size) + form.tiny
+    return FACTOR * max(1.0, operations) ** 0.5 * (moved + form.eps * size) + form.tiny
 
 
 def _flat(want: np.ndarray, dtype: str) -> float:
@@ -84,7 +93,9 @@ def depth(example: Example) -> float:
     inputs, reached = wide(example.inputs), 0.0
     draw = generator(example.name, "probes")
     for i in example.floats:
-        places = draw.integers(0, inputs[i].size, min(PROBES, inputs[i].size)) if inputs[i].size else []
+        places = (
+            draw.integers(0, inputs[i].size, min(PROBES, inputs[i].size)) if inputs[i].size else []
+        )
         counts = [_reach(example, inputs, i, place) for place in places]
         reached += inputs[i].size * float(np.mean(counts)) if counts else 0.0
     return reached
@@ -94,22 +105,33 @@ def _reach(example: Example, inputs: tuple, i: int, place: int) -> int:
     """How many output elements change when one input element does."""
     changed = inputs[i].copy()
     changed.reshape(-1)[place] *= 1 + 2.0**-10
-    made = example.truth((*inputs[:i], changed, *inputs[i + 1:]))
+    made = example.truth((*inputs[:i], changed, *inputs[i + 1 :]))
     return sum(int(np.sum(a != b)) for a, b in zip(made, example.outputs, strict=True))
 
 
 @_once
 def output_moves(example: Example) -> list[np.ndarray]:
     """How far every element of the outputs moves at most when inputs and results on the way move by a unit."""
-    return _largest(example.outputs, [example.truth(moved(example.inputs, noise), RoundedNamespace(noise))
-                                      for noise in _noises(example)])
+    return _largest(
+        example.outputs,
+        [
+            example.truth(moved(example.inputs, noise), RoundedNamespace(noise))
+            for noise in _noises(example)
+        ],
+    )
 
 
 def _gradient_moves(example: Example) -> list[np.ndarray]:
     """The same of the gradients, when the gradients of the outputs move too."""
-    return _largest(example.gradients, [
-        example.formula(RoundedNamespace(noise), moved(example.inputs, noise), moved(example.seeds, noise))
-        for noise in _noises(example)])
+    return _largest(
+        example.gradients,
+        [
+            example.formula(
+                RoundedNamespace(noise), moved(example.inputs, noise), moved(example.seeds, noise)
+            )
+            for noise in _noises(example)
+        ],
+    )
 
 
 def _noises(example: Example) -> list[Noise]:
@@ -117,7 +139,9 @@ def _noises(example: Example) -> list[Noise]:
 
 
 def _largest(right: Sequence[Any], runs: Sequence[Sequence[Any]]) -> list[np.ndarray]:
-    return [np.max([_distance(run[i], want) for run in runs], axis=0) for i, want in enumerate(right)]
+    return [
+        np.max([_distance(run[i], want) for run in runs], axis=0) for i, want in enumerate(right)
+    ]
 
 
 def moved(values: tuple, noise: Noise) -> tuple:

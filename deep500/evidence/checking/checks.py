@@ -19,9 +19,25 @@ from .formats import is_float, wide
 from .report import Check
 
 RUNS = 4
-MISSING = ("not implemented", "nsupported dtype", "doesn't support tensors of type", "Expected both inputs to be Half",
-           "not in the list of allowed values", "Could not find device")  # how PyTorch and TensorFlow say it
-NAMES = ("shape", "forward", "gradient", "autodiff", "differences", "determinism", "batch", "aliasing", "inputs")
+MISSING = (
+    "not implemented",
+    "nsupported dtype",
+    "doesn't support tensors of type",
+    "Expected both inputs to be Half",
+    "not in the list of allowed values",
+    "Could not find device",
+)  # how PyTorch and TensorFlow say it
+NAMES = (
+    "shape",
+    "forward",
+    "gradient",
+    "autodiff",
+    "differences",
+    "determinism",
+    "batch",
+    "aliasing",
+    "inputs",
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +49,9 @@ class Subject:
     def run(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
         return self.framework.evaluate(operator, inputs)
 
-    def gradient(self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[np.ndarray | None]:
+    def gradient(
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+    ) -> list[np.ndarray | None]:
         return self.framework.gradient(operator, inputs, seeds)
 
     def autodiff(self, example: Example) -> list[np.ndarray | None] | None:
@@ -50,13 +68,26 @@ def checks(subject: Subject, example: Example) -> Iterator[Check]:
     yield shape_check(example, got)
     forward = output_check(example, got)
     alone = isinstance(example.operator, Custom) and example.reference is None and forward.ok
-    yield replace(forward, text="against its own code in float64: give a reference") if alone else forward
-    for name, check in (("gradient", gradient), ("autodiff", by_itself), ("differences", slopes),
-                        ("determinism", determinism), ("batch", batch), ("aliasing", aliasing), ("inputs", unchanged)):
+    yield (
+        replace(forward, text="against its own code in float64: give a reference")
+        if alone
+        else forward
+    )
+    for name, check in (
+        ("gradient", gradient),
+        ("autodiff", by_itself),
+        ("differences", slopes),
+        ("determinism", determinism),
+        ("batch", batch),
+        ("aliasing", aliasing),
+        ("inputs", unchanged),
+    ):
         yield attempted(name, check, subject, example, got)
 
 
-def attempted(name: str, check: Callable[..., Check], subject: Subject, example: Example, got: Sequence[Any]) -> Check:
+def attempted(
+    name: str, check: Callable[..., Check], subject: Subject, example: Example, got: Sequence[Any]
+) -> Check:
     try:
         return check(subject, example, got)
     except Exception as error:
@@ -65,7 +96,9 @@ def attempted(name: str, check: Callable[..., Check], subject: Subject, example:
 
 def failure(example: Example, name: str, error: Exception) -> Check:
     """What is not offered does not apply; every other exception is wrong."""
-    offered = not isinstance(error, Unsupported | NotImplementedError) and not any(w in str(error) for w in MISSING)
+    offered = not isinstance(error, Unsupported | NotImplementedError) and not any(
+        w in str(error) for w in MISSING
+    )
     said = next(iter(str(error).strip().splitlines()), "")
     text = said if isinstance(error, Deep500Error) else f"{type(error).__name__}: {said}"
     return Check(name, False if offered else None, None, None, text, example.dtype, example.name)
@@ -75,7 +108,9 @@ def gradient(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
     """The framework's run of the derivative against the derivative in float64."""
     if reason := _no_derivative(example):
         return _beside(example, "gradient", reason)
-    return gradient_check(example, subject.gradient(example.operator, fresh(example.inputs), fresh(example.seeds)))
+    return gradient_check(
+        example, subject.gradient(example.operator, fresh(example.inputs), fresh(example.seeds))
+    )
 
 
 def by_itself(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
@@ -86,7 +121,9 @@ def by_itself(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
         return _beside(example, "autodiff", "the framework has no kernel of its own for it")
     found = subject.autodiff(example.as_native)
     if found is None:
-        return _beside(example, "autodiff", f"{subject.framework.name} does not differentiate by itself")
+        return _beside(
+            example, "autodiff", f"{subject.framework.name} does not differentiate by itself"
+        )
     return gradient_check(example.as_native, found, "autodiff")
 
 
@@ -109,10 +146,20 @@ def determinism(subject: Subject, example: Example, got: Sequence[Any]) -> Check
     runs = [subject.run(example.operator, fresh(example.inputs)) for _ in range(RUNS)]
     value, text = _changed(runs[0], runs[1:], "outputs")
     if not value and _differentiates(example):
-        grads = [subject.gradient(example.operator, fresh(example.inputs), fresh(example.seeds)) for _ in range(2)]
+        grads = [
+            subject.gradient(example.operator, fresh(example.inputs), fresh(example.seeds))
+            for _ in range(2)
+        ]
         value, text = _changed(grads[0], grads[1:], "gradients")
-    return Check("determinism", not value, value, 0.0, text or f"the same bits in {RUNS} runs", example.dtype,
-                 example.name)
+    return Check(
+        "determinism",
+        not value,
+        value,
+        0.0,
+        text or f"the same bits in {RUNS} runs",
+        example.dtype,
+        example.name,
+    )
 
 
 def aliasing(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
@@ -123,7 +170,9 @@ def aliasing(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
     second = subject.run(example.operator, fresh(example.other.inputs))
     value, text = _changed(kept, [first], "earlier results, by a later call")
     check = output_check(example.other, second, "aliasing")
-    if value or (not check.ok and not output_check(example, got).ok):  # a wrong forward is told already
+    if value or (
+        not check.ok and not output_check(example, got).ok
+    ):  # a wrong forward is told already
         return Check("aliasing", not value, value, 0.0, text, example.dtype, example.name)
     return replace(check, text=f"in a second call, {check.text}" if check.text else "")
 
@@ -136,7 +185,9 @@ def unchanged(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
     if not value and _differentiates(example):
         subject.gradient(example.operator, inputs, seeds)
         given = _arrays((*example.inputs, *example.seeds))
-        value, text = _changed(given, [_arrays((*inputs, *seeds))], "inputs, by the call of the gradient")
+        value, text = _changed(
+            given, [_arrays((*inputs, *seeds))], "inputs, by the call of the gradient"
+        )
     return Check("inputs", not value, value, 0.0, text, example.dtype, example.name)
 
 
@@ -151,13 +202,26 @@ def batch(subject: Subject, example: Example, got: Sequence[Any]) -> Check:
         for y, whole, bound in zip(made, got, output_bounds(example), strict=False):
             right, within = choice.take(whole), choice.take(bound)
             if y.shape != right.shape:
-                return Check("batch", False, None, None, f"a row {choice.where}: shape {list(y.shape)} where "
-                             f"{list(right.shape)} is right", example.dtype, example.name)
+                return Check(
+                    "batch",
+                    False,
+                    None,
+                    None,
+                    f"a row {choice.where}: shape {list(y.shape)} where "
+                    f"{list(right.shape)} is right",
+                    example.dtype,
+                    example.name,
+                )
             bitwise &= y.tobytes() == right.tobytes()
-            worst = max(worst, (*_farthest(y, right, within), choice.where),
-                        key=lambda found: found[0] / found[1] if found[1] else found[0])
+            worst = max(
+                worst,
+                (*_farthest(y, right, within), choice.where),
+                key=lambda found: found[0] / found[1] if found[1] else found[0],
+            )
     value, limit, where = worst
-    text = "the same bits" if bitwise else f"a row {where} differs by {value:.3g}, allowed {limit:.3g}"
+    text = (
+        "the same bits" if bitwise else f"a row {where} differs by {value:.3g}, allowed {limit:.3g}"
+    )
     return Check("batch", value <= limit, value, limit, text, example.dtype, example.name)
 
 
@@ -174,21 +238,35 @@ class Choice:
 
 def choices(example: Example) -> list[Choice]:
     n = example.outputs[0].shape[0]
-    return [*(Choice((r,), "alone") for r in sorted({0, n // 2, n - 1})),
-            Choice((*range(n), *range(n)), f"among {2 * n} rows")]
+    return [
+        *(Choice((r,), "alone") for r in sorted({0, n // 2, n - 1})),
+        Choice((*range(n), *range(n)), f"among {2 * n} rows"),
+    ]
 
 
 def batched(example: Example) -> list[int] | None:
     """The inputs whose first axis is a batch, as the truth shows; None where results are not made row by row."""
     outputs = example.outputs
-    if example.operator.random or any(not y.ndim or y.shape[0] != outputs[0].shape[0] for y in outputs):
+    if example.operator.random or any(
+        not y.ndim or y.shape[0] != outputs[0].shape[0] for y in outputs
+    ):
         return None
     n, inputs = outputs[0].shape[0], example.inputs
     if any(isinstance(x, tuple | list) and [*x[:1]] == [n] for x in inputs):
         return None  # a static input says how many rows there are
-    fitting = [i for i, x in enumerate(inputs) if isinstance(x, np.ndarray) and x.ndim and x.shape[0] == n > 1]
-    return next((rows for rows in (fitting, fitting[:1])
-                 if rows and all(_by_rows(example, rows, choice) for choice in choices(example))), None)
+    fitting = [
+        i
+        for i, x in enumerate(inputs)
+        if isinstance(x, np.ndarray) and x.ndim and x.shape[0] == n > 1
+    ]
+    return next(
+        (
+            rows
+            for rows in (fitting, fitting[:1])
+            if rows and all(_by_rows(example, rows, choice) for choice in choices(example))
+        ),
+        None,
+    )
 
 
 def _by_rows(example: Example, rows: Sequence[int], choice: Choice) -> bool:
@@ -196,9 +274,14 @@ def _by_rows(example: Example, rows: Sequence[int], choice: Choice) -> bool:
         made = example.truth(_chosen(wide(example.inputs), rows, choice))
     except Exception:  # with attributes for the whole batch a part of it has no meaning
         return False
-    parts = [(y, choice.take(whole), choice.take(bound))
-             for y, whole, bound in zip(made, example.outputs, output_bounds(example), strict=True)]
-    return all(y.shape == right.shape and bool(np.all(absolute(y, right) <= bound)) for y, right, bound in parts)
+    parts = [
+        (y, choice.take(whole), choice.take(bound))
+        for y, whole, bound in zip(made, example.outputs, output_bounds(example), strict=True)
+    ]
+    return all(
+        y.shape == right.shape and bool(np.all(absolute(y, right) <= bound))
+        for y, right, bound in parts
+    )
 
 
 def _chosen(inputs: Sequence[Any], rows: Sequence[int], choice: Choice) -> tuple:
@@ -211,7 +294,9 @@ def _farthest(part: np.ndarray, right: np.ndarray, bound: np.ndarray) -> tuple[f
     if not apart.size or not np.any(apart):
         return 0.0, 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        at = int(np.argmax(np.where(np.isnan(apart), np.inf, np.where(apart == 0, 0, apart / bound))))
+        at = int(
+            np.argmax(np.where(np.isnan(apart), np.inf, np.where(apart == 0, 0, apart / bound)))
+        )
     return float(np.nan_to_num(apart.reshape(-1)[at], nan=np.inf)), float(bound.reshape(-1)[at])
 
 
@@ -223,7 +308,9 @@ def fresh(values: Sequence[Any]) -> tuple:
 def poison(results: Sequence[np.ndarray]) -> None:
     """Leave NaN in the memory that the next results may be given: what is not written then shows."""
     for y in results:
-        junk = [np.full(y.nbytes, 0xFF, "uint8") for _ in range(16)]  # all bits set is a NaN in every format
+        junk = [
+            np.full(y.nbytes, 0xFF, "uint8") for _ in range(16)
+        ]  # all bits set is a NaN in every format
         del junk
 
 
@@ -238,10 +325,21 @@ def _changed(right: Sequence[Any], runs: Sequence[Sequence[Any]], what: str) -> 
         for k, (a, b) in enumerate(zip(right, run, strict=True)):
             if a is None or b is None or a.tobytes() == b.tobytes():
                 continue
-            differs = ~((a == b) | ((a != a) & (b != b))) if a.shape == b.shape else np.ones(a.shape, bool)
+            differs = (
+                ~((a == b) | ((a != a) & (b != b)))
+                if a.shape == b.shape
+                else np.ones(a.shape, bool)
+            )
             total += int(differs.sum()) or 1
-            place = tuple(int(i) for i in np.argwhere(differs)[0]) if a.shape == b.shape and differs.any() else ()
-            text = text or f"{what} changed: number {k} at {list(place)} was {a[place]}, became {b[place]}"
+            place = (
+                tuple(int(i) for i in np.argwhere(differs)[0])
+                if a.shape == b.shape and differs.any()
+                else ()
+            )
+            text = (
+                text
+                or f"{what} changed: number {k} at {list(place)} was {a[place]}, became {b[place]}"
+            )
     return float(total), text
 
 

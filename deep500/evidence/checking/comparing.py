@@ -27,8 +27,9 @@ class Deviation:
         return self.value / self.bound if self.bound else self.value
 
 
-def check_outputs(operator: Any, inputs: Sequence[Any], got: Sequence[Any],
-                  reference: Reference | None = None) -> Check:
+def check_outputs(
+    operator: Any, inputs: Sequence[Any], got: Sequence[Any], reference: Reference | None = None
+) -> Check:
     """Whether these arrays are the operator's outputs for these inputs, within what rounding explains."""
     return output_check(Example(type(operator).__name__, operator, tuple(inputs), reference), got)
 
@@ -37,20 +38,30 @@ def output_check(example: Example, got: Sequence[Any], name: str = "forward") ->
     """The outputs against the truth; a native kernel may return fewer than all."""
     names, bounds = example.operator.result_names(len(example.outputs)), output_bounds(example)
     parts = zip(names, got, example.outputs, bounds, strict=False)
-    return joined(example, name, [deviation(n, g, want, bound, example.dtype) for n, g, want, bound in parts])
+    return joined(
+        example, name, [deviation(n, g, want, bound, example.dtype) for n, g, want, bound in parts]
+    )
 
 
 def gradient_check(example: Example, got: Sequence[Any], name: str = "gradient") -> Check:
     """The gradients against the formula's, one for every input (None: there is none)."""
     found = []
-    for i, (g, want, bound) in enumerate(zip(got, example.gradients, gradient_bounds(example), strict=True)):
+    for i, (g, want, bound) in enumerate(
+        zip(got, example.gradients, gradient_bounds(example), strict=True)
+    ):
         label = f"gradient by {example.input_name(i)}"
         if g is None or want is None or bound is None:
-            fault = "" if g is None and want is None else f"{label} is {'missing' if g is None else 'not declared'}"
+            fault = (
+                ""
+                if g is None and want is None
+                else f"{label} is {'missing' if g is None else 'not declared'}"
+            )
             found.append(Deviation(fault=fault))
         else:
-            found.append(_kind_fault(label, g, want.shape, example.dtype)
-                         or deviation(label, g, want, bound, example.dtype))
+            found.append(
+                _kind_fault(label, g, want.shape, example.dtype)
+                or deviation(label, g, want, bound, example.dtype)
+            )
     return joined(example, name, found)
 
 
@@ -58,12 +69,19 @@ def shape_check(example: Example, got: Sequence[Any]) -> Check:
     """Shapes and dtypes of the outputs against the truth and against what infer foretold."""
     inferred = example.operator.infer(*example.tensors)
     found = []
-    for name, g, want, told in zip(example.operator.result_names(len(got)), got, example.outputs, inferred,
-                                   strict=False):
+    for name, g, want, told in zip(
+        example.operator.result_names(len(got)), got, example.outputs, inferred, strict=False
+    ):
         if tuple(told.shape) != want.shape and not example.operator.data_dependent:
-            found.append(Deviation(fault=f"{name}: infer foretells {list(told.shape)}, right is {list(want.shape)}"))
+            found.append(
+                Deviation(
+                    fault=f"{name}: infer foretells {list(told.shape)}, right is {list(want.shape)}"
+                )
+            )
         found.append(_kind_fault(name, g, want.shape, told.dtype) or Deviation())
-    all_of_them = example.operator.variadic or isinstance(example.operator, Custom)  # native kernels may leave some out
+    all_of_them = example.operator.variadic or isinstance(
+        example.operator, Custom
+    )  # native kernels may leave some out
     if not (len(example.outputs) if all_of_them else 1) <= len(got) <= len(example.outputs):
         found.append(Deviation(fault=f"{len(got)} outputs where there are {len(example.outputs)}"))
     return joined(example, "shape", found, numbers=False)
@@ -74,21 +92,29 @@ def joined(example: Example, name: str, found: Sequence[Deviation], numbers: boo
     worst = max(found, key=lambda d: np.inf if np.isnan(d.share) else d.share, default=Deviation())
     faults = [d.fault for d in found if d.fault]
     value, bound = (worst.value, worst.bound) if numbers else (None, None)
-    return Check(name, not faults, value, bound, faults[0] if faults else "", example.dtype, example.name)
+    return Check(
+        name, not faults, value, bound, faults[0] if faults else "", example.dtype, example.name
+    )
 
 
 def _kind_fault(name: str, got: Any, shape: tuple[int, ...], dtype: str) -> Deviation | None:
     got = np.asarray(got)
     if got.shape == tuple(shape) and got.dtype.name == dtype:
         return None
-    return Deviation(np.inf, 0.0, f"{name}: {got.dtype.name}{list(got.shape)} where {dtype}{list(shape)} is right")
+    return Deviation(
+        np.inf,
+        0.0,
+        f"{name}: {got.dtype.name}{list(got.shape)} where {dtype}{list(shape)} is right",
+    )
 
 
 def deviation(name: str, got: Any, want: np.ndarray, bound: np.ndarray, dtype: str) -> Deviation:
     """The worst element; the first wrong one in words."""
     got = np.asarray(got)
     if got.shape != want.shape:
-        return Deviation(np.inf, 0.0, f"{name}: shape {list(got.shape)} where {list(want.shape)} is right")
+        return Deviation(
+            np.inf, 0.0, f"{name}: shape {list(got.shape)} where {list(want.shape)} is right"
+        )
     if not want.size:
         return Deviation()
     apart = absolute(got, _representable(want, dtype))
@@ -105,15 +131,25 @@ def _representable(want: np.ndarray, dtype: str) -> np.ndarray:
     if want.dtype.name not in FORMATS or FORMATS[dtype] is FORMATS["float64"]:
         return want
     with np.errstate(over="ignore"):
-        return np.where(np.abs(want) > FORMATS[dtype].largest, cast((want,), dtype)[0].astype("float64"), want)
+        return np.where(
+            np.abs(want) > FORMATS[dtype].largest, cast((want,), dtype)[0].astype("float64"), want
+        )
 
 
-def _first(name: str, got: np.ndarray, want: np.ndarray, apart: np.ndarray, bound: np.ndarray,
-           wrong: np.ndarray) -> str:
+def _first(
+    name: str,
+    got: np.ndarray,
+    want: np.ndarray,
+    apart: np.ndarray,
+    bound: np.ndarray,
+    wrong: np.ndarray,
+) -> str:
     place = tuple(int(i) for i in np.argwhere(wrong)[0])
     at = f"[{', '.join(map(str, place))}]" if place else ""
-    return (f"{name}{at}: got {_shown(got[place])}, want {_shown(want[place])}, difference {apart[place]:.3g}, allowed "
-            f"{bound[place]:.3g} ({int(wrong.sum())} of {wrong.size} elements are wrong)")
+    return (
+        f"{name}{at}: got {_shown(got[place])}, want {_shown(want[place])}, difference {apart[place]:.3g}, allowed "
+        f"{bound[place]:.3g} ({int(wrong.sum())} of {wrong.size} elements are wrong)"
+    )
 
 
 def _shown(value: Any) -> str:

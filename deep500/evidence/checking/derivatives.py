@@ -25,14 +25,26 @@ def difference_check(example: Example, grads: Sequence[Any], name: str = "differ
     for i in (i for i in example.floats if grads[i] is not None and inputs[i].size):
         if np.shape(grads[i]) != inputs[i].shape:
             shapes = f"shape {list(np.shape(grads[i]))} where {list(inputs[i].shape)} is right"
-            return Check(name, False, None, None, f"gradient by {example.input_name(i)}: {shapes}", "float64",
-                         example.name)
+            return Check(
+                name,
+                False,
+                None,
+                None,
+                f"gradient by {example.input_name(i)}: {shapes}",
+                "float64",
+                example.name,
+            )
         for k in range(DIRECTIONS):
             along = generator(example.name, i, k).choice([-1.0, 1.0], inputs[i].shape)
             slopes = _Slopes(example, inputs, seeds, i, along)
             found.append(slopes.check(name, np.asarray(grads[i], "float64")))
-    return max(found, key=lambda check: check.weight,
-               default=Check(name, None, None, None, "there is no gradient to test", "float64", example.name))
+    return max(
+        found,
+        key=lambda check: check.weight,
+        default=Check(
+            name, None, None, None, "there is no gradient to test", "float64", example.name
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -53,23 +65,37 @@ class _Slopes:
         for step in (scale * step for step in STEPS):
             low, high = self.at(-step), self.at(step)
             slope, bound = (high[0] - low[0]) / (2 * step), TOLERANCE * (size + high[1] / scale)
-            text = f"the derivative by {self.example.input_name(self.i)} is {slope:.9g} along a random direction, " \
-                   f"the gradient says {claimed:.9g}"
-            results.append(self._check(name, bool(abs(slope - claimed) <= bound), abs(slope - claimed), bound, text))
+            text = (
+                f"the derivative by {self.example.input_name(self.i)} is {slope:.9g} along a random direction, "
+                f"the gradient says {claimed:.9g}"
+            )
+            results.append(
+                self._check(
+                    name, bool(abs(slope - claimed) <= bound), abs(slope - claimed), bound, text
+                )
+            )
             if results[-1].ok:
                 return results[-1]
         here = self.at(0.0)
         if not np.isfinite(size) and np.isfinite([low[0], here[0], high[0]]).all():
             return results[-1]
         if not abs(high[0] - 2 * here[0] + low[0]) / step <= KINK * (size + here[1] / scale):
-            return self._check(name, None, None, None, "the inputs lie on a kink, where there is no derivative")
+            return self._check(
+                name, None, None, None, "the inputs lie on a kink, where there is no derivative"
+            )
         return min(results, key=lambda check: check.weight)
 
     def at(self, step: float) -> tuple[float, float]:
-        moved = (*self.inputs[:self.i], self.inputs[self.i] + step * self.along, *self.inputs[self.i + 1:])
+        moved = (
+            *self.inputs[: self.i],
+            self.inputs[self.i] + step * self.along,
+            *self.inputs[self.i + 1 :],
+        )
         return _loss(self.example, self.seeds, moved)
 
-    def _check(self, name: str, ok: bool | None, value: float | None, bound: float | None, text: str) -> Check:
+    def _check(
+        self, name: str, ok: bool | None, value: float | None, bound: float | None, text: str
+    ) -> Check:
         return Check(name, ok, value, bound, "" if ok else text, "float64", self.example.name)
 
 
@@ -86,7 +112,11 @@ def autodiff(fw: Framework, example: Example) -> list[np.ndarray | None] | None:
     """
     if not fw.abilities.autodiff:
         return None
-    asked = [i for i, g in enumerate(example.gradients) if g is not None] if example.smooth else example.floats
+    asked = (
+        [i for i, g in enumerate(example.gradients) if g is not None]
+        if example.smooth
+        else example.floats
+    )
     given = [fw.tensor(x) if isinstance(x, np.ndarray) else x for x in example.inputs]
     kernel = fw.kernel(example.operator, inputs=example.inputs)[0]
 

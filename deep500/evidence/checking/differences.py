@@ -30,15 +30,22 @@ def differences(got: ArrayLike, want: ArrayLike) -> Differences:
     if not apart.size:
         return Differences(0.0, 0.0, 0.0, 0.0, 0.0)
     l2, right = _norm(apart), _norm(np.asarray(want, "float64"))
-    return Differences(float(apart.sum()), l2, float(apart.max()), 0.0 if l2 == 0 else l2 / right if right else np.inf,
-                       float(ulps(got, want).max()))
+    return Differences(
+        float(apart.sum()),
+        l2,
+        float(apart.max()),
+        0.0 if l2 == 0 else l2 / right if right else np.inf,
+        float(ulps(got, want).max()),
+    )
 
 
 def absolute(got: ArrayLike, want: ArrayLike) -> np.ndarray:
     """|got - want| in float64; 0 where both are the same infinity or both NaN."""
     got, want = np.asarray(got), np.asarray(want)
     if got.shape != want.shape:
-        raise Deep500Error(f"arrays of the shapes {got.shape} and {want.shape} have no difference: give equal shapes")
+        raise Deep500Error(
+            f"arrays of the shapes {got.shape} and {want.shape} have no difference: give equal shapes"
+        )
     a, b = got.astype("float64"), want.astype("float64")
     with np.errstate(invalid="ignore"):
         return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
@@ -62,4 +69,8 @@ def variance(runs: Sequence[ArrayLike]) -> np.ndarray:
 def _norm(x: np.ndarray) -> float:
     """The root of the sum of squares, without overflow."""
     largest = float(np.max(np.abs(x), initial=0))
-    return largest * float(np.sqrt(np.sum(np.square(x / largest)))) if 0 < largest < np.inf else largest
+    return (
+        largest * float(np.sqrt(np.sum(np.square(x / largest))))
+        if 0 < largest < np.inf
+        else largest
+    )

@@ -32,7 +32,11 @@ class Example:
     @property
     def as_native(self) -> "Example":
         """With gradients for those outputs only that native kernels make."""
-        return self if self.operator.native_outputs is None else replace(self, asked=self.operator.native_outputs)
+        return (
+            self
+            if self.operator.native_outputs is None
+            else replace(self, asked=self.operator.native_outputs)
+        )
 
     def cast(self, dtype: str) -> "Example":
         """The same with its float inputs in this dtype: their rounding is not the operator's error."""
@@ -79,15 +83,23 @@ class Example:
     def seeds(self) -> tuple[np.ndarray | None, ...]:
         """A random gradient for every float output that the derivative takes one for."""
         draw, operator = generator(self.name, "seeds"), self.operator
-        wanted = [is_float(y) and (f"d{name}" in operator.wanted or not operator.wanted)
-                  for name, y in zip(operator.result_names(len(self.outputs)), self.outputs, strict=True)]
-        drawn = [draw.standard_normal(y.shape) if wants else None
-                 for y, wants in zip(self.outputs, wanted, strict=True)]
+        wanted = [
+            is_float(y) and (f"d{name}" in operator.wanted or not operator.wanted)
+            for name, y in zip(operator.result_names(len(self.outputs)), self.outputs, strict=True)
+        ]
+        drawn = [
+            draw.standard_normal(y.shape) if wants else None
+            for y, wants in zip(self.outputs, wanted, strict=True)
+        ]
         unused = range(len(drawn) if self.asked is None else self.asked, len(drawn))
-        given = [np.zeros_like(s) if s is not None and i in unused else s for i, s in enumerate(drawn)]
+        given = [
+            np.zeros_like(s) if s is not None and i in unused else s for i, s in enumerate(drawn)
+        ]
         kinds = [made.dtype for made in operator.infer(*self.tensors)]
-        return tuple(None if s is None else np.asarray(s, "float32").astype(kinds[min(i, len(kinds) - 1)])
-                     for i, s in enumerate(given))
+        return tuple(
+            None if s is None else np.asarray(s, "float32").astype(kinds[min(i, len(kinds) - 1)])
+            for i, s in enumerate(given)
+        )
 
     @cached_property
     def gradients(self) -> list[np.ndarray | None]:
@@ -117,22 +129,32 @@ def _turned(x: np.ndarray) -> np.ndarray:
 
 def examples(seed: int = 0) -> list[Example]:
     """Every case of every operator there is."""
-    return [e for name in registry.known("operators") for e in examples_of(registry.find("operators", name), seed)]
+    return [
+        e
+        for name in registry.known("operators")
+        for e in examples_of(registry.find("operators", name), seed)
+    ]
 
 
 @cache
 def examples_of(cls: type[Operator], seed: int = 0) -> tuple[Example, ...]:
     """Every case of an operator, with its inputs drawn."""
     names = [f"{cls.__name__}-{i}" for i in range(len(cls.cases))]
-    return tuple(Example(name, cls(**case.attributes), draw_inputs(cls, case.inputs, name, seed))
-                 for name, case in zip(names, cls.cases, strict=True))
+    return tuple(
+        Example(name, cls(**case.attributes), draw_inputs(cls, case.inputs, name, seed))
+        for name, case in zip(names, cls.cases, strict=True)
+    )
 
 
-def draw_inputs(cls: type[Operator], given: Mapping[str, Any], name: str, seed: int = 0) -> tuple[Any, ...]:
+def draw_inputs(
+    cls: type[Operator], given: Mapping[str, Any], name: str, seed: int = 0
+) -> tuple[Any, ...]:
     """Values for the inputs of a case, in the operator's order."""
     if left := set(given) - set(cls.inputs):
-        raise Deep500Error(f"{cls.__name__} has no input named {', '.join(sorted(left))}; it has "
-                           f"{', '.join(cls.inputs)}")
+        raise Deep500Error(
+            f"{cls.__name__} has no input named {', '.join(sorted(left))}; it has "
+            f"{', '.join(cls.inputs)}"
+        )
     return tuple(_drawn(cls, given, name, seed))
 
 
@@ -157,7 +179,11 @@ def drawn(value: Any, draw: np.random.Generator) -> np.ndarray | None:
     if isinstance(value, tuple | Tensor):
         shape = value if isinstance(value, tuple) else value.shape
         n = int(np.prod(shape))
-        return ((draw.permutation(n) + 0.3 - n / 2) * (12**0.5 / max(n, 1))).astype("float32").reshape(shape)
+        return (
+            ((draw.permutation(n) + 0.3 - n / 2) * (12**0.5 / max(n, 1)))
+            .astype("float32")
+            .reshape(shape)
+        )
     array = np.asarray(value)
     return array.astype("float32") if array.dtype.kind == "f" else array
 

@@ -36,8 +36,12 @@ class Format:
         return np.ldexp(1.0, np.frexp(size)[1] - 1 - self.fraction)
 
 
-FORMATS = {"float16": Format(10, -14, 15), "bfloat16": Format(7, -126, 127),
-           "float32": Format(23, -126, 127), "float64": Format(52, -1022, 1023)}
+FORMATS = {
+    "float16": Format(10, -14, 15),
+    "bfloat16": Format(7, -126, 127),
+    "float32": Format(23, -126, 127),
+    "float64": Format(52, -1022, 1023),
+}
 
 
 def is_float(x: Any) -> bool:
@@ -47,7 +51,10 @@ def is_float(x: Any) -> bool:
 def cast(values: Sequence[Any], dtype: str) -> tuple:
     """The float arrays in this dtype, the rest as it is; every array a new one."""
     kind = np.dtype(dtype)
-    return tuple(x.astype(kind if is_float(x) else x.dtype) if isinstance(x, np.ndarray) else x for x in values)
+    return tuple(
+        x.astype(kind if is_float(x) else x.dtype) if isinstance(x, np.ndarray) else x
+        for x in values
+    )
 
 
 def wide(values: Sequence[Any]) -> tuple:

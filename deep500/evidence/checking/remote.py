@@ -19,9 +19,17 @@ from .subjects import examples_for, named, named_function
 VARIANCE_RUNS = 10
 
 
-def check(operator: str, attributes: Mapping[str, Any], reference: str | None, frameworks: Sequence[str],
-          dtypes: Sequence[str], inputs: Sequence[str] | None, seed: int, folder: str | None,
-          progress: Callable[[str], None]) -> list[dict[str, Any]]:
+def check(
+    operator: str,
+    attributes: Mapping[str, Any],
+    reference: str | None,
+    frameworks: Sequence[str],
+    dtypes: Sequence[str],
+    inputs: Sequence[str] | None,
+    seed: int,
+    folder: str | None,
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
     """The reports of one operator on these frameworks, as JSON."""
     truth = named_function(reference) if reference else None
     subject = named(operator, attributes, function=truth is not None)
@@ -34,7 +42,9 @@ def check(operator: str, attributes: Mapping[str, Any], reference: str | None, f
         reports.append(check_operator(subject, name, given, truth, seed, dtypes, progress))
         if folder and len(reports) == 1:
             progress("the runs for pictures")
-            keep_arrays(Path(folder), examples_for(subject, given, truth, name, seed), name, dtypes[-1])
+            keep_arrays(
+                Path(folder), examples_for(subject, given, truth, name, seed), name, dtypes[-1]
+            )
     return [report.to_json() for report in reports]
 
 
@@ -42,7 +52,9 @@ def named_instance(cls: type[Operator]) -> Operator:
     try:
         return cls()
     except TypeError:
-        raise Deep500Error(f"{cls.__name__} needs attributes: give them with --set name=value") from None
+        raise Deep500Error(
+            f"{cls.__name__} needs attributes: give them with --set name=value"
+        ) from None
 
 
 def described(text: str) -> Any:
@@ -50,15 +62,24 @@ def described(text: str) -> Any:
     if text == "-":
         return None
     shape, _, dtype = text.partition(":")
-    if shape.replace("x", "").isdigit() and not text.startswith("x") and "xx" not in text and not shape.endswith("x"):
+    if (
+        shape.replace("x", "").isdigit()
+        and not text.startswith("x")
+        and "xx" not in text
+        and not shape.endswith("x")
+    ):
         sizes = tuple(int(n) for n in shape.split("x"))
         if dtype and dtype not in ALL:
-            raise Deep500Error(f"--inputs {text!r}: there is no dtype {dtype!r}; there are {listed(ALL)}")
+            raise Deep500Error(
+                f"--inputs {text!r}: there is no dtype {dtype!r}; there are {listed(ALL)}"
+            )
         return Tensor(sizes, dtype) if dtype and "float" not in dtype else sizes
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        raise Deep500Error(f"--inputs {text!r} is neither a shape (4x6, 4x6:int64) nor a value ([1, 2])") from None
+        raise Deep500Error(
+            f"--inputs {text!r} is neither a shape (4x6, 4x6:int64) nor a value ([1, 2])"
+        ) from None
     return value
 
 
@@ -72,9 +93,18 @@ def keep_arrays(folder: Path, examples: Sequence[Any], framework: str, dtype: st
             continue
         off = float(np.max(absolute(got, want), initial=0)) if got.shape == want.shape else np.inf
         if got.size and got.shape == want.shape and (off > worst or off != off):
-            runs = [subject.run(example.operator, fresh(example.inputs))[0] for _ in range(VARIANCE_RUNS)]
-            np.savez(folder / "arrays.npz", got=got.astype("float64"), want=want.astype("float64"),
-                     dtype=got.dtype.name, name=example.name, runs=np.stack(runs).astype("float64"))
+            runs = [
+                subject.run(example.operator, fresh(example.inputs))[0]
+                for _ in range(VARIANCE_RUNS)
+            ]
+            np.savez(
+                folder / "arrays.npz",
+                got=got.astype("float64"),
+                want=want.astype("float64"),
+                dtype=got.dtype.name,
+                name=example.name,
+                runs=np.stack(runs).astype("float64"),
+            )
             worst = off
 
 

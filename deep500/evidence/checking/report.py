@@ -28,8 +28,10 @@ class Check:
         return {False: 2, True: 1, None: 0}[self.ok], float("inf") if used != used else used
 
     def to_json(self) -> dict[str, Any]:
-        return {name: value if not isinstance(value, float) or abs(value) < float("inf") else None
-                for name, value in asdict(self).items()} | {"verdict": self.verdict}
+        return {
+            name: value if not isinstance(value, float) or abs(value) < float("inf") else None
+            for name, value in asdict(self).items()
+        } | {"verdict": self.verdict}
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,13 @@ class OperatorReport:
         return worst(self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        return {"operator": self.operator, "framework": self.framework, "kernel": self.kernel, "ok": self.ok,
-                "checks": [c.to_json() for c in self.checks]}
+        return {
+            "operator": self.operator,
+            "framework": self.framework,
+            "kernel": self.kernel,
+            "ok": self.ok,
+            "checks": [c.to_json() for c in self.checks],
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "OperatorReport":

@@ -12,8 +12,20 @@ import numpy as np
 from .examples import XP
 from .formats import Format, is_float
 
-EXACT = {np.negative, np.positive, np.absolute, np.sign, np.floor, np.ceil, np.rint, np.trunc, np.maximum, np.minimum,
-         np.fmod, np.copysign}
+EXACT = {
+    np.negative,
+    np.positive,
+    np.absolute,
+    np.sign,
+    np.floor,
+    np.ceil,
+    np.rint,
+    np.trunc,
+    np.maximum,
+    np.minimum,
+    np.fmod,
+    np.copysign,
+}
 
 
 class Rounded(np.ndarray):
@@ -25,11 +37,18 @@ class Rounded(np.ndarray):
         if isinstance(source, Rounded):
             self.noise = source.noise
 
-    def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any,  # type: ignore[override]
-                        **options: Any) -> Any:
+    def __array_ufunc__(  # type: ignore[override]
+        self,
+        function: np.ufunc,
+        method: str,
+        *inputs: Any,
+        **options: Any,
+    ) -> Any:
         plain = [np.asarray(x) if isinstance(x, Rounded) else x for x in inputs]
         if "out" in options:
-            options["out"] = tuple(np.asarray(y) if isinstance(y, Rounded) else y for y in options["out"])
+            options["out"] = tuple(
+                np.asarray(y) if isinstance(y, Rounded) else y for y in options["out"]
+            )
         with np.errstate(all="ignore"):  # moved out of its domain a number has no result
             made = getattr(function, method)(*plain, **options)
         if function in EXACT or made is None:
@@ -45,7 +64,7 @@ class Noise:
     """The errors of one run: relative ones of up to a unit of rounding of this format."""
 
     def __init__(self, draw: np.random.Generator, form: Format) -> None:
-        self.draw, self.eps, self.few = draw, form.eps, 2.0**(form.fraction // 4)
+        self.draw, self.eps, self.few = draw, form.eps, 2.0 ** (form.fraction // 4)
 
     def factor(self, y: Any) -> Any:
         with np.errstate(invalid="ignore"):
@@ -60,7 +79,9 @@ class Noise:
 
     def constant(self, made: np.ndarray) -> np.ndarray:
         """Coefficients are known to eps of the largest: some are differences, as those of an interpolation."""
-        return made + self.eps * np.max(np.abs(made), initial=0) * self.draw.uniform(-1, 1, made.shape)
+        return made + self.eps * np.max(np.abs(made), initial=0) * self.draw.uniform(
+            -1, 1, made.shape
+        )
 
     def keep(self, made: Any) -> Any:
         """What a function returned, with its floats as arrays that go on like this."""
@@ -82,11 +103,15 @@ class RoundedNamespace(type(XP)):  # type: ignore[misc]
     def asarray(self, value: Any, dtype: Any = None) -> Any:
         made = np.asarray(value, dtype)
         several = is_float(made) and made.size > 1 and not isinstance(value, Rounded)
-        return self._noise.constant(made) if several and np.any(made % 1) else made  # whole numbers are places
+        return (
+            self._noise.constant(made) if several and np.any(made % 1) else made
+        )  # whole numbers are places
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        return found if name.startswith("_") or not callable(found) else _keeping(found, self._noise)
+        return (
+            found if name.startswith("_") or not callable(found) else _keeping(found, self._noise)
+        )
 
 
 def _keeping(function: Callable, noise: Noise) -> Callable:

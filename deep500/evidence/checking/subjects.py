@@ -21,8 +21,13 @@ from .examples import Example, Reference, draw_inputs, drawn, examples_of, gener
 SHAPE = (4, 6)  # of inputs that nobody described
 
 
-def examples_for(operator: Any, inputs: Sequence[Any] | None, reference: Reference | None, framework: str,
-                 seed: int) -> list[Example]:
+def examples_for(
+    operator: Any,
+    inputs: Sequence[Any] | None,
+    reference: Reference | None,
+    framework: str,
+    seed: int,
+) -> list[Example]:
     """What is checked: a class with all its cases, an operator or function with these inputs or those of its cases."""
     if isinstance(operator, CustomOp):
         operator = operator.operator
@@ -35,39 +40,64 @@ def examples_for(operator: Any, inputs: Sequence[Any] | None, reference: Referen
             raise Deep500Error(f"{name} has no cases to check: give it attributes and inputs")
     else:
         instance = operator() if isinstance(operator, type) else operator
-        given = [_given(instance, inputs, seed)] if inputs is not None else _case_inputs(instance, seed)
-        found = _working([Example(f"{name}-{i}", instance, values) for i, values in enumerate(given)])
+        given = (
+            [_given(instance, inputs, seed)] if inputs is not None else _case_inputs(instance, seed)
+        )
+        found = _working(
+            [Example(f"{name}-{i}", instance, values) for i, values in enumerate(given)]
+        )
     return [replace(e, reference=reference) if reference else e for e in found]
 
 
 def function_operator(function: Any, reference: Reference | None, framework: str) -> Operator:
     """A plain function as an operator: the reference is its formula, it is the kernel of the framework."""
     if not callable(function):
-        raise Deep500Error(f"{function!r} is neither an operator nor a function: give d5.operators.Relu(), or a "
-                           "function")
+        raise Deep500Error(
+            f"{function!r} is neither an operator nor a function: give d5.operators.Relu(), or a "
+            "function"
+        )
     name = getattr(function, "__name__", type(function).__name__)
     if reference is None:
-        raise Deep500Error(f"the function {name} needs a reference: a function that computes the same, slow and simple")
+        raise Deep500Error(
+            f"the function {name} needs a reference: a function that computes the same, slow and simple"
+        )
     return _adapted(name, function, reference, framework)()
 
 
 def _adapted(name: str, function: Callable, truth: Reference, framework: str) -> type[Operator]:
-    parameters = [p for p in inspect.signature(truth).parameters.values() if p.kind in (p.POSITIONAL_ONLY,
-                                                                                       p.POSITIONAL_OR_KEYWORD)]
+    parameters = [
+        p
+        for p in inspect.signature(truth).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
 
     def forward(self: Operator, xp: Any, *xs: Any) -> Any:
         return truth(*xs)
 
     def infer(self: Operator, *inputs: Any) -> tuple[Tensor, ...]:
-        dtype = next((t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype), "float32")
-        wide = [np.ones(t.shape, "float64" if "float" in t.dtype else t.dtype) if isinstance(t, Tensor) else t
-                for t in inputs]
-        return tuple(Tensor(y.shape, dtype if y.dtype.kind == "f" else y.dtype.name)
-                     for y in map(np.asarray, self.run(None, *wide)))
+        dtype = next(
+            (t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype), "float32"
+        )
+        wide = [
+            np.ones(t.shape, "float64" if "float" in t.dtype else t.dtype)
+            if isinstance(t, Tensor)
+            else t
+            for t in inputs
+        ]
+        return tuple(
+            Tensor(y.shape, dtype if y.dtype.kind == "f" else y.dtype.name)
+            for y in map(np.asarray, self.run(None, *wide))
+        )
 
     count = len([p for p in parameters if p.default is p.empty])
-    body = {"forward": forward, "infer": infer, "outputs": ("*ys",), "arity": count, "__doc__": f"The function {name}.",
-            framework: lambda self, module, *xs: function(*xs)}
+    body = {
+        "forward": forward,
+        "infer": infer,
+        "outputs": ("*ys",),
+        "arity": count,
+        "__doc__": f"The function {name}.",
+        framework: lambda self, module, *xs: function(*xs),
+    }
     return type(name, (Operator,), body)
 
 
@@ -75,19 +105,26 @@ def _given(operator: Operator, inputs: Sequence[Any], seed: int) -> tuple:
     """Arrays as they are, shapes (tuples, Tensors) drawn, the values of static inputs."""
     known = [*operator.inputs.values()]
     if len(inputs) > len(known) and not (known and known[-1].kind is known[-1].VAR_POSITIONAL):
-        raise Deep500Error(f"{type(operator).__name__} takes {len(known)} inputs ({', '.join(operator.inputs)}), and "
-                           f"{len(inputs)} are given")
+        raise Deep500Error(
+            f"{type(operator).__name__} takes {len(known)} inputs ({', '.join(operator.inputs)}), and "
+            f"{len(inputs)} are given"
+        )
     static = [p.name in operator.static and p.kind is not p.VAR_POSITIONAL for p in known]
     static += static[-1:] * (len(inputs) - len(static))
-    return tuple(x if isinstance(x, np.ndarray) or x is None or fixed
-                 else drawn(x, generator(type(operator).__name__, i, seed))
-                 for i, (fixed, x) in enumerate(zip(static, inputs, strict=False)))
+    return tuple(
+        x
+        if isinstance(x, np.ndarray) or x is None or fixed
+        else drawn(x, generator(type(operator).__name__, i, seed))
+        for i, (fixed, x) in enumerate(zip(static, inputs, strict=False))
+    )
 
 
 def _case_inputs(operator: Operator, seed: int) -> list[tuple]:
     cls, name = type(operator), type(operator).__name__
     if cls.cases:
-        return [draw_inputs(cls, case.inputs, f"{name}-{i}", seed) for i, case in enumerate(cls.cases)]
+        return [
+            draw_inputs(cls, case.inputs, f"{name}-{i}", seed) for i, case in enumerate(cls.cases)
+        ]
     required = [p for p in cls.inputs.values() if p.default is p.empty and p.name not in cls.static]
     count = getattr(cls, "arity", len(required))
     return [_given(operator, [SHAPE] * count, seed)]
@@ -105,8 +142,13 @@ def _working(found: list[Example]) -> list[Example]:
             reasons.append(next(iter(str(error).strip().splitlines()), type(error).__name__))
     if not kept:
         example = found[0]
-        shown = ", ".join(f"{t.dtype}{list(t.shape)}" if isinstance(t, Tensor) else repr(t) for t in example.tensors)
-        raise Deep500Error(f"{type(example.operator).__name__} does not take {shown}: {reasons[0]}; give other inputs")
+        shown = ", ".join(
+            f"{t.dtype}{list(t.shape)}" if isinstance(t, Tensor) else repr(t)
+            for t in example.tensors
+        )
+        raise Deep500Error(
+            f"{type(example.operator).__name__} does not take {shown}: {reasons[0]}; give other inputs"
+        )
     return kept
 
 
@@ -124,13 +166,20 @@ def named_function(text: str) -> Any:
     if not colon:
         raise Deep500Error(f"{text!r} names no function: write my.py:slow_relu, or numpy:tanh")
     try:
-        values = runpy.run_path(place) if Path(place).is_file() else vars(importlib.import_module(place))
+        values = (
+            runpy.run_path(place) if Path(place).is_file() else vars(importlib.import_module(place))
+        )
     except ModuleNotFoundError as error:
-        raise Deep500Error(f"there is no file or module {error.name or place}, as {text!r} needs") from None
+        raise Deep500Error(
+            f"there is no file or module {error.name or place}, as {text!r} needs"
+        ) from None
     except Exception as error:  # whatever the user's code says
         reason = " ".join(str(error).split())[:200]
         raise Deep500Error(f"{place} cannot be run: {type(error).__name__}: {reason}") from error
     if not callable(values.get(name)):
         near = difflib.get_close_matches(name, [k for k, v in values.items() if callable(v)], 1)
-        raise Deep500Error(f"{place} has no function named {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+        raise Deep500Error(
+            f"{place} has no function named {name!r}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
+        )
     return values[name]

@@ -41,10 +41,12 @@ def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdic
     if not operator.differentiable:
         return UNDECLARED
     inputs: list[Any] = [_wide(values[i]) if isinstance(i, str) else i for i in node.inputs]
-    outputs = reference.evaluate(operator, inputs, composed=True)[:len(node.outputs)]
+    outputs = reference.evaluate(operator, inputs, composed=True)[: len(node.outputs)]
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
-    seeds = [rng.standard_normal(y.shape) if y.dtype.kind == "f" and i not in _state(case) else None
-             for i, y in enumerate(outputs)]
+    seeds = [
+        rng.standard_normal(y.shape) if y.dtype.kind == "f" and i not in _state(case) else None
+        for i, y in enumerate(outputs)
+    ]
     gradients = reference.gradient(operator, inputs, seeds)
     where = [i for i, g in enumerate(gradients) if g is not None and _is_float(inputs[i])]
     if not where or all(seed is None or not seed.size for seed in seeds):
@@ -56,11 +58,19 @@ def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdic
         claimed = sum(float(np.sum(np.asarray(gradients[i]) * along[i])) for i in where)
         size = sum(float(np.sum(np.abs(np.asarray(gradients[i])))) for i in where)
         words.append(_compare(loss, inputs, along, claimed, size))
-    return next((w for w in words if w.word == WRONG), next((w for w in words if w.word == UNSTABLE), words[0]))
+    return next(
+        (w for w in words if w.word == WRONG),
+        next((w for w in words if w.word == UNSTABLE), words[0]),
+    )
 
 
-def _compare(loss: Callable[[list], tuple[float, float]], inputs: list, along: dict[int, np.ndarray], claimed: float,
-             size: float) -> Verdict:
+def _compare(
+    loss: Callable[[list], tuple[float, float]],
+    inputs: list,
+    along: dict[int, np.ndarray],
+    claimed: float,
+    size: float,
+) -> Verdict:
     def at(t: float) -> tuple[float, float]:
         return loss([x + t * along[i] if i in along else x for i, x in enumerate(inputs)])
 
@@ -70,19 +80,25 @@ def _compare(loss: Callable[[list], tuple[float, float]], inputs: list, along: d
     right, allowed = (ahead + behind) / 2, 1e-6 * (size + scale + 1)
     steady = abs(ahead - behind) <= 1e2 * allowed and abs(near - right) <= allowed
     if not np.isfinite(claimed):
-        return Verdict(WRONG if np.isfinite(right) and steady else UNSTABLE, f"the derivative is {claimed}")
+        return Verdict(
+            WRONG if np.isfinite(right) and steady else UNSTABLE, f"the derivative is {claimed}"
+        )
     if not steady:
         return Verdict(UNSTABLE)
     text = f"the derivative along a direction is {right:.9g}, not {claimed:.9g}"
     return Verdict(PASS) if abs(right - claimed) <= 2 * allowed else Verdict(WRONG, text)
 
 
-def _loss(operator: Operator, seeds: list[np.ndarray | None]) -> Callable[[list], tuple[float, float]]:
+def _loss(
+    operator: Operator, seeds: list[np.ndarray | None]
+) -> Callable[[list], tuple[float, float]]:
     """The outputs weighed by the seeds, and the size of the terms."""
+
     def loss(inputs: list) -> tuple[float, float]:
         made = framework("reference").evaluate(operator, inputs, composed=True)
         terms = [s * y for s, y in zip(seeds, made, strict=False) if s is not None]
         return sum(float(np.sum(t)) for t in terms), sum(float(np.sum(np.abs(t))) for t in terms)
+
     return loss
 
 

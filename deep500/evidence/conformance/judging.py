@@ -31,9 +31,15 @@ class Verdict:
 def judge(case: Case, name: str) -> Verdict:
     """Run a case on the framework of that name (or DIRECT) and compare."""
     try:
-        faults = [fault for inputs, right in case.data
-                  for fault in _faults(case, _outputs(case, inputs, name), right)]
-    except (Unsupported, NotImplementedError) as error:  # the second is how PyTorch says that it has no kernel
+        faults = [
+            fault
+            for inputs, right in case.data
+            for fault in _faults(case, _outputs(case, inputs, name), right)
+        ]
+    except (
+        Unsupported,
+        NotImplementedError,
+    ) as error:  # the second is how PyTorch says that it has no kernel
         return Verdict(UNSUPPORTED, _line(error))
     except Deep500Error as error:
         return Verdict(ERROR, _line(error))
@@ -47,18 +53,24 @@ def network_and_feed(case: Case, inputs: Sequence[Any]) -> tuple[Network, dict[s
     model = onnx.ModelProto.FromString(case.model.SerializeToString())
     named = dict(zip(_fed(model), inputs, strict=False))
     for info in model.graph.input:
-        if isinstance(value := named.get(info.name), np.ndarray) and info.type.HasField("tensor_type"):
+        if isinstance(value := named.get(info.name), np.ndarray) and info.type.HasField(
+            "tensor_type"
+        ):
             info.type.tensor_type.shape.CopyFrom(_shape(value))
     feed = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
     return read(model, feed), feed
 
 
-def run_network(target: Framework, network: Network, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+def run_network(
+    target: Framework, network: Network, feed: Mapping[str, np.ndarray]
+) -> list[np.ndarray]:
     """The network's outputs; inference would turn off a training mode that the model asks for."""
     if any(node.operator.settings.get("training_mode") for node in network.nodes):
         return _node_by_node(target, network, feed)
     executor = target.executor(network)
-    found = executor.inference({name: value for name, value in feed.items() if name in network.inputs})
+    found = executor.inference(
+        {name: value for name, value in feed.items() if name in network.inputs}
+    )
     return [np.asarray(target.array(found[name])) for name in network.outputs]
 
 
@@ -70,12 +82,18 @@ def _outputs(case: Case, inputs: Sequence[Any], name: str) -> Sequence[Any]:
 
 
 def _direct(case: Case, inputs: Sequence[Any]) -> Sequence[Any]:
-    os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"  # or it refuses opsets that it has kernels for
+    os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = (
+        "0"  # or it refuses opsets that it has kernels for
+    )
     session: Any = framework("onnxruntime").session(case.model)  # type: ignore[attr-defined]
-    return session.run(None, {i.name: value for i, value in zip(session.get_inputs(), inputs, strict=False)})
+    return session.run(
+        None, {i.name: value for i, value in zip(session.get_inputs(), inputs, strict=False)}
+    )
 
 
-def _node_by_node(target: Framework, network: Network, feed: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+def _node_by_node(
+    target: Framework, network: Network, feed: Mapping[str, np.ndarray]
+) -> list[np.ndarray]:
     values = {**feed, **network.params}
     for node in network.part(network.outputs)[0]:
         inputs = [values[i] if isinstance(i, str) else i for i in node.inputs]
@@ -90,24 +108,34 @@ def _fed(model: onnx.ModelProto) -> list[str]:
 
 
 def _shape(value: np.ndarray) -> onnx.TensorShapeProto:
-    return onnx.TensorShapeProto(dim=[onnx.TensorShapeProto.Dimension(dim_value=n) for n in value.shape])
+    return onnx.TensorShapeProto(
+        dim=[onnx.TensorShapeProto.Dimension(dim_value=n) for n in value.shape]
+    )
 
 
 def _faults(case: Case, got: Sequence[Any], right: Sequence[Any]) -> list[str]:
     """What is wrong with the outputs, by the suite's own rule."""
     if len(got) != len(right):
         return [f"{len(got)} outputs where {len(right)} are right"]
-    return [fault for i, (g, r) in enumerate(zip(got, right, strict=True)) for fault in _fault(case, i, g, r)]
+    return [
+        fault
+        for i, (g, r) in enumerate(zip(got, right, strict=True))
+        for fault in _fault(case, i, g, r)
+    ]
 
 
 def _fault(case: Case, i: int, got: Any, right: Any) -> list[str]:
     if isinstance(right, list) or right is None or isinstance(got, list) or got is None:
         if isinstance(right, list) and isinstance(got, list) and len(right) == len(got):
-            return [fault for g, r in zip(got, right, strict=True) for fault in _fault(case, i, g, r)]
+            return [
+                fault for g, r in zip(got, right, strict=True) for fault in _fault(case, i, g, r)
+            ]
         return [] if right is None and got is None else [f"output {i} is of another kind or length"]
     got, right = np.asarray(got), np.asarray(right)
     if got.shape != right.shape or (got.dtype != right.dtype and right.dtype != object):
-        return [f"output {i} is {got.dtype}{list(got.shape)} where {right.dtype}{list(right.shape)} is right"]
+        return [
+            f"output {i} is {got.dtype}{list(got.shape)} where {right.dtype}{list(right.shape)} is right"
+        ]
     if case.random:
         return []
     if right.dtype.name in SMALL - {"bfloat16"}:  # types of few bits are right or wrong
@@ -116,11 +144,15 @@ def _fault(case: Case, i: int, got: Any, right: Any) -> list[str]:
     if right.dtype.kind not in "fciubV":  # strings
         return [] if np.array_equal(got, right) else [f"output {i} differs"]
     rtol = max(case.rtol, 2**-6) if right.dtype.name == "bfloat16" else case.rtol
-    far = ~np.isclose(got.astype("float64"), right.astype("float64"), rtol, case.atol, equal_nan=True)
+    far = ~np.isclose(
+        got.astype("float64"), right.astype("float64"), rtol, case.atol, equal_nan=True
+    )
     if not far.any():
         return []
     at = tuple(map(int, np.argwhere(far)[0]))
-    return [f"output {i}: {far.sum()} of {far.size} elements are off, first {got[at]} for {right[at]} at {list(at)}"]
+    return [
+        f"output {i}: {far.sum()} of {far.size} elements are off, first {got[at]} for {right[at]} at {list(at)}"
+    ]
 
 
 def _line(error: Exception) -> str:

@@ -15,8 +15,12 @@ from .suite import Case
 Found = Mapping[str, Sequence[Verdict]]  # by column, in the order of the cases
 PACKAGES = ("onnx", "numpy", "torch", "jax", "tensorflow-cpu", "onnxruntime")
 KINDS = {
-    "node": "one node", "expanded": "bodies of functions", "real": "image networks", "simple": "small graphs",
-    "pytorch-converted": "modules from PyTorch", "pytorch-operator": "functions from PyTorch",
+    "node": "one node",
+    "expanded": "bodies of functions",
+    "real": "image networks",
+    "simple": "small graphs",
+    "pytorch-converted": "modules from PyTorch",
+    "pytorch-operator": "functions from PyTorch",
 }
 
 
@@ -45,18 +49,39 @@ infinity) and say nothing. The others have no derivative between floats, are ran
 def markdown(cases: Sequence[Case], found: Found) -> str:
     """The page."""
     versions = ", ".join(f"{name} {version}" for name, version in _versions().items())
-    return "\n".join([
-        INTRODUCTION.format(cases=len(cases), versions=versions), *_totals(found), *_kinds(cases, found),
-        *_derivatives(found), *_operators(cases, found), *_failures(cases, found), *_reasons(found),
-    ]) + "\n"
+    return (
+        "\n".join(
+            [
+                INTRODUCTION.format(cases=len(cases), versions=versions),
+                *_totals(found),
+                *_kinds(cases, found),
+                *_derivatives(found),
+                *_operators(cases, found),
+                *_failures(cases, found),
+                *_reasons(found),
+            ]
+        )
+        + "\n"
+    )
 
 
 def as_json(cases: Sequence[Case], found: Found) -> dict[str, Any]:
     """Every verdict."""
-    return {"versions": _versions(), "cases": [
-        {"name": case.name, "kind": case.kind, "operator": case.operator,
-         "verdicts": {column: {"word": found[column][i].word, "text": found[column][i].text} for column in found}}
-        for i, case in enumerate(cases)]}
+    return {
+        "versions": _versions(),
+        "cases": [
+            {
+                "name": case.name,
+                "kind": case.kind,
+                "operator": case.operator,
+                "verdicts": {
+                    column: {"word": found[column][i].word, "text": found[column][i].text}
+                    for column in found
+                },
+            }
+            for i, case in enumerate(cases)
+        ],
+    }
 
 
 def _versions() -> dict[str, str]:
@@ -68,7 +93,10 @@ def _versions() -> dict[str, str]:
 
 
 def _totals(found: Found) -> list[str]:
-    rows = [[column, *(_count(found[column], word) for word in VERDICTS)] for column in _frameworks(found)]
+    rows = [
+        [column, *(_count(found[column], word) for word in VERDICTS)]
+        for column in _frameworks(found)
+    ]
     return ["## Totals", "", *_table(["framework", *VERDICTS], rows), ""]
 
 
@@ -76,15 +104,26 @@ def _kinds(cases: Sequence[Case], found: Found) -> list[str]:
     rows = []
     for kind, text in KINDS.items():
         at = [i for i, case in enumerate(cases) if case.kind == kind]
-        rows.append([text, len(at), *(_count([found[c][i] for i in at], PASS) for c in _frameworks(found))])
-    return ["Passes by kind of case:", "", *_table(["kind", "cases", *_frameworks(found)], rows), ""]
+        rows.append(
+            [text, len(at), *(_count([found[c][i] for i in at], PASS) for c in _frameworks(found))]
+        )
+    return [
+        "Passes by kind of case:",
+        "",
+        *_table(["kind", "cases", *_frameworks(found)], rows),
+        "",
+    ]
 
 
 def _derivatives(found: Found) -> list[str]:
     if GRADIENT not in found:
         return []
     count = Counter(verdict.word for verdict in found[GRADIENT])
-    return [DERIVATIVES.format(right=count[PASS], judged=count[PASS] + count[WRONG], unstable=count[UNSTABLE])]
+    return [
+        DERIVATIVES.format(
+            right=count[PASS], judged=count[PASS] + count[WRONG], unstable=count[UNSTABLE]
+        )
+    ]
 
 
 def _operators(cases: Sequence[Case], found: Found) -> list[str]:
@@ -96,12 +135,23 @@ def _operators(cases: Sequence[Case], found: Found) -> list[str]:
     rows: list[list[Any]] = []
     for operator in sorted(places, key=str.lower):
         at = places[operator]
-        row = [operator, len(at), *(_count([found[c][i] for i in at], PASS) for c in _frameworks(found))]
+        row = [
+            operator,
+            len(at),
+            *(_count([found[c][i] for i in at], PASS) for c in _frameworks(found)),
+        ]
         if GRADIENT in found:
             row.append(_share([found[GRADIENT][i] for i in at]))
         rows.append(row)
-    return ["## By operator", "", "Passes among the cases of one node; for the gradient, how many of those that can be "
-            "judged agree (none: no derivative is declared).", "", *_table(header, rows), ""]
+    return [
+        "## By operator",
+        "",
+        "Passes among the cases of one node; for the gradient, how many of those that can be "
+        "judged agree (none: no derivative is declared).",
+        "",
+        *_table(header, rows),
+        "",
+    ]
 
 
 def _share(verdicts: Sequence[Verdict]) -> str:
@@ -113,9 +163,13 @@ def _share(verdicts: Sequence[Verdict]) -> str:
 
 def _failures(cases: Sequence[Case], found: Found) -> list[str]:
     """Every wrong result and every error, by name."""
-    rows = [[case.name, column, found[column][i].word, found[column][i].text.replace("|", "\\|")[:160]]
-            for column in found if column != DIRECT
-            for i, case in enumerate(cases) if found[column][i].word in (WRONG, ERROR)]
+    rows = [
+        [case.name, column, found[column][i].word, found[column][i].text.replace("|", "\\|")[:160]]
+        for column in found
+        if column != DIRECT
+        for i, case in enumerate(cases)
+        if found[column][i].word in (WRONG, ERROR)
+    ]
     if not rows:
         return ["## Wrong results and errors", "", "None.", ""]
     return ["## Wrong results and errors", "", *_table(["case", "framework", "", "what"], rows), ""]
@@ -124,8 +178,12 @@ def _failures(cases: Sequence[Case], found: Found) -> list[str]:
 def _reasons(found: Found) -> list[str]:
     lines = ["## Why cases are unsupported", ""]
     for column in (c for c in _frameworks(found) if c != DIRECT):
-        count = Counter(reason(v.text).replace("|", "\\|") for v in found[column] if v.word == UNSUPPORTED)
-        rows = [[n, text] for text, n in sorted(count.items(), key=lambda item: (-item[1], item[0]))]
+        count = Counter(
+            reason(v.text).replace("|", "\\|") for v in found[column] if v.word == UNSUPPORTED
+        )
+        rows = [
+            [n, text] for text, n in sorted(count.items(), key=lambda item: (-item[1], item[0]))
+        ]
         lines += [f"### {column}", "", *_table(["cases", "reason"], rows), ""]
     return lines[:-1]
 
@@ -137,7 +195,11 @@ def reason(text: str) -> str:
         return f"the operator {found[1]} is not there"
     text = re.sub(r"^'[^']*' is of", "a tensor of", text.split("; ")[0])
     text = re.sub(r"^node ('[^']*'|\"[^\"]*\")", "a node", text)
-    return re.sub(r"( of)? node ('[^']*'|\"[^\"]*\")", "", re.sub(r"takes '[^']*' from", "takes an input from", text))
+    return re.sub(
+        r"( of)? node ('[^']*'|\"[^\"]*\")",
+        "",
+        re.sub(r"takes '[^']*' from", "takes an input from", text),
+    )
 
 
 def _frameworks(found: Found) -> list[str]:

@@ -19,7 +19,9 @@ GRADIENT = "gradient"
 
 def columns() -> list[str]:
     """What the suite is run on: every framework that is installed, ONNX Runtime by itself, and the derivatives."""
-    frameworks = [name for name in available_frameworks() if name != "fake"]  # fake is the reference
+    frameworks = [
+        name for name in available_frameworks() if name != "fake"
+    ]  # fake is the reference
     return [*frameworks, *([DIRECT] if "onnxruntime" in frameworks else []), GRADIENT]
 
 
@@ -80,5 +82,7 @@ def _work(cases: Sequence[Case], judging: Judge, sender: Connection) -> None:
 def _refuse_loaded_frameworks() -> None:
     names = {framework(name).module_name for name in available_frameworks()} - {"numpy"}
     if loaded := sorted(names & set(sys.modules)):
-        raise Deep500Error(f"the suite runs in copies of this process, which has already loaded {', '.join(loaded)}: "
-                           "run it from a fresh one")
+        raise Deep500Error(
+            f"the suite runs in copies of this process, which has already loaded {', '.join(loaded)}: "
+            "run it from a fresh one"
+        )

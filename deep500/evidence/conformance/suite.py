@@ -16,7 +16,9 @@ import onnx
 from onnx import numpy_helper
 
 KINDS = ("node", "real", "simple", "pytorch-converted", "pytorch-operator")
-RANDOM = re.compile(r"test_bernoulli|test_training_dropout(?!_zero_ratio)")  # only shape and dtype can be compared
+RANDOM = re.compile(
+    r"test_bernoulli|test_training_dropout(?!_zero_ratio)"
+)  # only shape and dtype can be compared
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,10 @@ def sample(count: int, seed: int, operators: Iterable[str]) -> list[Case]:
     rng, wanted = random.Random(seed), {operator.lower() for operator in operators}
     modules = [m for m in _node_modules() if m.rpartition(".")[2].replace("_", "") in wanted]
     rng.shuffle(modules)
-    stored = sorted(_stored_cases(("simple", "pytorch-converted", "pytorch-operator")), key=lambda case: case.name)
+    stored = sorted(
+        _stored_cases(("simple", "pytorch-converted", "pytorch-operator")),
+        key=lambda case: case.name,
+    )
     found = rng.sample(stored, count // 5)
     for module in modules:
         if len(found) >= count:
@@ -77,9 +82,18 @@ def _import(module: str) -> None:
 def _node_cases() -> list[Case]:
     from onnx.backend.test.case.node import _NodeTestCases
 
-    return [Case(case.name, "expanded" if "_expanded" in case.name else "node", _operator(case), case.model,
-                 tuple(([*map(_value, i)], [*map(_value, o)]) for i, o in case.data_sets), case.rtol, case.atol)
-            for case in _NodeTestCases]
+    return [
+        Case(
+            case.name,
+            "expanded" if "_expanded" in case.name else "node",
+            _operator(case),
+            case.model,
+            tuple(([*map(_value, i)], [*map(_value, o)]) for i, o in case.data_sets),
+            case.rtol,
+            case.atol,
+        )
+        for case in _NodeTestCases
+    ]
 
 
 def _operator(case: Any) -> str:
@@ -100,13 +114,25 @@ def _stored_cases(kinds: Iterable[str] = KINDS[1:]) -> list[Case]:
         if case.url is None:
             folder = Path(case.model_dir or "")
             model = onnx.load(folder / "model.onnx")
-            data = [(_stored(path, "input", model.graph.input), _stored(path, "output", model.graph.output))
-                    for path in sorted(folder.glob("test_data_set*"))]
+            data = [
+                (
+                    _stored(path, "input", model.graph.input),
+                    _stored(path, "output", model.graph.output),
+                )
+                for path in sorted(folder.glob("test_data_set*"))
+            ]
         else:
             path = Path(onnx.__file__).parents[1] / case.url
             model = onnx.load(path)
-            data = [(_ramps(model), [_read(path.with_name(f"{path.stem}_output_{i}.pb"), output.type)
-                                     for i, output in enumerate(model.graph.output)])]
+            data = [
+                (
+                    _ramps(model),
+                    [
+                        _read(path.with_name(f"{path.stem}_output_{i}.pb"), output.type)
+                        for i, output in enumerate(model.graph.output)
+                    ],
+                )
+            ]
         found.append(Case(case.name, case.kind, "", model, tuple(data), case.rtol, case.atol))
     return found
 
@@ -130,7 +156,10 @@ def _ramps(model: onnx.ModelProto) -> list[np.ndarray]:
     weights, found = {weight.name for weight in model.graph.initializer}, []
     for info in model.graph.input:
         if info.name not in weights:
-            shape = tuple(d.dim_value if d.HasField("dim_value") else 1 for d in info.type.tensor_type.shape.dim)
+            shape = tuple(
+                d.dim_value if d.HasField("dim_value") else 1
+                for d in info.type.tensor_type.shape.dim
+            )
             size = int(np.prod(shape))
             found.append((np.arange(size).reshape(shape) / size).astype(np.float32))
     return found

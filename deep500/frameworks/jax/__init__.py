@@ -35,8 +35,14 @@ class Jax(Framework):
     name = "jax"
     module_name = "jax"
     extra = "jax"
-    abilities = Abilities(custom_operators=True, eager=True, compiled=True, transformable=True, autodiff=True,
-                          distributed=True)
+    abilities = Abilities(
+        custom_operators=True,
+        eager=True,
+        compiled=True,
+        transformable=True,
+        autodiff=True,
+        distributed=True,
+    )
     dtypes = ALL
 
     def __init__(self) -> None:
@@ -71,8 +77,10 @@ class Jax(Framework):
         from jax._src.xla_bridge import backends_are_initialized  # there is no public way to ask
 
         if backends_are_initialized():
-            raise Unsupported(f"JAX starts its threads with the first array, and has done so: ask for {count} before "
-                              "anything is computed")
+            raise Unsupported(
+                f"JAX starts its threads with the first array, and has done so: ask for {count} before "
+                "anything is computed"
+            )
         before = os.environ.get(THREADS)
         os.environ[THREADS] = str(count)
         try:
@@ -82,12 +90,15 @@ class Jax(Framework):
             os.environ.update({} if before is None else {THREADS: before})
         self.threads = count
 
-    def _evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool) -> list[np.ndarray]:
+    def _evaluate(
+        self, operator: Operator, inputs: Sequence[Any], composed: bool
+    ) -> list[np.ndarray]:
         found = _run(operator, "composed" if composed else "native", inputs)
         return [self.array(y) for y in operator.published(found)]
 
-    def _gradient(self, operator: Operator, inputs: Sequence[Any],
-                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+    def _gradient(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+    ) -> list[np.ndarray | None]:
         found = _run(operator, "gradient", [*inputs, *grads], len(inputs))
         return [None if g is None else self.array(g) for g in found]
 
@@ -119,23 +130,41 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
     return custom_op(op)
 
 
-def _run(operator: Operator, what: Literal["native", "composed", "gradient"], values: Sequence[Any],
-         inputs: int = 0) -> Sequence[Any]:
+def _run(
+    operator: Operator,
+    what: Literal["native", "composed", "gradient"],
+    values: Sequence[Any],
+    inputs: int = 0,
+) -> Sequence[Any]:
     """One operator, compiled as a whole: one by one, JAX would compile every step of it."""
     arrays = {i: FRAMEWORK.tensor(v) for i, v in enumerate(values) if is_array(operator, i, v)}
-    static = tuple((i, tuple(v) if isinstance(v, list) else v) for i, v in enumerate(values) if i not in arrays)
-    return _program(operator, what, static, inputs, told_apart(operator, [v for _, v in static]))(arrays)
+    static = tuple(
+        (i, tuple(v) if isinstance(v, list) else v) for i, v in enumerate(values) if i not in arrays
+    )
+    return _program(operator, what, static, inputs, told_apart(operator, [v for _, v in static]))(
+        arrays
+    )
 
 
 @lru_cache(maxsize=256)
-def _program(operator: Operator, what: Literal["native", "composed", "gradient"], static: tuple,
-             inputs: int, told: str) -> Callable[[dict[int, Any]], Sequence[Any]]:
+def _program(
+    operator: Operator,
+    what: Literal["native", "composed", "gradient"],
+    static: tuple,
+    inputs: int,
+    told: str,
+) -> Callable[[dict[int, Any]], Sequence[Any]]:
     """A function of the arrays by their places; the first `inputs` values are inputs when gradients follow them."""
+
     def run(arrays: dict[int, Any]) -> Sequence[Any]:
-        values = [value for _, value in sorted((arrays | dict(static)).items(), key=lambda pair: pair[0])]
+        values = [
+            value for _, value in sorted((arrays | dict(static)).items(), key=lambda pair: pair[0])
+        ]
         if what == "gradient":
             return gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
         native = what == "native"
-        return (FRAMEWORK.kernel(operator, inputs=values)[0] if native else FRAMEWORK.formula(operator))(*values)
+        return (
+            FRAMEWORK.kernel(operator, inputs=values)[0] if native else FRAMEWORK.formula(operator)
+        )(*values)
 
     return FRAMEWORK.module.jit(run)

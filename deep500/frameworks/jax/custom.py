@@ -45,7 +45,9 @@ def _foreign(op: CppOp) -> Callable[..., tuple]:
 
     def backward(kept: tuple, grads: tuple) -> tuple:
         xs, ys = kept
-        found = _call(op, "backward", [Tensor(x.shape, x.dtype.name) for x in xs], (*grads, *xs, *ys))
+        found = _call(
+            op, "backward", [Tensor(x.shape, x.dtype.name) for x in xs], (*grads, *xs, *ys)
+        )
         return tuple(g if kind(x) == "float" else None for g, x in zip(found, xs, strict=True))
 
     run = jax.custom_vjp(lambda *xs: forward(*xs)[0])
@@ -67,7 +69,12 @@ def _call(op: CppOp, what: str, kinds: Sequence[Tensor], xs: Sequence[jax.Array]
 def _register() -> None:
     source = Path(__file__).with_suffix(".cpp")
     flags = ["-std=c++17", "-fvisibility=default", f"-I{jax.ffi.include_dir()}"]
-    path = build("custom operators for JAX", source.read_text(encoding="utf-8"), source.parent, flags,
-                 depends=jax.lib.__version__)
+    path = build(
+        "custom operators for JAX",
+        source.read_text(encoding="utf-8"),
+        source.parent,
+        flags,
+        depends=jax.lib.__version__,
+    )
     handler = getattr(ctypes.CDLL(str(path)), TARGET)
     jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform="cpu")

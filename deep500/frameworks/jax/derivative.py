@@ -10,7 +10,9 @@ import numpy as np
 from ...contracts.calls import Call, results
 
 
-def derivative(function: Callable, arrays: Sequence[jax.Array], grads: Sequence[jax.Array | None]) -> Call:
+def derivative(
+    function: Callable, arrays: Sequence[jax.Array], grads: Sequence[jax.Array | None]
+) -> Call:
     """One call of what jax.vjp returns; forward is not part of the call."""
     smooth = [i for i, a in enumerate(arrays) if jnp.issubdtype(a.dtype, jnp.floating)]
     used = [i for i, g in enumerate(grads) if g is not None]
@@ -29,6 +31,6 @@ def derivative(function: Callable, arrays: Sequence[jax.Array], grads: Sequence[
         return [given.get(i) for i in range(len(arrays))]
 
     def bind(values: Sequence[Any]) -> tuple:
-        return (tuple(values[i] for i in used)[:len(made)],)
+        return (tuple(values[i] for i in used)[: len(made)],)
 
     return Call(pull, bind(grads), outputs, bind)

@@ -51,13 +51,17 @@ class JaxExecutor(Executor):
         program, used = self._programs[key]
         return self.ordered(program(self.params, self.natives(inputs, used)))
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         key = (y, self.training)
         if key not in self._programs:
             backprop, used = self.backprop(y, self.training)
             self._programs[key] = jax.jit(backprop), used
         program, used = self._programs[key]
-        outputs, gradients, updates = program(self.params, self.natives(self.keyed(inputs, step), used))
+        outputs, gradients, updates = program(
+            self.params, self.natives(self.keyed(inputs, step), used)
+        )
         self.gradients = {name: gradients[name] for name in self.structure.trainable}
         self.params = self.params | updates
         return self.ordered(outputs)
@@ -77,7 +81,9 @@ class JaxExecutor(Executor):
         nodes, used = self.structure.part(outputs, training)
 
         def run(params: Values, inputs: Values) -> Values:
-            return tape.forward(self.framework.xp, nodes, params | inputs, outputs, self._kernel, record=False)[0]
+            return tape.forward(
+                self.framework.xp, nodes, params | inputs, outputs, self._kernel, record=False
+            )[0]
 
         return run, used
 
@@ -94,8 +100,11 @@ class JaxExecutor(Executor):
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             trained = {name: params[name] for name in structure.trainable}
             gradients, found = jax.grad(loss, has_aux=True)(trained, params, inputs)
-            return ({name: found[name] for name in structure.outputs}, gradients,
-                    {name: found[value] for name, value in updates.items()})
+            return (
+                {name: found[name] for name in structure.outputs},
+                gradients,
+                {name: found[value] for name, value in updates.items()},
+            )
 
         return run, used
 
@@ -128,7 +137,9 @@ def _typed(value: Any, dtype: str) -> Any:
 
 def _formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
     """An operator's formula and its own derivative, as one step of JAX's differentiation."""
-    places = [i for i, value in enumerate(inputs) if isinstance(value, jax.Array)]  # the others are static
+    places = [
+        i for i, value in enumerate(inputs) if isinstance(value, jax.Array)
+    ]  # the others are static
 
     def whole(arrays: Sequence[jax.Array]) -> list[Any]:
         given = dict(enumerate(inputs)) | dict(zip(places, arrays, strict=True))

@@ -21,9 +21,13 @@ class JaxNamespace(Namespace):
     floor, erf, isnan, sigmoid = bind(jnp.floor, lax.erf, jnp.isnan, jax.nn.sigmoid)
     logical_not, logical_and, logical_or = bind(jnp.logical_not, jnp.logical_and, jnp.logical_or)
     maximum, minimum, pow, where = bind(jnp.maximum, jnp.minimum, jnp.power, jnp.where)
-    asarray, full, broadcast_to, permute_dims = bind(jnp.asarray, jnp.full, jnp.broadcast_to, jnp.permute_dims)
+    asarray, full, broadcast_to, permute_dims = bind(
+        jnp.asarray, jnp.full, jnp.broadcast_to, jnp.permute_dims
+    )
     flip, matmul, einsum, argmax = bind(jnp.flip, jnp.matmul, jnp.einsum, jnp.argmax)
-    take_along_axis, zeros_like, ones_like = bind(jnp.take_along_axis, jnp.zeros_like, jnp.ones_like)
+    take_along_axis, zeros_like, ones_like = bind(
+        jnp.take_along_axis, jnp.zeros_like, jnp.ones_like
+    )
 
     def astype(self, x: Array, dtype: Any) -> Array:
         return x.astype(dtype)
@@ -77,19 +81,42 @@ class JaxNamespace(Namespace):
         indices = jnp.argsort(x, axis=axis, descending=True, stable=True)
         return jnp.take_along_axis(x, indices, axis), indices
 
-    def conv(self, x: Array, w: Array, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
-             groups: int = 1) -> Array:
-        return lax.conv_general_dilated(x, w, strides, pads, rhs_dilation=dilations, feature_group_count=groups)
+    def conv(
+        self,
+        x: Array,
+        w: Array,
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Array:
+        return lax.conv_general_dilated(
+            x, w, strides, pads, rhs_dilation=dilations, feature_group_count=groups
+        )
 
-    def conv_transpose(self, y: Array, w: Array, shape: Sequence[int], strides: Sequence[int], pads: Pads,
-                       dilations: Sequence[int], groups: int = 1) -> Array:
+    def conv_transpose(
+        self,
+        y: Array,
+        w: Array,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Array:
         """A conv of y, spread out by the strides, with the flipped kernels."""
         features, channels, *kernel = w.shape
         w = jnp.flip(w.reshape(groups, features // groups, channels, *kernel), range(3, w.ndim + 1))
         w = jnp.swapaxes(w, 1, 2).reshape(groups * channels, features // groups, *kernel)
-        around = [(d * (k - 1) - lo, size + lo - 1 - (m - 1) * s) for d, k, (lo, _), size, m, s
-                  in zip(dilations, kernel, pads, shape, y.shape[2:], strides, strict=True)]
-        return lax.conv_general_dilated(y, w, [1] * len(kernel), around, strides, dilations, feature_group_count=groups)
+        around = [
+            (d * (k - 1) - lo, size + lo - 1 - (m - 1) * s)
+            for d, k, (lo, _), size, m, s in zip(
+                dilations, kernel, pads, shape, y.shape[2:], strides, strict=True
+            )
+        ]
+        return lax.conv_general_dilated(
+            y, w, [1] * len(kernel), around, strides, dilations, feature_group_count=groups
+        )
 
     def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
         return lax.scan(f, carry, xs, length)
@@ -103,8 +130,12 @@ class JaxNamespace(Namespace):
     def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
         """Called back by what is compiled; one after the other under vmap, as the function knows no batches of them."""
         made = tuple(jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds)
-        return jax.pure_callback(lambda *arrays: tuple(function(*map(np.asarray, arrays))), made, *xs,
-                                 vmap_method="sequential")
+        return jax.pure_callback(
+            lambda *arrays: tuple(function(*map(np.asarray, arrays))),
+            made,
+            *xs,
+            vmap_method="sequential",
+        )
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:

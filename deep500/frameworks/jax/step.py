@@ -24,7 +24,9 @@ class JaxStep(TrainingStep):
         trained = {name: executor.params[name] for name in executor.structure.trainable}
         init = partial(optimizer.init, executor.framework.xp)
         states = jax.jit(lambda: {name: init(param) for name, param in trained.items()})()
-        self.states: dict[str, State] = jax.tree.map(lambda value: jnp.array(np.asarray(value)), states)
+        self.states: dict[str, State] = jax.tree.map(
+            lambda value: jnp.array(np.asarray(value)), states
+        )
         self._programs: dict[bool, tuple[Callable[..., Any], list[str]]] = {}
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
@@ -32,31 +34,46 @@ class JaxStep(TrainingStep):
         if executor.training not in self._programs:
             self._programs[executor.training] = self._program(executor.training)
         program, used = self._programs[executor.training]
-        given, structure = executor.natives(executor.keyed(inputs, self.count), used), executor.structure
+        given, structure = (
+            executor.natives(executor.keyed(inputs, self.count), used),
+            executor.structure,
+        )
         changing = {*structure.trainable, *(structure.state_updates if executor.training else ())}
         params = executor.params
         outputs, new, self.states, self.count = program(
-            {name: params[name] for name in params if name in changing}, self.states, self.count,
-            {name: params[name] for name in params if name not in changing}, given)
+            {name: params[name] for name in params if name in changing},
+            self.states,
+            self.count,
+            {name: params[name] for name in params if name not in changing},
+            given,
+        )
         executor.params = params | new
         return executor.ordered(outputs)
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
-        arrays = {f"{name}.{key}": np.array(v) for name, state in self.states.items() for key, v in state.items()}
+        arrays = {
+            f"{name}.{key}": np.array(v)
+            for name, state in self.states.items()
+            for key, v in state.items()
+        }
         return {"step": np.array(self.count), **arrays}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         given = {name: jnp.array(value) for name, value in matching(self.state(), state).items()}
         self.count = given["step"]
-        self.states = {name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()}
+        self.states = {
+            name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()
+        }
 
     def _program(self, training: bool) -> tuple[Callable[..., Any], list[str]]:
         backprop, used = self.executor.backprop(self.y, training)
         xp, native = self.executor.framework.xp, self.optimizer.native(self.executor.framework.name)
         update = partial(native, jax) if native else partial(self.optimizer.update, xp)
 
-        def run(changing: Values, states: dict[str, State], count: Any, fixed: Values, inputs: Values) -> tuple:
+        def run(
+            changing: Values, states: dict[str, State], count: Any, fixed: Values, inputs: Values
+        ) -> tuple:
             outputs, gradients, new = backprop(fixed | changing, inputs)
             states, count = dict(states), count + 1
             for name, gradient in gradients.items():

@@ -40,7 +40,9 @@ class OnnxRuntime(Framework):
 
     @classmethod
     def available(cls) -> bool:
-        return all(importlib.util.find_spec(name) is not None for name in ("onnxruntime", "onnx", "spox"))
+        return all(
+            importlib.util.find_spec(name) is not None for name in ("onnxruntime", "onnx", "spox")
+        )
 
     @cached_property
     def xp(self) -> Namespace:
@@ -72,8 +74,9 @@ class OnnxRuntime(Framework):
         """A model loaded and optimised, ready to run."""
         return _session(model.SerializeToString(), self.threads)
 
-    def kernel(self, operator: Operator, outputs: int = 1,
-               inputs: Sequence[Any] = ()) -> tuple[Callable[..., tuple], str]:
+    def kernel(
+        self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
+    ) -> tuple[Callable[..., tuple], str]:
         """Over recorded values: the ONNX node itself ("native"), or our formula written as ONNX ("composed").
 
         A node without a kernel for the dtypes that come is the formula, too; the word knows where arrays are given.
@@ -84,7 +87,11 @@ class OnnxRuntime(Framework):
         formula = self.formula(operator)
         dtypes = [x.dtype.name if isinstance(x, np.ndarray) else None for x in inputs]
         native = has_kernel(operator, dtypes) if any(dtypes) else has_node(operator)
-        return (lambda *values: node_or(formula, operator, values), "native") if native else (formula, "composed")
+        return (
+            (lambda *values: node_or(formula, operator, values), "native")
+            if native
+            else (formula, "composed")
+        )
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         """Over recorded values; bfloat16, which has hardly a kernel, goes by float32."""
@@ -99,14 +106,17 @@ class OnnxRuntime(Framework):
 
         return recorded
 
-    def _evaluate(self, operator: Operator, inputs: Sequence[Any], composed: bool) -> list[np.ndarray]:
+    def _evaluate(
+        self, operator: Operator, inputs: Sequence[Any], composed: bool
+    ) -> list[np.ndarray]:
         if isinstance(operator, Custom):
             return self._host._evaluate(operator, inputs, composed)
         session = self._session(operator, inputs, "composed" if composed else "native")
         return list(self._run(session, operator, inputs).values())
 
-    def _gradient(self, operator: Operator, inputs: Sequence[Any],
-                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+    def _gradient(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+    ) -> list[np.ndarray | None]:
         if isinstance(operator, Custom):
             return self._host._gradient(operator, inputs, grads)
         values = (*inputs, *grads)
@@ -114,15 +124,22 @@ class OnnxRuntime(Framework):
         found = self._run(session, operator, values)
         return [found.get(f"o{k}") for k in range(len(inputs))]
 
-    def _session(self, operator: Operator, values: Sequence[Any], what: What, inputs: int = 0) -> Any:
+    def _session(
+        self, operator: Operator, values: Sequence[Any], what: What, inputs: int = 0
+    ) -> Any:
         kinds = _kinds(operator, values)
         told = told_apart(operator, [kind for kind in kinds if not isinstance(kind, Tensor)])
         return _operator_session(operator, kinds, what, self.threads, inputs, told)
 
-    def _run(self, session: Any, operator: Operator, values: Sequence[Any]) -> dict[str, np.ndarray]:
+    def _run(
+        self, session: Any, operator: Operator, values: Sequence[Any]
+    ) -> dict[str, np.ndarray]:
         feed = {f"i{k}": self.tensor(v) for k, v in enumerate(values) if is_array(operator, k, v)}
         names = [y.name for y in session.get_outputs()]
-        return {name: self.array(y) for name, y in zip(names, session.run_with_ort_values(names, feed), strict=True)}
+        return {
+            name: self.array(y)
+            for name, y in zip(names, session.run_with_ort_values(names, feed), strict=True)
+        }
 
     @property
     def _host(self) -> Framework:
@@ -140,7 +157,9 @@ class OnnxRuntime(Framework):
 
         return forward(operator, inputs, kernel)
 
-    def backward_call(self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str) -> Call:
+    def backward_call(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+    ) -> Call:
         if isinstance(operator, Custom):
             return self._host.backward_call(operator, inputs, grads, kernel)
         self.module  # noqa: B018 - says how to install it where it is missing
@@ -178,29 +197,41 @@ def _session(model: bytes, threads: int) -> Any:
     try:
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except ort.capi.onnxruntime_pybind11_state.NotImplemented as error:
-        raise Unsupported(f"ONNX Runtime has no kernel for this: {str(error).splitlines()[0]}") from error
+        raise Unsupported(
+            f"ONNX Runtime has no kernel for this: {str(error).splitlines()[0]}"
+        ) from error
 
 
 @lru_cache(maxsize=256)
-def _operator_session(operator: Operator, kinds: tuple, what: What, threads: int, inputs: int, told: str) -> Any:
+def _operator_session(
+    operator: Operator, kinds: tuple, what: What, threads: int, inputs: int, told: str
+) -> Any:
     """One operator, recorded for inputs of these kinds; the first `inputs` of them when gradients of outputs follow."""
     from .namespace import argument, build
 
-    values = [argument(kind.shape, kind.dtype) if isinstance(kind, Tensor) else kind for kind in kinds]
+    values = [
+        argument(kind.shape, kind.dtype) if isinstance(kind, Tensor) else kind for kind in kinds
+    ]
     if what == "gradient":
         made = gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
     else:
         run = FRAMEWORK.kernel(operator)[0] if what == "native" else FRAMEWORK.formula(operator)
         made = list(operator.published(run(*values)))
-    arguments = {f"i{k}": x for k, (x, kind) in enumerate(zip(values, kinds, strict=True)) if isinstance(kind, Tensor)}
+    arguments = {
+        f"i{k}": x
+        for k, (x, kind) in enumerate(zip(values, kinds, strict=True))
+        if isinstance(kind, Tensor)
+    }
     model = build(arguments, {f"o{k}": y for k, y in enumerate(made) if y is not None})
     return _session(model.SerializeToString(), threads)
 
 
 def _kinds(operator: Operator, values: Sequence[Any]) -> tuple:
     """What a recorded graph depends on: shapes and dtypes of arrays, static inputs themselves."""
-    return tuple(Tensor(v.shape, v.dtype.name) if is_array(operator, k, v) else _hashable(v)
-                 for k, v in enumerate(values))
+    return tuple(
+        Tensor(v.shape, v.dtype.name) if is_array(operator, k, v) else _hashable(v)
+        for k, v in enumerate(values)
+    )
 
 
 def _hashable(value: Any) -> Any:

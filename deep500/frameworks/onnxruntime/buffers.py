@@ -16,7 +16,9 @@ class Buffers:
     Values that do not change are the same in both. Those named in `flat` are parts of one vector.
     """
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], changing: Collection[str], flat: Sequence[str] = ()):
+    def __init__(
+        self, arrays: Mapping[str, np.ndarray], changing: Collection[str], flat: Sequence[str] = ()
+    ):
         self.shapes = {name: value.shape for name, value in arrays.items()}
         self.turn = 0
         first, vector = _values(arrays, flat)
@@ -30,14 +32,18 @@ class Buffers:
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set all arrays in place."""
         if self.shapes.keys() != arrays.keys():
-            raise Deep500Error(f"these arrays are wanted: {', '.join(self.shapes)}; these came: "
-                               f"{', '.join(arrays) or 'none'}")
+            raise Deep500Error(
+                f"these arrays are wanted: {', '.join(self.shapes)}; these came: "
+                f"{', '.join(arrays) or 'none'}"
+            )
         for name, shape in self.shapes.items():
             if shape != np.shape(arrays[name]):
                 raise Deep500Error(f"{name!r} has the shape {shape}, not {np.shape(arrays[name])}")
         for name in self.shapes:
             value = self.current[name]
-            value.update_inplace(from_numpy(np.asarray(arrays[name], to_numpy(value).dtype, order="C")))
+            value.update_inplace(
+                from_numpy(np.asarray(arrays[name], to_numpy(value).dtype, order="C"))
+            )
 
 
 def owned(array: np.ndarray) -> OrtValue:
@@ -45,7 +51,9 @@ def owned(array: np.ndarray) -> OrtValue:
     return from_numpy(np.array(array, order="C"))
 
 
-def _values(arrays: Mapping[str, np.ndarray], flat: Sequence[str]) -> tuple[Values, OrtValue | None]:
+def _values(
+    arrays: Mapping[str, np.ndarray], flat: Sequence[str]
+) -> tuple[Values, OrtValue | None]:
     values = {name: owned(value) for name, value in arrays.items() if name not in flat}
     if not flat:
         return values, None

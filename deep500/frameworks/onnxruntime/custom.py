@@ -30,7 +30,9 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
         made = function(*(FRAMEWORK.array(x) for x in inputs))
         if not isinstance(inputs[0], native):
             return made
-        return one_or_all([FRAMEWORK.tensor(y) for y in (made if isinstance(made, tuple) else (made,))])
+        return one_or_all(
+            [FRAMEWORK.tensor(y) for y in (made if isinstance(made, tuple) else (made,))]
+        )
 
     return call
 
@@ -45,8 +47,9 @@ class Host(OnnxRuntime):
     def tensor(self, array: Any, dtype: str | None = None) -> np.ndarray:
         return REFERENCE.tensor(FRAMEWORK.array(array), dtype)
 
-    def kernel(self, operator: Operator, outputs: int = 1,
-               inputs: Sequence[Any] = ()) -> tuple[Callable[..., tuple], str]:
+    def kernel(
+        self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
+    ) -> tuple[Callable[..., tuple], str]:
         return lambda *inputs: operator.run(self.xp, *inputs), "native"
 
     _evaluate, _gradient = Framework._evaluate, Framework._gradient
@@ -70,8 +73,12 @@ class SplitExecutor(ReferenceExecutor):
         return super().training_step(optimizer, y)
 
     def kernels(self) -> dict[str, str]:
-        return {node.name: "native" if isinstance(node.operator, Custom) or is_native(node, "float32", self.training)
-                else "composed" for node in self._whole.nodes}
+        return {
+            node.name: "native"
+            if isinstance(node.operator, Custom) or is_native(node, "float32", self.training)
+            else "composed"
+            for node in self._whole.nodes
+        }
 
 
 def split(network: Network) -> Network:
@@ -83,8 +90,10 @@ def split(network: Network) -> Network:
         if isinstance(run[0].operator, Custom):
             made.nodes += run
             continue
-        later = {x for other in runs[i + 1:] for node in other for x in node.inputs}
-        made.nodes.append(_joined(f"part_{i}", run, {*network.outputs, *network.state_updates.values(), *later}))
+        later = {x for other in runs[i + 1 :] for node in other for x in node.inputs}
+        made.nodes.append(
+            _joined(f"part_{i}", run, {*network.outputs, *network.state_updates.values(), *later})
+        )
     return made
 
 
@@ -103,9 +112,18 @@ def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
 
 def _joined(name: str, nodes: list[Node], wanted: Collection[Any]) -> Node:
     inside = [y for node in nodes for y in node.outputs]
-    inputs = [*dict.fromkeys(x for node in nodes for x in node.inputs if isinstance(x, str) and x not in inside)]
+    inputs = [
+        *dict.fromkeys(
+            x for node in nodes for x in node.inputs if isinstance(x, str) and x not in inside
+        )
+    ]
     outputs = [y for y in inside if y in wanted] or inside[-1:]
-    return Node(name, Part(Nodes(tuple(nodes), tuple(inputs), tuple(outputs))), tuple(inputs), tuple(outputs))
+    return Node(
+        name,
+        Part(Nodes(tuple(nodes), tuple(inputs), tuple(outputs))),
+        tuple(inputs),
+        tuple(outputs),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,29 +148,43 @@ class Part(Operator):
 
     def backward(self, xp: Any, xs: tuple, dys: tuple) -> tuple:
         places = [i for i, x in enumerate(xs) if kind(x) == "float"]
-        found = dict(zip(places, _session(self, _kinds(xs), True, HOST.threads)(*xs, *dys), strict=True))
+        found = dict(
+            zip(places, _session(self, _kinds(xs), True, HOST.threads)(*xs, *dys), strict=True)
+        )
         return tuple(found.get(i) for i in range(len(xs)))
 
 
 @cache
-def _session(part: Part, kinds: tuple[Tensor, ...], backward: bool, threads: int) -> Callable[..., Sequence[Any]]:
+def _session(
+    part: Part, kinds: tuple[Tensor, ...], backward: bool, threads: int
+) -> Callable[..., Sequence[Any]]:
     """Outputs from inputs; or gradients of float inputs from inputs and gradients of outputs, forward done again."""
     inside, training = part.inside, bool(part.training_mode)
     nodes = inside.nodes if training else tuple(map(in_evaluation, inside.nodes))
     given = {name: argument(t.shape, t.dtype) for name, t in zip(inside.inputs, kinds, strict=True)}
-    found, record = tape.forward(XP, nodes, given, inside.outputs, _kernel(backward), record=backward)
+    found, record = tape.forward(
+        XP, nodes, given, inside.outputs, _kernel(backward), record=backward
+    )
     made = [found[name] for name in inside.outputs]
     inputs = [*given.values()]
     if backward:
-        grads = {name: argument(y.shape, y.dtype) for name, y in zip(inside.outputs, made, strict=True)}
+        grads = {
+            name: argument(y.shape, y.dtype) for name, y in zip(inside.outputs, made, strict=True)
+        }
         inputs += grads.values()
         seeds = {name: grad for name, grad in grads.items() if kind(grad) == "float"}
-        made = [*tape.sweep(XP, record, seeds, {n: x for n, x in given.items() if kind(x) == "float"}).values()]
+        made = [
+            *tape.sweep(
+                XP, record, seeds, {n: x for n, x in given.items() if kind(x) == "float"}
+            ).values()
+        ]
     names = [f"o{k}" for k in range(len(made))]
     model = build({f"i{k}": x for k, x in enumerate(inputs)}, dict(zip(names, made, strict=True)))
     session = FRAMEWORK.session(model)
     used = {x.name for x in session.get_inputs()}
-    return lambda *xs: session.run(names, {name: x for k, x in enumerate(xs) if (name := f"i{k}") in used})
+    return lambda *xs: session.run(
+        names, {name: x for k, x in enumerate(xs) if (name := f"i{k}") in used}
+    )
 
 
 def _kinds(xs: Sequence[np.ndarray]) -> tuple[Tensor, ...]:

@@ -33,7 +33,9 @@ class OnnxRuntimeExecutor(Executor):
         self.buffers = Buffers(params, changing, flat=trainable if one_type else ())
         self._sessions: dict[tuple, Any] = {}
         self._outputs: dict[tuple, list[str]] = {}  # what these inputs suffice for
-        self._used: dict[tuple, list[str]] = {}  # the inputs that these outputs need; the structure never changes
+        self._used: dict[
+            tuple, list[str]
+        ] = {}  # the inputs that these outputs need; the structure never changes
 
     @property
     def params(self) -> Values:
@@ -48,15 +50,31 @@ class OnnxRuntimeExecutor(Executor):
         given = tuple(inputs)
         if given not in self._outputs:
             self._outputs[given] = self.structure.computable(inputs)
-        made = [name for name in self._outputs[given] if name not in self.params and name not in inputs]
-        found = self._run(("inference", *made), inputs, self._inputs_of(made),
-                          lambda shapes: inference_model(self.structure, made, shapes)) if made else {}
+        made = [
+            name for name in self._outputs[given] if name not in self.params and name not in inputs
+        ]
+        found = (
+            self._run(
+                ("inference", *made),
+                inputs,
+                self._inputs_of(made),
+                lambda shapes: inference_model(self.structure, made, shapes),
+            )
+            if made
+            else {}
+        )
         return self.complete(found, inputs, self._outputs[given])
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         structure, training = self.structure, self.training
-        found = self._run(("backprop", y, training), self.keyed(inputs, step), self.needed(y),
-                          lambda shapes: backward_model(structure, y, shapes, training))
+        found = self._run(
+            ("backprop", y, training),
+            self.keyed(inputs, step),
+            self.needed(y),
+            lambda shapes: backward_model(structure, y, shapes, training),
+        )
         self.gradients = {param: found[name] for param, name in structure.gradient(y)}
         for name in structure.state_updates if training else ():
             self.params[name].update_inplace(found[NEW + name])
@@ -69,8 +87,10 @@ class OnnxRuntimeExecutor(Executor):
     def kernels(self) -> dict[str, str]:
         """As in training, or in inference when `training` is off."""
         dtype = next((value.dtype.name for value in self.structure.params.values()), "float32")
-        return {node.name: "native" if is_native(node, [dtype], self.training) else "composed"
-                for node in self.structure.nodes}
+        return {
+            node.name: "native" if is_native(node, [dtype], self.training) else "composed"
+            for node in self.structure.nodes
+        }
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.buffers.load(arrays)
@@ -79,7 +99,10 @@ class OnnxRuntimeExecutor(Executor):
         """These outputs, of which some may be parameters or inputs: no graph makes those."""
         handed = [name for name in outputs if name not in found]
         given = self.natives(inputs, [name for name in handed if name not in self.params])
-        return {name: found.get(name) or given.get(name) or owned(to_numpy(self.params[name])) for name in outputs}
+        return {
+            name: found.get(name) or given.get(name) or owned(to_numpy(self.params[name]))
+            for name in outputs
+        }
 
     def needed(self, y: str) -> list[str]:
         """The inputs that a step towards y takes."""
@@ -94,7 +117,9 @@ class OnnxRuntimeExecutor(Executor):
     def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
         """The inputs that are used, checked, as OrtValues of their declared dtypes."""
         values = {name: self._native(name, inputs[name]) for name in used if name in inputs}
-        self.structure.check_shapes(used, {name: tuple(value.shape()) for name, value in values.items()})
+        self.structure.check_shapes(
+            used, {name: tuple(value.shape()) for name, value in values.items()}
+        )
         return values
 
     def _native(self, name: str, value: Any) -> OrtValue:
@@ -102,8 +127,13 @@ class OnnxRuntimeExecutor(Executor):
             return value
         return self.framework.tensor(value, self.structure.inputs[name].dtype)
 
-    def _run(self, key: tuple, inputs: Mapping[str, Any], used: Sequence[str],
-             record: Callable[[dict[str, Sequence[int]]], onnx.ModelProto]) -> Values:
+    def _run(
+        self,
+        key: tuple,
+        inputs: Mapping[str, Any],
+        used: Sequence[str],
+        record: Callable[[dict[str, Sequence[int]]], onnx.ModelProto],
+    ) -> Values:
         values = self.natives(inputs, used)
         shapes = {name: value.shape() for name, value in values.items()}
         key = (*key, self.framework.threads, *map(tuple, shapes.values()))

@@ -23,12 +23,14 @@ SHIFTED = ("uint8", "uint32", "uint64")  # what BitShift has kernels for
 def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
     def method(self: Namespace, x: Recorded) -> Recorded:
         return Recorded(f(x.var))
+
     return method
 
 
 def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
     def method(self: Namespace, x: Any, y: Any) -> Recorded:
         return Recorded(f(*_vars(x, y)))
+
     return method
 
 
@@ -38,6 +40,7 @@ def _reduction(f: Callable) -> Callable:
         if not axes:  # ONNX takes no axes for all of them
             return x
         return Recorded(f(x.var, int64s(list(axes)), keepdims=int(keepdims)))
+
     return method
 
 
@@ -61,7 +64,9 @@ class Recorder(Namespace):
         narrow = next(v for v in (x, y) if isinstance(v, Recorded)).dtype
         if narrow.name not in ("int16", "uint16"):
             return Recorded(op.where(condition.var, *_vars(x, y)))
-        wide = [self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)]  # where it has a kernel
+        wide = [
+            self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)
+        ]  # where it has a kernel
         return self.astype(self.where(condition, *wide), narrow)
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
@@ -70,7 +75,9 @@ class Recorder(Namespace):
 
     def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
         if "float" in (both := x.dtype.name + name_of(dtype)):
-            raise Unsupported(f"ONNX Runtime has no kernel that takes the bits of {x.dtype} for {name_of(dtype)}")
+            raise Unsupported(
+                f"ONNX Runtime has no kernel that takes the bits of {x.dtype} for {name_of(dtype)}"
+            )
         return x if both == "bool" * 2 else self.astype(x, dtype)  # the bits of whole numbers stay
 
     def asarray(self, value: Any, dtype: Any) -> Recorded:
@@ -121,25 +128,55 @@ class Recorder(Namespace):
         return Recorded(op.gather_elements(x.var, indices.var, axis=axis))
 
     def scatter_add(self, x: Recorded, indices: Recorded, values: Recorded, axis: int) -> Recorded:
-        return Recorded(op.scatter_elements(x.var, indices.var, values.var, axis=axis, reduction="add"))
+        return Recorded(
+            op.scatter_elements(x.var, indices.var, values.var, axis=axis, reduction="add")
+        )
 
     def sort_descending(self, x: Recorded, axis: int) -> tuple[Recorded, Recorded]:
         values, indices = op.top_k(x.var, int64s([x.shape[axis]]), axis=axis)
         return Recorded(values), Recorded(indices)
 
-    def conv(self, x: Recorded, w: Recorded, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
-             groups: int = 1) -> Recorded:
+    def conv(
+        self,
+        x: Recorded,
+        w: Recorded,
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Recorded:
         if x.dtype != np.float32:  # ONNX Runtime's Conv on the CPU takes no other
             return super().conv(x, w, strides, pads, dilations, groups)
-        return Recorded(op.conv(x.var, w.var, strides=strides, pads=_flat(pads), dilations=dilations, group=groups))
+        return Recorded(
+            op.conv(
+                x.var, w.var, strides=strides, pads=_flat(pads), dilations=dilations, group=groups
+            )
+        )
 
-    def conv_transpose(self, y: Recorded, w: Recorded, shape: Sequence[int], strides: Sequence[int], pads: Pads,
-                       dilations: Sequence[int], groups: int = 1) -> Recorded:
+    def conv_transpose(
+        self,
+        y: Recorded,
+        w: Recorded,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Recorded:
         if y.dtype != np.float32:
             return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
         extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
-        return Recorded(op.conv_transpose(y.var, w.var, strides=strides, pads=_flat(pads), dilations=dilations,
-                                          group=groups, output_padding=extra))
+        return Recorded(
+            op.conv_transpose(
+                y.var,
+                w.var,
+                strides=strides,
+                pads=_flat(pads),
+                dilations=dilations,
+                group=groups,
+                output_padding=extra,
+            )
+        )
 
     def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
         """A Loop (spox 0.18.2 types the body of Scan wrongly), whose body forgets the shapes."""
@@ -147,16 +184,22 @@ class Recorder(Namespace):
         made: list[tuple[int, ...]] = []
 
         def body(t: spox.Var, go: spox.Var, *state: spox.Var) -> list[spox.Var]:
-            before = tuple(self.reshape(Recorded(v), shape) for v, shape in zip(state, shapes, strict=True))
+            before = tuple(
+                self.reshape(Recorded(v), shape) for v, shape in zip(state, shapes, strict=True)
+            )
             rows = tuple(self.reshape(Recorded(op.gather(x.var, t)), x.shape[1:]) for x in xs)
             after, ys = f(before, rows)
             made[:] = [y.shape for y in ys]
             return [op.identity(go), *(v.var for v in (*after, *ys))]
 
-        out = op.loop(int64s([length]), op.const(np.array([True])), [c.var for c in carry], body=body)
+        out = op.loop(
+            int64s([length]), op.const(np.array([True])), [c.var for c in carry], body=body
+        )
         final = [*shapes, *((length, *shape) for shape in made)]
-        values = tuple(Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, final, strict=True))
-        return values[:len(carry)], values[len(carry):]
+        values = tuple(
+            Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, final, strict=True)
+        )
+        return values[: len(carry)], values[len(carry) :]
 
     def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Any:
         several: list[bool] = []
@@ -165,10 +208,15 @@ class Recorder(Namespace):
             def run() -> list[spox.Var]:
                 made = f(*args)
                 several.append(isinstance(made, tuple))
-                return [op.identity(y.var) for y in (made if several[-1] else (made,))]  # which may come from outside
+                return [
+                    op.identity(y.var) for y in (made if several[-1] else (made,))
+                ]  # which may come from outside
+
             return run
 
-        made = tuple(map(Recorded, op.if_(condition.var, then_branch=branch(yes), else_branch=branch(no))))
+        made = tuple(
+            map(Recorded, op.if_(condition.var, then_branch=branch(yes), else_branch=branch(no)))
+        )
         return made if several[0] else made[0]
 
     def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
@@ -179,21 +227,29 @@ class Recorder(Namespace):
             return self.reshape(condition(*values), (1,)).var
 
         def step(t: spox.Var, go: spox.Var, *values: spox.Var) -> list[spox.Var]:
-            after = body(*(self.reshape(Recorded(v), shape) for v, shape in zip(values, shapes, strict=True)))
+            after = body(
+                *(self.reshape(Recorded(v), shape) for v, shape in zip(values, shapes, strict=True))
+            )
             return [going(*after), *(op.identity(x.var) for x in after)]
 
         out = op.loop(None, going(*state), [x.var for x in state], body=step)
-        return tuple(Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, shapes, strict=True))
+        return tuple(
+            Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, shapes, strict=True)
+        )
 
     def host(self, function: Function, kinds: Sequence[Any], *xs: Recorded) -> Sequence[Recorded]:
-        raise Unsupported("ONNX has no node that calls Python back: the session is split around such an operator")
+        raise Unsupported(
+            "ONNX has no node that calls Python back: the session is split around such an operator"
+        )
 
     def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x * (1 << by)
         if x.dtype.name in SHIFTED or kind(x) == "float":  # which ONNX refuses
             return Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
-        return self.astype(self.astype(x, "int64") * self._powers(by), x.dtype)  # the lowest bits stay
+        return self.astype(
+            self.astype(x, "int64") * self._powers(by), x.dtype
+        )  # the lowest bits stay
 
     def shift_right(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
@@ -201,7 +257,9 @@ class Recorder(Namespace):
         if x.dtype.name in SHIFTED or kind(x) == "float":
             return Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
         wide, power = self.astype(x, "int64"), self._powers(by)
-        moved = self.where(power > 0, wide // self.where(power > 0, power, 1), self.where(wide < 0, -1, wide * 0))
+        moved = self.where(
+            power > 0, wide // self.where(power > 0, power, 1), self.where(wide < 0, -1, wide * 0)
+        )
         return self.astype(moved, x.dtype)
 
     def _powers(self, by: Recorded) -> Recorded:

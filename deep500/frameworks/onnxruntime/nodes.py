@@ -15,14 +15,18 @@ from ...errors import Unsupported
 from . import FRAMEWORK
 from .recorded import OPSET, Recorded
 
-RECURRENT = dict.fromkeys(("RNN", "LSTM", "GRU"), lambda given: not given["hidden_size"] or given["layout"] == 1)
+RECURRENT = dict.fromkeys(
+    ("RNN", "LSTM", "GRU"), lambda given: not given["hidden_size"] or given["layout"] == 1
+)
 # Settings that ONNX Runtime has no kernels for.
-REFUSED: dict[str, Callable[[dict[str, Any]], bool]] = {"LRN": lambda given: given["size"] % 2 == 0, **RECURRENT}
+REFUSED: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "LRN": lambda given: given["size"] % 2 == 0,
+    **RECURRENT,
+}
 
 
 def has_node(operator: Operator) -> bool:
-    """Whether ONNX itself defines this operator, with these attributes; random ones are ours, to draw the same numbers.
-    """
+    """Whether ONNX defines this operator with these attributes; random operators are always ours."""
     ours = operator.domain != "" or operator.random
     name = type(operator).__name__
     if name in REFUSED and REFUSED[name](operator.settings):
@@ -36,14 +40,29 @@ def has_node(operator: Operator) -> bool:
 def has_kernel(operator: Operator, dtypes: Sequence[str | None]) -> bool:
     """Whether ONNX Runtime has a kernel for inputs of these dtypes (None: it is static, or left out)."""
     name = type(operator).__name__
-    if not has_node(operator) or (name == "Mod" and not operator.settings["fmod"] and "float" in str(dtypes[0])):
+    if not has_node(operator) or (
+        name == "Mod" and not operator.settings["fmod"] and "float" in str(dtypes[0])
+    ):
         return False  # ONNX had no such Mod before opset 28
     formal = _formal(name)
-    given = [(formal[min(i, len(formal) - 1)], dtype) for i, dtype in enumerate(dtypes) if dtype is not None]
+    given = [
+        (formal[min(i, len(formal) - 1)], dtype)
+        for i, dtype in enumerate(dtypes)
+        if dtype is not None
+    ]
     standard = all(_written(dtype) in kind.types for kind, dtype in given)
-    return bool(given) and standard and any(
-        all(_runs_on(dtype) & {*types[kind.type_str]} for kind, dtype in given if kind.type_str in types)
-        for types in _kernel_types(name))
+    return (
+        bool(given)
+        and standard
+        and any(
+            all(
+                _runs_on(dtype) & {*types[kind.type_str]}
+                for kind, dtype in given
+                if kind.type_str in types
+            )
+            for types in _kernel_types(name)
+        )
+    )
 
 
 def node_or(formula: Callable[..., tuple], operator: Operator, inputs: Sequence[Any]) -> tuple:
@@ -55,7 +74,7 @@ def node_or(formula: Callable[..., tuple], operator: Operator, inputs: Sequence[
 
 def _written(dtype: str) -> str:
     """A dtype as ONNX writes it."""
-    return f"tensor({({'float32': 'float', 'float64': 'double'}.get(dtype) or dtype.replace('_', ''))})"
+    return f"tensor({ ({'float32': 'float', 'float64': 'double'}.get(dtype) or dtype.replace('_', '')) })"
 
 
 def _runs_on(dtype: str) -> set[str]:
@@ -76,24 +95,38 @@ def _kernel_types(operator: str) -> list[dict[str, list[str]]]:
 
     since = onnx.defs.get_schema(operator, OPSET).since_version
     kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
-    return [k.type_constraints for k in kernels()
-            if (k.op_name, k.domain, k.provider) == (operator, "", "CPUExecutionProvider")
-            and k.version_range[0] <= since <= k.version_range[1]]
+    return [
+        k.type_constraints
+        for k in kernels()
+        if (k.op_name, k.domain, k.provider) == (operator, "", "CPUExecutionProvider")
+        and k.version_range[0] <= since <= k.version_range[1]
+    ]
 
 
-def node(operator: Operator, inputs: Sequence[Any], outputs: int | None = None) -> tuple[Recorded, ...]:
+def node(
+    operator: Operator, inputs: Sequence[Any], outputs: int | None = None
+) -> tuple[Recorded, ...]:
     """Emit the operator itself; `outputs` says how many results are asked for (all that it has by default).
 
     A model of one node, inlined: spox's own constructors always ask for every output, which ONNX forbids in places.
     """
     if not has_node(operator):
-        raise Unsupported(f"ONNX opset {OPSET} has no operator {type(operator).__name__}, or not with these settings: "
-                          "use the formula instead")
-    count = _count(operator, inputs) if operator.variadic else min(outputs or len(operator.outputs), _allowed(operator))
+        raise Unsupported(
+            f"ONNX opset {OPSET} has no operator {type(operator).__name__}, or not with these settings: "
+            "use the formula instead"
+        )
+    count = (
+        _count(operator, inputs)
+        if operator.variadic
+        else min(outputs or len(operator.outputs), _allowed(operator))
+    )
     arguments = {f"i{k}": x for k, x in enumerate(inputs) if isinstance(x, Recorded)}
     dtypes = _static_dtypes(operator, inputs)
-    statics = {f"i{k}": _static(x, dtypes.get(k)) for k, x in enumerate(inputs)
-               if x is not None and not isinstance(x, Recorded)}
+    statics = {
+        f"i{k}": _static(x, dtypes.get(k))
+        for k, x in enumerate(inputs)
+        if x is not None and not isinstance(x, Recorded)
+    }
     names = [f"i{k}" if x is not None else "" for k, x in enumerate(inputs)]
     while names and not names[-1]:  # ONNX Runtime takes an empty name at the end for an input
         names.pop()
@@ -105,14 +138,23 @@ def node(operator: Operator, inputs: Sequence[Any], outputs: int | None = None) 
     return results
 
 
-def _model(operator: Operator, names: list[str], arguments: dict[str, Recorded], statics: dict[str, np.ndarray],
-           count: int) -> onnx.ModelProto:
+def _model(
+    operator: Operator,
+    names: list[str],
+    arguments: dict[str, Recorded],
+    statics: dict[str, np.ndarray],
+    count: int,
+) -> onnx.ModelProto:
     made = [f"o{k}" for k in range(count)]
     proto = helper.make_node(type(operator).__name__, names, made)
     proto.attribute.extend(_attributes(operator))
     graph = helper.make_graph(
-        [proto], "node", [_info(name, x) for name, x in arguments.items()], [onnx.ValueInfoProto(name=n) for n in made],
-        [numpy_helper.from_array(value, name) for name, value in statics.items()])
+        [proto],
+        "node",
+        [_info(name, x) for name, x in arguments.items()],
+        [onnx.ValueInfoProto(name=n) for n in made],
+        [numpy_helper.from_array(value, name) for name, value in statics.items()],
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
 
@@ -120,15 +162,21 @@ def _model(operator: Operator, names: list[str], arguments: dict[str, Recorded],
 def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
     """The operator's fields in the types that ONNX wants."""
     known = onnx.defs.get_schema(type(operator).__name__, OPSET).attributes
-    return [helper.make_attribute(name, _typed(value, known[name].type)) for name, value in _fields(operator).items()]
+    return [
+        helper.make_attribute(name, _typed(value, known[name].type))
+        for name, value in _fields(operator).items()
+    ]
 
 
 def _fields(operator: Operator) -> dict[str, Any]:
     """The fields to be written: without those that a later ONNX brought, where they say nothing new."""
     known = onnx.defs.get_schema(type(operator).__name__, OPSET).attributes
     defaults = {f.name: f.default for f in dataclasses.fields(operator)}
-    return {name: value for name, value in operator.settings.items()
-            if value is not None and (name in known or value != defaults[name])}
+    return {
+        name: value
+        for name, value in operator.settings.items()
+        if value is not None and (name in known or value != defaults[name])
+    }
 
 
 def _typed(value: Any, kind: Any) -> Any:
@@ -166,5 +214,7 @@ def _count(operator: Operator, inputs: Sequence[Any]) -> int:
 
 def _allowed(operator: Operator) -> int:
     """ONNX gives the running statistics of BatchNormalization in training mode only."""
-    frozen = type(operator).__name__ == "BatchNormalization" and not operator.settings.get("training_mode")
+    frozen = type(operator).__name__ == "BatchNormalization" and not operator.settings.get(
+        "training_mode"
+    )
     return 1 if frozen else len(operator.outputs)

@@ -14,18 +14,23 @@ OPSET = 21  # the version of ONNX that everything is recorded in
 def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
     def method(x: "Recorded", y: Any) -> "Recorded":
         return Recorded(f(x.var, const(y, x.dtype).var))
+
     return method
 
 
 def _swapped(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
     def method(x: "Recorded", y: Any) -> "Recorded":
         return Recorded(f(const(y, x.dtype).var, x.var))
+
     return method
 
 
 def _logical(of_booleans: Callable, of_integers: Callable) -> Callable:
     def method(x: "Recorded", y: Any) -> "Recorded":
-        return Recorded((of_booleans if x.dtype == bool else of_integers)(x.var, const(y, x.dtype).var))
+        return Recorded(
+            (of_booleans if x.dtype == bool else of_integers)(x.var, const(y, x.dtype).var)
+        )
+
     return method
 
 
@@ -84,16 +89,26 @@ class Recorded:
         return Recorded(op.floor((self / other).var))
 
     def __bool__(self) -> bool:
-        raise TypeError("a recorded value is not known yet: use where or cond of the namespace instead of if")
+        raise TypeError(
+            "a recorded value is not known yet: use where or cond of the namespace instead of if"
+        )
 
     def __getitem__(self, key: Any) -> "Recorded":
         keys = _one_per_axis(key if isinstance(key, tuple) else (key,), self.ndim)
-        spans = [slice(k, k + 1) if isinstance(k, int) else k for k in _not_negative(keys, self.shape)]
-        cuts = [(axis, *span.indices(self.shape[axis])) for axis, span in enumerate(spans) if span != slice(None)]
+        spans = [
+            slice(k, k + 1) if isinstance(k, int) else k for k in _not_negative(keys, self.shape)
+        ]
+        cuts = [
+            (axis, *span.indices(self.shape[axis]))
+            for axis, span in enumerate(spans)
+            if span != slice(None)
+        ]
         if not cuts:
             return self
         axes, starts, stops, steps = zip(*cuts, strict=True)
-        ends = [np.iinfo(np.int64).min if stop < 0 else stop for stop in stops]  # -1 means "before the start" here
+        ends = [
+            np.iinfo(np.int64).min if stop < 0 else stop for stop in stops
+        ]  # -1 means "before the start" here
         part = op.slice(self.var, int64s(starts), int64s(ends), int64s(axes), int64s(steps))
         gone = [axis for axis, k in enumerate(keys) if isinstance(k, int)]
         return Recorded(op.squeeze(part, int64s(gone)) if gone else part)
@@ -119,14 +134,16 @@ def argument(shape: Sequence[int], dtype: Any) -> Recorded:
 
 def build(inputs: Mapping[str, Recorded], outputs: Mapping[str, Recorded]) -> onnx.ModelProto:
     """The graph from arguments to what was computed from them; arguments that nothing used stay inputs."""
-    return spox.build({name: x.var for name, x in inputs.items()}, {name: y.var for name, y in outputs.items()})
+    return spox.build(
+        {name: x.var for name, x in inputs.items()}, {name: y.var for name, y in outputs.items()}
+    )
 
 
 def _one_per_axis(key: tuple, rank: int) -> tuple:
     """The key with its ellipsis written out, and whole axes at the end."""
     missing = (slice(None),) * (rank - sum(k is not Ellipsis for k in key))
     at = next((i for i, k in enumerate(key) if k is Ellipsis), None)
-    return (*key, *missing) if at is None else (*key[:at], *missing, *key[at + 1:])
+    return (*key, *missing) if at is None else (*key[:at], *missing, *key[at + 1 :])
 
 
 def _not_negative(keys: tuple, shape: tuple[int, ...]) -> list[Any]:

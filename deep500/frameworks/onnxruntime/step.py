@@ -14,7 +14,12 @@ from .recording import FLAT, NEW, STEP, is_flat, state_kinds, state_model, step_
 if TYPE_CHECKING:
     from .executor import OnnxRuntimeExecutor
 
-DTYPES = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(int64)": "int64", "tensor(bool)": "bool"}
+DTYPES = {
+    "tensor(float)": "float32",
+    "tensor(double)": "float64",
+    "tensor(int64)": "int64",
+    "tensor(bool)": "bool",
+}
 
 
 class OnnxRuntimeStep(TrainingStep):
@@ -30,7 +35,11 @@ class OnnxRuntimeStep(TrainingStep):
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
         executor = self.executor
         values = executor.natives(executor.keyed(inputs, self.count), self.used)
-        key = (executor.training, executor.framework.threads, *(tuple(value.shape()) for value in values.values()))
+        key = (
+            executor.training,
+            executor.framework.threads,
+            *(tuple(value.shape()) for value in values.values()),
+        )
         if key not in self._graphs:
             self._graphs[key] = _Graph(self, values)
         found = self._graphs[key].run(values, self.count + 1)
@@ -48,9 +57,13 @@ class OnnxRuntimeStep(TrainingStep):
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         own = self.state()
         if own.keys() != state.keys():
-            raise Deep500Error(f"the optimizer's state is {', '.join(own)}; these came: {', '.join(state) or 'none'}")
+            raise Deep500Error(
+                f"the optimizer's state is {', '.join(own)}; these came: {', '.join(state) or 'none'}"
+            )
         if wrong := [name for name in own if own[name].shape != np.shape(state[name])]:
-            raise Deep500Error(f"{wrong[0]!r} has the shape {own[wrong[0]].shape}, not {np.shape(state[wrong[0]])}")
+            raise Deep500Error(
+                f"{wrong[0]!r} has the shape {own[wrong[0]].shape}, not {np.shape(state[wrong[0]])}"
+            )
         self.buffers.load(self._by_buffer(state))
         self.count = int(state["step"])
 
@@ -61,7 +74,9 @@ class OnnxRuntimeStep(TrainingStep):
         session = executor.framework.session(state_model(executor.structure, self.optimizer))
         given = executor.params | {FLAT: executor.buffers.vectors[executor.buffers.turn]}
         names = [o.name for o in session.get_outputs()]
-        found = session.run_with_ort_values(names, {i.name: given[i.name] for i in session.get_inputs()})
+        found = session.run_with_ort_values(
+            names, {i.name: given[i.name] for i in session.get_inputs()}
+        )
         return {name: value.numpy().copy() for name, value in zip(names, found, strict=True)}
 
     def _by_param(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -71,10 +86,19 @@ class OnnxRuntimeStep(TrainingStep):
         params, found = self._trained(), {}
         ends = np.cumsum([p.size for p in params.values()])[:-1]
         for name, value in arrays.items():
-            parts = np.split(value, ends) if value.ndim else [value] * len(params)  # a number is the same for all
+            parts = (
+                np.split(value, ends) if value.ndim else [value] * len(params)
+            )  # a number is the same for all
             for part, (param, array) in zip(parts, params.items(), strict=True):
-                found[param + name.removeprefix(FLAT)] = part.reshape(array.shape if value.ndim else ())
-        return {name: found[name] for param in params for name in found if name.rpartition(".")[0] == param}
+                found[param + name.removeprefix(FLAT)] = part.reshape(
+                    array.shape if value.ndim else ()
+                )
+        return {
+            name: found[name]
+            for param in params
+            for name in found
+            if name.rpartition(".")[0] == param
+        }
 
     def _by_buffer(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The other way round."""
@@ -102,8 +126,11 @@ class _Graph:
         self.params, self.state = executor.buffers, step.buffers
         self.inputs = {name: owned(value.numpy()) for name, value in values.items()}
         self.inputs[STEP] = owned(np.zeros((), np.float32))
-        self.outputs = {o.name: owned(np.zeros(o.shape, DTYPES[o.type]))
-                        for o in self.session.get_outputs() if not o.name.startswith(NEW)}
+        self.outputs = {
+            o.name: owned(np.zeros(o.shape, DTYPES[o.type]))
+            for o in self.session.get_outputs()
+            if not o.name.startswith(NEW)
+        }
         self.bindings: dict[tuple[int, int], Any] = {}
 
     def run(self, values: Values, count: int) -> Values:
@@ -119,11 +146,22 @@ class _Graph:
     def _bind(self, params: int, state: int) -> Any:
         """From these buffers to the others."""
         binding = self.session.io_binding()
-        now = {**self.inputs, FLAT: self.params.vectors[params], **self.params.sets[params], **self.state.sets[state]}
-        then = {FLAT: self.params.vectors[params ^ 1], **self.params.sets[params ^ 1], **self.state.sets[state ^ 1]}
+        now = {
+            **self.inputs,
+            FLAT: self.params.vectors[params],
+            **self.params.sets[params],
+            **self.state.sets[state],
+        }
+        then = {
+            FLAT: self.params.vectors[params ^ 1],
+            **self.params.sets[params ^ 1],
+            **self.state.sets[state ^ 1],
+        }
         for i in self.session.get_inputs():
             binding.bind_ortvalue_input(i.name, now[i.name])
         for o in self.session.get_outputs():
             new = o.name.startswith(NEW)
-            binding.bind_ortvalue_output(o.name, then[o.name.removeprefix(NEW)] if new else self.outputs[o.name])
+            binding.bind_ortvalue_output(
+                o.name, then[o.name.removeprefix(NEW)] if new else self.outputs[o.name]
+            )
         return binding

@@ -15,7 +15,9 @@ def from_numpy(array: np.ndarray) -> OrtValue:
     if name not in SMALL:
         return OrtValue.ortvalue_from_numpy(array)
     raw = array.view(f"u{array.dtype.itemsize}")
-    if bits(name) == 4:  # two to a byte; ONNX Runtime reads the first half of a buffer of that many bytes
+    if (
+        bits(name) == 4
+    ):  # two to a byte; ONNX Runtime reads the first half of a buffer of that many bytes
         low, high = _nibbles(raw)
         raw = np.resize(low | high << 4, raw.size).reshape(raw.shape) if raw.size > 1 else raw & 15
     return OrtValue.ortvalue_from_numpy_with_onnx_type(raw, NUMBERS[name])

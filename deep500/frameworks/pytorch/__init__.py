@@ -28,8 +28,17 @@ class PyTorch(Framework):
     name = "pytorch"
     module_name = "torch"
     extra = "pytorch"
-    abilities = Abilities(custom_operators=True, deferred=True, eager=True, compiled=True, transformable=True,
-                          autodiff=True, datasets=True, optimizers=True, distributed=True)
+    abilities = Abilities(
+        custom_operators=True,
+        deferred=True,
+        eager=True,
+        compiled=True,
+        transformable=True,
+        autodiff=True,
+        datasets=True,
+        optimizers=True,
+        distributed=True,
+    )
     dtypes = PLAIN | {"bfloat16", "float8_e8m0fnu", *FLOAT8}
 
     @cached_property
@@ -67,6 +76,7 @@ class PyTorch(Framework):
 
     def compile(self, function: Callable) -> Callable:
         """All of it or an error; PyTorch needs a compiler of C++, and keeps what that made for later processes."""
+
         def whole(*values: Any) -> Any:
             return function(*values)
 

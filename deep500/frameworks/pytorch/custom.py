@@ -38,9 +38,15 @@ class CompiledOperator(CustomOpDef):
     def __init__(self, op: CppOp, name: str):
         self._op, self._namespace, self._name = op, "deep500", name
         back = _schema(f"{name}_backward", _backward_inputs(op), len(op.signature.inputs))
-        define(op, name, _schema(name, len(op.signature.inputs), len(op.signature.outputs)),
-               back if op.differentiable else "")
-        torch.library.register_fake(f"deep500::{name}", lambda *xs: one_or_all(_fakes(op.kinds(xs), xs[0])))
+        define(
+            op,
+            name,
+            _schema(name, len(op.signature.inputs), len(op.signature.outputs)),
+            back if op.differentiable else "",
+        )
+        torch.library.register_fake(
+            f"deep500::{name}", lambda *xs: one_or_all(_fakes(op.kinds(xs), xs[0]))
+        )
         if op.differentiable:
             torch.library.register_fake(f"deep500::{name}_backward", _fake_gradients(op))
         self._opoverload = getattr(torch.ops.deep500, name).default
@@ -74,7 +80,9 @@ class PythonOperator(CustomOpDef):
             made = op.gradients(arrays[:m], arrays[m:-m], arrays[-m:])
             return one_or_all([_tensor(g) for g in made])
 
-        gradients = CustomOpDef("deep500", name, _arguments(_backward_inputs(op), len(op.signature.inputs)), kernel)
+        gradients = CustomOpDef(
+            "deep500", name, _arguments(_backward_inputs(op), len(op.signature.inputs)), kernel
+        )
         gradients.register_kernel("cpu")(kernel)
         gradients.register_fake(_fake_gradients(op))
 
@@ -83,8 +91,10 @@ class PythonOperator(CustomOpDef):
 
         def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
             found = gradients(*grads, *ctx.saved_tensors)
-            return tuple(g if g.is_floating_point() else None
-                         for g in (found if isinstance(found, tuple) else (found,)))
+            return tuple(
+                g if g.is_floating_point() else None
+                for g in (found if isinstance(found, tuple) else (found,))
+            )
 
         self.register_autograd(backward, setup_context=setup)
 
@@ -119,7 +129,9 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             if is_grad_enabled():
-                raise Deep500Error(f"{op.name} has no second derivative: its backward is not differentiable")
+                raise Deep500Error(
+                    f"{op.name} has no second derivative: its backward is not differentiable"
+                )
             saved = ctx.saved_tensors  # refuses what was changed since, and what has been freed
             if ctx.arrays is None:  # the graph was kept for another turn
                 arrays = [_array(x) for x in saved]
@@ -131,21 +143,31 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
     return Eager if m > 1 or described or len(signature.inputs) > 1 else _one_to_one(op, Eager)
 
 
-def _one_to_one(op: CustomPythonOp, general: type[torch.autograd.Function]) -> type[torch.autograd.Function]:
+def _one_to_one(
+    op: CustomPythonOp, general: type[torch.autograd.Function]
+) -> type[torch.autograd.Function]:
     """The same for one input and one output, where every microsecond is a share of the whole."""
-    run, differentiate, array_type, from_numpy = op.forward, op.backward, np.ndarray, torch.from_numpy
+    run, differentiate, array_type, from_numpy = (
+        op.forward,
+        op.backward,
+        np.ndarray,
+        torch.from_numpy,
+    )
 
     class OneToOne(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, *inputs: torch.Tensor) -> Any:
             try:
-                x, = inputs
+                (x,) = inputs
                 array = x.detach().numpy()
-            except (TypeError, ValueError):  # a dtype that NumPy has from ml_dtypes, another number of inputs
+            except (
+                TypeError,
+                ValueError,
+            ):  # a dtype that NumPy has from ml_dtypes, another number of inputs
                 return general.forward(ctx, *inputs)
             y = run((array,))
             if type(y) is not array_type or y.base is not None or y is array:
-                y, = op.outputs_of(y, (array,))
+                (y,) = op.outputs_of(y, (array,))
             made = from_numpy(y)
             ctx.arrays = (array,), (y,)
             ctx.save_for_backward(x, made)
@@ -159,9 +181,16 @@ def _one_to_one(op: CustomPythonOp, general: type[torch.autograd.Function]) -> t
             given, (xs, ys) = (grads[0].numpy(),), ctx.arrays
             ctx.arrays = None
             made, x = differentiate(given, xs, ys), xs[0]
-            if type(made) is not array_type or made.base is not None or made.shape != x.shape \
-                    or made.dtype != x.dtype or made is given[0] or made is x or made is ys[0]:
-                made, = op.gradients_of(made, given, xs, ys)
+            if (
+                type(made) is not array_type
+                or made.base is not None
+                or made.shape != x.shape
+                or made.dtype != x.dtype
+                or made is given[0]
+                or made is x
+                or made is ys[0]
+            ):
+                (made,) = op.gradients_of(made, given, xs, ys)
             return from_numpy(made)
 
     return OneToOne
@@ -198,7 +227,9 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 
 def _kinds(op: CustomOp, xs: Sequence[torch.Tensor]) -> Any:
     """Python code may do anything with a shape: the sizes that are compiled for are numbers."""
-    return op.kinds([torch.empty([int(n) for n in x.shape], dtype=x.dtype, device="meta") for x in xs])
+    return op.kinds(
+        [torch.empty([int(n) for n in x.shape], dtype=x.dtype, device="meta") for x in xs]
+    )
 
 
 def _fakes(kinds: Any, like: torch.Tensor) -> list[torch.Tensor]:
@@ -207,7 +238,7 @@ def _fakes(kinds: Any, like: torch.Tensor) -> list[torch.Tensor]:
 
 def _fake_gradients(op: CustomOp) -> Callable[..., Any]:
     n, m = len(op.signature.inputs), len(op.signature.outputs)
-    return lambda *given: one_or_all([x.new_empty(x.shape) for x in given[m:m + n]])
+    return lambda *given: one_or_all([x.new_empty(x.shape) for x in given[m : m + n]])
 
 
 def _backward_inputs(op: CustomOp) -> int:
@@ -221,5 +252,3 @@ def _schema(name: str, inputs: int, outputs: int) -> str:
 def _arguments(inputs: int, outputs: int) -> str:
     made = "Tensor" if outputs == 1 else f"({', '.join(['Tensor'] * outputs)})"
     return f"({', '.join(f'Tensor x{i}' for i in range(inputs))}) -> {made}"
-
-

@@ -11,12 +11,18 @@ from ...errors import Unsupported
 from . import FRAMEWORK
 
 
-def derivative(function: Callable, arrays: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]) -> Call:
+def derivative(
+    function: Callable, arrays: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]
+) -> Call:
     """One backward pass over a graph that is kept; forward is not part of the call."""
     leaves = [a.detach().requires_grad_(a.is_floating_point()) for a in arrays]
     wanted = [leaf for leaf in leaves if leaf.requires_grad]
     made = results(function(*leaves))
-    used = [i for i, (y, g) in enumerate(zip(made, grads, strict=False)) if g is not None and y.requires_grad]
+    used = [
+        i
+        for i, (y, g) in enumerate(zip(made, grads, strict=False))
+        if g is not None and y.requires_grad
+    ]
     if not used:
         raise Unsupported("PyTorch has no derivative of its own kernel here")
 
@@ -28,4 +34,9 @@ def derivative(function: Callable, arrays: Sequence[torch.Tensor], grads: Sequen
         given = [next(rest) if leaf.requires_grad else None for leaf in leaves]
         return [None if g is None else FRAMEWORK.array(g) for g in given]
 
-    return Call(partial(torch.autograd.grad, retain_graph=True, allow_unused=True), bind(grads), outputs, bind)
+    return Call(
+        partial(torch.autograd.grad, retain_graph=True, allow_unused=True),
+        bind(grads),
+        outputs,
+        bind,
+    )

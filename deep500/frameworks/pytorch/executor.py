@@ -42,8 +42,12 @@ class PyTorchExecutor(Executor):
         self.flat = _flat({name: arrays[name] for name in self.structure.trainable})
         self.flat_gradient = torch.zeros_like(self.flat)
         trained, self.gradients = self.views(self.flat), self.views(self.flat_gradient)
-        self.params = {name: trained[name].requires_grad_() if name in trained else FRAMEWORK.tensor(value.copy())
-                       for name, value in arrays.items()}
+        self.params = {
+            name: trained[name].requires_grad_()
+            if name in trained
+            else FRAMEWORK.tensor(value.copy())
+            for name, value in arrays.items()
+        }
         for name, gradient in self.gradients.items():
             self.params[name].grad = gradient  # autograd adds to it in place
         self._modes: dict[tuple, _Mode] = {}
@@ -53,8 +57,10 @@ class PyTorchExecutor(Executor):
         """The trained parameters' parts of a buffer laid out like theirs, in their shapes."""
         shapes = [self.structure.params[name].shape for name in self.structure.trainable]
         parts = flat.split([math.prod(shape) for shape in shapes])
-        return {name: part.view(shape)
-                for name, part, shape in zip(self.structure.trainable, parts, shapes, strict=True)}
+        return {
+            name: part.view(shape)
+            for name, part, shape in zip(self.structure.trainable, parts, shapes, strict=True)
+        }
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
@@ -64,7 +70,9 @@ class PyTorchExecutor(Executor):
         with torch.no_grad():
             return self._run(key, inputs)
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         key, updates = (y, self.training), self.structure.state_updates if self.training else {}
         if key not in self._modes:
             self.structure.gradient(y)  # which says so if there is no y
@@ -84,7 +92,10 @@ class PyTorchExecutor(Executor):
         return PyTorchStep(self, optimizer, y)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {name: self.framework.array(value.detach().clone()) for name, value in self.params.items()}
+        return {
+            name: self.framework.array(value.detach().clone())
+            for name, value in self.params.items()
+        }
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         check_shapes(self.params, arrays)
@@ -99,19 +110,24 @@ class PyTorchExecutor(Executor):
 
     def _run(self, key: tuple, inputs: Mapping[str, Any]) -> Values:
         mode = self._modes[key]
-        given = {name: native(inputs[name], kind) for name, kind in mode.inputs.items() if name in inputs}
+        given = {
+            name: native(inputs[name], kind) for name, kind in mode.inputs.items() if name in inputs
+        }
         shapes = tuple(value.shape for value in given.values())
         program = self._programs.get((key, shapes)) or self._compile(key, mode, given)
         return dict(zip(mode.outputs, program(*given.values(), *self.params.values()), strict=True))
 
     def _compile(self, key: tuple, mode: _Mode, given: Mapping[str, torch.Tensor]) -> Program:
-        self.structure.check_shapes(mode.inputs, {name: tuple(value.shape) for name, value in given.items()})
+        self.structure.check_shapes(
+            mode.inputs, {name: tuple(value.shape) for name, value in given.items()}
+        )
         own = len(self._programs) < MOST_SHAPES
         place = (key, tuple(value.shape for value in given.values()) if own else None)
         if place not in self._programs:
             example = {**given, **self.params} if own else None
-            self._programs[place] = compile_network(self.framework, self.structure, mode.outputs, mode.training,
-                                                    example)
+            self._programs[place] = compile_network(
+                self.framework, self.structure, mode.outputs, mode.training, example
+            )
         return self._programs[place]
 
 
@@ -125,7 +141,9 @@ def native(value: Any, kind: torch.dtype) -> torch.Tensor:
 def _flat(arrays: Mapping[str, np.ndarray]) -> torch.Tensor:
     """One buffer with all of these behind each other."""
     if len(kinds := {value.dtype.name for value in arrays.values()}) > 1:
-        raise Unsupported(f"parameters of different dtypes ({', '.join(sorted(kinds))}) cannot be trained together "
-                          "in PyTorch here: give all of them one dtype")
+        raise Unsupported(
+            f"parameters of different dtypes ({', '.join(sorted(kinds))}) cannot be trained together "
+            "in PyTorch here: give all of them one dtype"
+        )
     parts = [FRAMEWORK.tensor(value.reshape(-1)) for value in arrays.values()]
     return torch.cat(parts) if parts else torch.zeros(0)

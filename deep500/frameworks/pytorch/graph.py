@@ -16,8 +16,13 @@ from .recording import Recording, Unrecordable
 Program = Callable[..., tuple]  # of the inputs in order, then of all parameters
 
 
-def compile_network(framework: Framework, network: Network, outputs: Sequence[str], training: bool,
-                    example: Mapping[str, torch.Tensor] | None = None) -> Program:
+def compile_network(
+    framework: Framework,
+    network: Network,
+    outputs: Sequence[str],
+    training: bool,
+    example: Mapping[str, torch.Tensor] | None = None,
+) -> Program:
     """A function of the needed inputs and of all parameters that makes these outputs.
 
     With an example of all inputs and parameters, what native kernels work out from shapes in Python is worked out now,
@@ -25,7 +30,10 @@ def compile_network(framework: Framework, network: Network, outputs: Sequence[st
     """
     nodes, inputs = network.part(outputs, training)
     graph = torch.fx.Graph()
-    values = {name: graph.placeholder(f"v{i}_{_identifier(name)}") for i, name in enumerate((*inputs, *network.params))}
+    values = {
+        name: graph.placeholder(f"v{i}_{_identifier(name)}")
+        for i, name in enumerate((*inputs, *network.params))
+    }
     emit = _Emitter(framework, graph, values, dict(example) if example else None)
     with torch.no_grad():
         for node in nodes:
@@ -38,8 +46,13 @@ def compile_network(framework: Framework, network: Network, outputs: Sequence[st
 class _Emitter:
     """Writes nodes into a graph, one call each, or as the calls of PyTorch that they consist of."""
 
-    def __init__(self, framework: Framework, graph: torch.fx.Graph, values: dict[str, torch.fx.Node],
-                 example: dict[str, Any] | None):
+    def __init__(
+        self,
+        framework: Framework,
+        graph: torch.fx.Graph,
+        values: dict[str, torch.fx.Node],
+        example: dict[str, Any] | None,
+    ):
         self.framework, self.graph, self.values, self.example = framework, graph, values, example
 
     def node(self, node: Node) -> None:
@@ -47,7 +60,9 @@ class _Emitter:
         if self.example is None or word == "composed":
             return self._whole(node)
         inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
-        recording = Recording(self.graph, {self.example[i]: self.values[i] for i in node.inputs if isinstance(i, str)})
+        recording = Recording(
+            self.graph, {self.example[i]: self.values[i] for i in node.inputs if isinstance(i, str)}
+        )
         try:
             with recording:
                 results = kernel(*inputs)
@@ -61,7 +76,9 @@ class _Emitter:
         call = _bound(_kernel(self.framework, node), node.inputs)
         call.__name__ = _identifier(node.name)  # what the generated code calls it
         written = [None if isinstance(i, np.generic) else i for i in node.inputs]
-        result = self.graph.call_function(call, tuple(self.values[i] if isinstance(i, str) else i for i in written))
+        result = self.graph.call_function(
+            call, tuple(self.values[i] if isinstance(i, str) else i for i in written)
+        )
         for i, name in enumerate(node.outputs):
             self.values[name] = self.graph.call_function(python.getitem, (result, i))
         if self.example is not None:
@@ -73,7 +90,9 @@ def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., t
     """A call that knows NumPy's scalars among its inputs: generated code cannot write them down."""
     if not any(isinstance(x, np.generic) for x in inputs):
         return call
-    return lambda *given: call(*(x if isinstance(x, np.generic) else g for x, g in zip(inputs, given, strict=True)))
+    return lambda *given: call(
+        *(x if isinstance(x, np.generic) else g for x, g in zip(inputs, given, strict=True))
+    )
 
 
 def _kernel(framework: Framework, node: Node) -> Callable[..., tuple]:
@@ -92,13 +111,19 @@ class Formula(torch.autograd.Function):
         kept = (*inputs, *results)
         ctx.operator, ctx.xp, ctx.count = operator, xp, len(inputs)
         ctx.static = [None if isinstance(value, torch.Tensor) else value for value in kept]
-        ctx.save_for_backward(*(value if isinstance(value, torch.Tensor) else None for value in kept))
+        ctx.save_for_backward(
+            *(value if isinstance(value, torch.Tensor) else None for value in kept)
+        )
         return operator.published(results)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
         kept = [s if t is None else t for s, t in zip(ctx.static, ctx.saved_tensors, strict=True)]
-        return None, None, *ctx.operator.gradients(ctx.xp, grads, kept[:ctx.count], kept[ctx.count:])
+        return (
+            None,
+            None,
+            *ctx.operator.gradients(ctx.xp, grads, kept[: ctx.count], kept[ctx.count :]),
+        )
 
 
 def _identifier(name: str) -> str:

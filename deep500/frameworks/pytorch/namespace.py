@@ -13,10 +13,12 @@ from . import FRAMEWORK
 
 def _pair(f: Callable) -> Callable:
     """f of two tensors, for one tensor and a Python number too."""
+
     def both(self: Namespace, x: Any, y: Any) -> Tensor:
         x = x if isinstance(x, Tensor) else torch.as_tensor(x, dtype=y.dtype, device=y.device)
         y = y if isinstance(y, Tensor) else torch.as_tensor(y, dtype=x.dtype, device=x.device)
         return f(x, y)
+
     return both
 
 
@@ -28,7 +30,9 @@ class TorchNamespace(Namespace):
     asin, acos, atan, sinh, cosh = bind(torch.asin, torch.acos, torch.atan, torch.sinh, torch.cosh)
     expm1, log1p, fmod = bind(torch.expm1, torch.log1p, torch.fmod)
     floor, erf, isnan = bind(torch.floor, torch.erf, torch.isnan)
-    logical_not, logical_and, logical_or = bind(torch.logical_not, torch.logical_and, torch.logical_or)
+    logical_not, logical_and, logical_or = bind(
+        torch.logical_not, torch.logical_and, torch.logical_or
+    )
     pow, where, reshape, permute_dims = bind(torch.pow, torch.where, torch.reshape, torch.permute)
     broadcast_to, matmul, einsum = bind(torch.broadcast_to, torch.matmul, torch.einsum)
     sigmoid, relu = bind(torch.sigmoid, torch.relu)
@@ -36,8 +40,12 @@ class TorchNamespace(Namespace):
     maximum, minimum = _pair(torch.maximum), _pair(torch.minimum)
 
     def astype(self, x: Tensor, dtype: Any) -> Tensor:
-        if (kind := _dtype(dtype)) == torch.float8_e4m3fn and x.is_floating_point():  # which has no infinity
-            x = torch.where(x.abs() > 464, torch.nan, x)  # where PyTorch would take the largest number
+        if (
+            kind := _dtype(dtype)
+        ) == torch.float8_e4m3fn and x.is_floating_point():  # which has no infinity
+            x = torch.where(
+                x.abs() > 464, torch.nan, x
+            )  # where PyTorch would take the largest number
         return x.to(kind)
 
     def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
@@ -68,7 +76,9 @@ class TorchNamespace(Namespace):
         return torch.sum(x, dim=_axes(x, axis), keepdim=keepdims, dtype=x.dtype)
 
     def prod(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        for a in sorted((a % x.ndim for a in _axes(x, axis)), reverse=True):  # torch takes one axis at a time
+        for a in sorted(
+            (a % x.ndim for a in _axes(x, axis)), reverse=True
+        ):  # torch takes one axis at a time
             x = torch.prod(x, dim=a, keepdim=keepdims, dtype=x.dtype)
         return x
 
@@ -90,7 +100,7 @@ class TorchNamespace(Namespace):
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         axis %= x.ndim
         rows = torch.index_select(x, axis, torch.reshape(indices, (-1,)))
-        return torch.reshape(rows, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1:]))
+        return torch.reshape(rows, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
     def take_along_axis(self, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         return torch.gather(x, axis, indices)
@@ -105,29 +115,69 @@ class TorchNamespace(Namespace):
         values, indices = torch.sort(x, dim=axis, descending=True, stable=True)
         return values, indices
 
-    def windows(self, x: Tensor, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Tensor:
+    def windows(
+        self, x: Tensor, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    ) -> Tensor:
         """A view: nothing is copied."""
         for k, s, d in zip(kernel, strides, dilations, strict=True):
-            x = x.unfold(x.ndim - len(kernel), d * (k - 1) + 1, s)[..., ::d]  # adds an axis at the end
+            x = x.unfold(x.ndim - len(kernel), d * (k - 1) + 1, s)[
+                ..., ::d
+            ]  # adds an axis at the end
         return x
 
-    def conv(self, x: Tensor, w: Tensor, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
-             groups: int = 1) -> Tensor:
+    def conv(
+        self,
+        x: Tensor,
+        w: Tensor,
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Tensor:
         x, both = self._even(x, pads)
-        return torch.convolution(x, w, None, strides, both, dilations, False, [0] * len(both), groups)
+        return torch.convolution(
+            x, w, None, strides, both, dilations, False, [0] * len(both), groups
+        )
 
-    def conv_transpose(self, y: Tensor, w: Tensor, shape: Sequence[int], strides: Sequence[int], pads: Pads,
-                       dilations: Sequence[int], groups: int = 1) -> Tensor:
+    def conv_transpose(
+        self,
+        y: Tensor,
+        w: Tensor,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Tensor:
         extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
         x = torch.convolution(y, w, None, strides, [0] * len(extra), dilations, True, extra, groups)
         return crop(x, shape, pads)
 
-    def conv_weight(self, x: Tensor, y: Tensor, kernel: Sequence[int], strides: Sequence[int], pads: Pads,
-                    dilations: Sequence[int], groups: int = 1) -> Tensor:
+    def conv_weight(
+        self,
+        x: Tensor,
+        y: Tensor,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Tensor:
         x, both = self._even(x, pads)
         w = x.new_empty((y.shape[1], x.shape[1] // groups, *kernel))  # only its shape is read
-        return torch.ops.aten.convolution_backward(y, x, w, None, strides, both, dilations, False, [0] * len(both),
-                                                   groups, (False, True, False))[1]
+        return torch.ops.aten.convolution_backward(
+            y,
+            x,
+            w,
+            None,
+            strides,
+            both,
+            dilations,
+            False,
+            [0] * len(both),
+            groups,
+            (False, True, False),
+        )[1]
 
     def host(self, function: Callable, kinds: Sequence[Any], *xs: Tensor) -> list[Tensor]:
         return [FRAMEWORK.tensor(y) for y in function(*map(FRAMEWORK.array, xs))]

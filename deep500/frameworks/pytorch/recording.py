@@ -25,7 +25,9 @@ class Recording(TorchFunctionMode):
     def __init__(self, graph: torch.fx.Graph, given: Mapping[torch.Tensor, torch.fx.Node]):
         super().__init__()
         self.graph = graph
-        self._nodes = {id(tensor): (tensor, node) for tensor, node in given.items()}  # held, or an id could return
+        self._nodes = {
+            id(tensor): (tensor, node) for tensor, node in given.items()
+        }  # held, or an id could return
 
     def node(self, tensor: torch.Tensor) -> torch.fx.Node:
         try:
@@ -33,18 +35,26 @@ class Recording(TorchFunctionMode):
         except KeyError:
             raise Unrecordable("a tensor from elsewhere") from None
 
-    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(
+        self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         kwargs = kwargs or {}
         result, name = func(*args, **kwargs), _name(func)
         if name in FACTS:
             return result
-        if "out" in kwargs or name == "__setitem__" or (name.endswith("_") and not name.endswith("__")):
+        if (
+            "out" in kwargs
+            or name == "__setitem__"
+            or (name.endswith("_") and not name.endswith("__"))
+        ):
             raise Unrecordable(f"{name} changes a tensor in place")
         arguments = {key: self._argument(value) for key, value in kwargs.items()}
         made = self._emit(func, name, tuple(map(self._argument, args)), arguments)
         if isinstance(result, torch.Tensor):
             self._nodes[id(result)] = (result, made)
-        elif isinstance(result, tuple | list) and all(isinstance(part, torch.Tensor) for part in result):
+        elif isinstance(result, tuple | list) and all(
+            isinstance(part, torch.Tensor) for part in result
+        ):
             for i, part in enumerate(result):
                 self._nodes[id(part)] = (part, self.graph.call_function(python.getitem, (made, i)))
         else:

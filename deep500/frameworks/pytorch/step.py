@@ -14,7 +14,9 @@ from ...errors import Deep500Error
 if TYPE_CHECKING:
     from .executor import PyTorchExecutor
 
-CHUNK = 1 << 18  # elements that an elementwise rule takes at once: what it makes on the way stays in the cache
+CHUNK = (
+    1 << 18
+)  # elements that an elementwise rule takes at once: what it makes on the way stays in the cache
 
 
 class PyTorchStep(TrainingStep):
@@ -26,7 +28,9 @@ class PyTorchStep(TrainingStep):
         self.states = [optimizer.init(executor.framework.xp, param) for param in self.params]
         self.step = torch.zeros(())
         native = optimizer.native(executor.framework.name)
-        self.update = partial(native, torch) if native else partial(optimizer.update, executor.framework.xp)
+        self.update = (
+            partial(native, torch) if native else partial(optimizer.update, executor.framework.xp)
+        )
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
         outputs = self.executor.inference_and_backprop(inputs, self.y, self.step)
@@ -51,11 +55,19 @@ class PyTorchStep(TrainingStep):
         tensors = {name: torch.tensor(value) for name, value in state.items()}
         self.step = tensors["step"]
         for key in self.states[0]:
-            values = self._by_piece([tensors[f"{name}.{key}"] for name in self.executor.structure.trainable], key)
-            self.states = [own | {key: value} for own, value in zip(self.states, values, strict=True)]
+            values = self._by_piece(
+                [tensors[f"{name}.{key}"] for name in self.executor.structure.trainable], key
+            )
+            self.states = [
+                own | {key: value} for own, value in zip(self.states, values, strict=True)
+            ]
 
     def _pieces(self, flat: torch.Tensor) -> Sequence[torch.Tensor]:
-        return flat.split(CHUNK) if self.optimizer.elementwise else [*self.executor.views(flat).values()]
+        return (
+            flat.split(CHUNK)
+            if self.optimizer.elementwise
+            else [*self.executor.views(flat).values()]
+        )
 
     def _by_param(self, values: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
         names = self.executor.structure.trainable
@@ -76,8 +88,12 @@ class PyTorchStep(TrainingStep):
 def check_shapes(own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Refuse arrays that are not, by name and shape, the ones to be replaced."""
     if own.keys() != given.keys():
-        raise Deep500Error(f"other arrays than there are to set: {', '.join(sorted(own.keys() ^ given.keys()))} "
-                           f"{'is' if len(own.keys() ^ given.keys()) == 1 else 'are'} only on one side")
+        raise Deep500Error(
+            f"other arrays than there are to set: {', '.join(sorted(own.keys() ^ given.keys()))} "
+            f"{'is' if len(own.keys() ^ given.keys()) == 1 else 'are'} only on one side"
+        )
     for name, value in own.items():
         if tuple(value.shape) != tuple(given[name].shape):
-            raise Deep500Error(f"{name!r} has the shape {tuple(value.shape)}, not {tuple(given[name].shape)}")
+            raise Deep500Error(
+                f"{name!r} has the shape {tuple(value.shape)}, not {tuple(given[name].shape)}"
+            )

@@ -53,17 +53,26 @@ class Reference(Framework):
         for library in libraries:
             library.scipy_openblas_set_num_threads64_(count)
         if not libraries and os.environ.get("OMP_NUM_THREADS") != str(count):
-            raise Unsupported(f"the threads of this NumPy's BLAS are set before it starts: OMP_NUM_THREADS={count}")
+            raise Unsupported(
+                f"the threads of this NumPy's BLAS are set before it starts: OMP_NUM_THREADS={count}"
+            )
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         run = super().formula(operator)
-        return lambda *inputs: (rounded_once(self.xp, operator, run, inputs, ("float16", "bfloat16"))
-                                if _halves(inputs) else run(*inputs))
+        return lambda *inputs: (
+            rounded_once(self.xp, operator, run, inputs, ("float16", "bfloat16"))
+            if _halves(inputs)
+            else run(*inputs)
+        )
 
-    def _gradient(self, operator: Operator, inputs: Sequence[Any],
-                  grads: Sequence[np.ndarray | None]) -> list[np.ndarray | None]:
+    def _gradient(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+    ) -> list[np.ndarray | None]:
         found = super()._gradient(operator, _wide(inputs), _wide(grads))
-        return [g if g is None or not _halves([x]) else g.astype(x.dtype) for g, x in zip(found, inputs, strict=True)]
+        return [
+            g if g is None or not _halves([x]) else g.astype(x.dtype)
+            for g, x in zip(found, inputs, strict=True)
+        ]
 
     def executor(self, network: Network) -> "ReferenceExecutor":
         from .executor import ReferenceExecutor

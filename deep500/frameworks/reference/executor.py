@@ -24,9 +24,13 @@ class ReferenceExecutor(Executor):
         outputs = self.structure.computable(inputs)
         nodes, used = self.structure.part(outputs, training=False)
         values = self._values(inputs, used)
-        return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[0]
+        return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[
+            0
+        ]
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         xp, structure, inputs = self.framework.xp, self.structure, self.keyed(inputs, step)
         updates = structure.state_updates if self.training else {}
         kept = {*structure.outputs, *updates.values(), y}
@@ -52,7 +56,11 @@ class ReferenceExecutor(Executor):
 
     def _values(self, inputs: Mapping[str, Any], used: list[str]) -> Values:
         """Inputs in their declared dtypes, and the parameters."""
-        arrays = {name: np.asarray(inputs[name], self.structure.inputs[name].dtype) for name in used if name in inputs}
+        arrays = {
+            name: np.asarray(inputs[name], self.structure.inputs[name].dtype)
+            for name in used
+            if name in inputs
+        }
         self.structure.check_shapes(used, {name: value.shape for name, value in arrays.items()})
         return arrays | self.params
 
@@ -64,7 +72,9 @@ class ReferenceStep(TrainingStep):
         self.executor, self.optimizer, self.y = executor, optimizer, y
         self.count = 0
         xp, params = executor.framework.xp, executor.params
-        self.states = {name: optimizer.init(xp, params[name]) for name in executor.structure.trainable}
+        self.states = {
+            name: optimizer.init(xp, params[name]) for name in executor.structure.trainable
+        }
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
         executor, xp = self.executor, self.executor.framework.xp
@@ -72,16 +82,24 @@ class ReferenceStep(TrainingStep):
         self.count += 1
         step = np.asarray(self.count, np.float32)
         for name, grad in executor.gradients.items():
-            param, state = self.optimizer.update(xp, executor.params[name], grad, self.states[name], step)
+            param, state = self.optimizer.update(
+                xp, executor.params[name], grad, self.states[name], step
+            )
             executor.params[name], self.states[name] = param, state
         return outputs
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""
-        arrays = {f"{name}.{key}": np.array(v) for name, state in self.states.items() for key, v in state.items()}
+        arrays = {
+            f"{name}.{key}": np.array(v)
+            for name, state in self.states.items()
+            for key, v in state.items()
+        }
         return {"step": np.asarray(self.count, np.float32), **arrays}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         given = matching(self.state(), state)
         self.count = int(given["step"])
-        self.states = {name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()}
+        self.states = {
+            name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()
+        }

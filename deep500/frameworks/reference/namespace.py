@@ -77,22 +77,30 @@ class NumpyNamespace(Namespace):
         return out
 
     def sort_descending(self, x: Any, axis: int) -> tuple[Any, Any]:
-        backwards = np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)  # unsigned types have no -x
+        backwards = np.flip(
+            np.argsort(np.flip(x, axis), axis=axis, stable=True), axis
+        )  # unsigned types have no -x
         indices = x.shape[axis] - 1 - backwards
         return np.take_along_axis(x, indices, axis), indices
 
-    def windows(self, x: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Any:
+    def windows(
+        self, x: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    ) -> Any:
         """A view: nothing is copied."""
         span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
-        view = np.lib.stride_tricks.sliding_window_view(x, span, tuple(range(x.ndim - len(kernel), x.ndim)))
+        view = np.lib.stride_tricks.sliding_window_view(
+            x, span, tuple(range(x.ndim - len(kernel), x.ndim))
+        )
         key: Any = (..., *(slice(None, None, step) for step in (*strides, *dilations)))
         return view[key]
 
-    def fold(self, w: Any, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Any:
+    def fold(
+        self, w: Any, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    ) -> Any:
         n = len(shape)
-        out: Any = np.zeros((*w.shape[:-2 * n], *shape), w.dtype)
+        out: Any = np.zeros((*w.shape[: -2 * n], *shape), w.dtype)
         for at in offsets(w.shape[-n:]):
-            out[(..., *elements(at, w.shape[-2 * n:-n], strides, dilations))] += w[(..., *at)]
+            out[(..., *elements(at, w.shape[-2 * n : -n], strides, dilations))] += w[(..., *at)]
         return out
 
     def stuff(self, x: Any, strides: Sequence[int]) -> Any:

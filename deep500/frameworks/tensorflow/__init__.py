@@ -19,7 +19,10 @@ from ...namespace import Namespace
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor
 
-THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")  # read by TensorFlow when it starts its threads
+THREADS = (
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+)  # read by TensorFlow when it starts its threads
 
 
 class TensorFlow(Framework):
@@ -28,13 +31,24 @@ class TensorFlow(Framework):
     name = "tensorflow"
     module_name = "tensorflow"
     extra = "tensorflow"
-    abilities = Abilities(custom_operators=True, deferred=True, eager=True, compiled=True, transformable=True,
-                          autodiff=True, datasets=True, optimizers=True, distributed=True)
+    abilities = Abilities(
+        custom_operators=True,
+        deferred=True,
+        eager=True,
+        compiled=True,
+        transformable=True,
+        autodiff=True,
+        datasets=True,
+        optimizers=True,
+        distributed=True,
+    )
     dtypes = PLAIN | {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
 
     @cached_property
     def module(self) -> ModuleType:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # or its import writes notes on the processor to stderr
+        os.environ.setdefault(
+            "TF_CPP_MIN_LOG_LEVEL", "3"
+        )  # or its import writes notes on the processor to stderr
         return super().module
 
     @cached_property
@@ -65,8 +79,10 @@ class TensorFlow(Framework):
             threading.set_intra_op_parallelism_threads(count)
             threading.set_inter_op_parallelism_threads(count)
         except RuntimeError:
-            raise Unsupported(f"TensorFlow starts its threads with the first tensor, and has done so: ask for {count} "
-                              "before anything is computed") from None
+            raise Unsupported(
+                f"TensorFlow starts its threads with the first tensor, and has done so: ask for {count} "
+                "before anything is computed"
+            ) from None
 
     def compile(self, function: Callable) -> Callable:
         """Through XLA."""

@@ -14,6 +14,7 @@ from .executor import _formula
 @cache
 def custom_op(op: CustomOp) -> Callable[..., Any]:
     """A differentiable function of tensors, for tf.function and GradientTape."""
+
     @tf.autograph.experimental.do_not_convert
     def call(*inputs: Any) -> Any:
         xs = [tf.convert_to_tensor(x) for x in inputs]

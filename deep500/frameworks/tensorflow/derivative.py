@@ -17,7 +17,11 @@ def derivative(function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) 
         made = results(function(*arrays))
 
     def bind(values: Sequence[Any]) -> tuple:
-        return [made[i] for i in used if i < len(made)], smooth, [values[i] for i in used if i < len(made)]
+        return (
+            [made[i] for i in used if i < len(made)],
+            smooth,
+            [values[i] for i in used if i < len(made)],
+        )
 
     def outputs(found: Sequence[Any]) -> list:
         rest = iter(found)

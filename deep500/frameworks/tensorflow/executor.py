@@ -33,7 +33,9 @@ class TensorFlowExecutor(Executor):
     def params(self) -> Values:
         """Made when first asked for: until then `set_threads` may be called."""
         if not self._params:
-            self._params = {name: tf.Variable(value) for name, value in self.structure.params.items()}
+            self._params = {
+                name: tf.Variable(value) for name, value in self.structure.params.items()
+            }
         return self._params
 
     @params.setter
@@ -47,7 +49,9 @@ class TensorFlowExecutor(Executor):
             self._programs[key] = self._inference(self.structure.computable(inputs))
         return self.run(self._programs[key], inputs)
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0) -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         key = (y, self.training)
         if key not in self._programs:
             backprop, used = self.backprop(y, self.training)
@@ -71,7 +75,9 @@ class TensorFlowExecutor(Executor):
         call, used = program
         kinds = self.structure.inputs
         values = {name: _typed(inputs[name], kinds[name].dtype) for name in used if name in inputs}
-        self.structure.check_shapes(used, {name: tuple(value.shape) for name, value in values.items()})
+        self.structure.check_shapes(
+            used, {name: tuple(value.shape) for name, value in values.items()}
+        )
         return call(values)
 
     def backprop(self, y: str, training: bool) -> tuple[Program, list[str]]:
@@ -103,7 +109,9 @@ class TensorFlowExecutor(Executor):
         return {name: tf.convert_to_tensor(variable) for name, variable in self.params.items()}
 
     def _forward(self, nodes: Iterable[Node], values: Values, outputs: Collection[str]) -> Values:
-        return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[0]
+        return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[
+            0
+        ]
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
         kernel, word = self.framework.kernel(node.operator, len(node.outputs), node.inputs)
@@ -122,7 +130,9 @@ class Traced:
     def __call__(self, inputs: Values) -> Any:
         shapes = tuple(tuple(value.shape) for value in inputs.values())
         if shapes not in self._graphs:
-            kinds = {name: tf.TensorSpec(value.shape, value.dtype) for name, value in inputs.items()}
+            kinds = {
+                name: tf.TensorSpec(value.shape, value.dtype) for name, value in inputs.items()
+            }
             self._graphs[shapes] = self.function.get_concrete_function(kinds)
         return self._graphs[shapes](inputs)
 

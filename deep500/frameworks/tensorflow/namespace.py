@@ -16,14 +16,18 @@ NIBBLES = {"int4", "uint4"}
 
 def _pair(f: Callable) -> Callable:
     """f of two tensors, for one tensor and a Python number too."""
+
     def both(self: Namespace, x: Any, y: Any) -> Tensor:
         return f(*_alike(x, y))
+
     return both
 
 
 def _alike(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Both as tensors; a Python number takes the other's dtype."""
-    return (x if tf.is_tensor(x) else _number(x, y.dtype)), (y if tf.is_tensor(y) else _number(y, x.dtype))
+    return (x if tf.is_tensor(x) else _number(x, y.dtype)), (
+        y if tf.is_tensor(y) else _number(y, x.dtype)
+    )
 
 
 def _number(value: Any, dtype: Any) -> Tensor:
@@ -38,14 +42,21 @@ class TensorFlowNamespace(Namespace):
     sin, cos, tanh, sign = bind(tf.sin, tf.cos, tf.tanh, tf.sign)
     asin, acos, atan, sinh, cosh = bind(tf.asin, tf.acos, tf.atan, tf.sinh, tf.cosh)
     expm1, log1p = bind(tf.math.expm1, tf.math.log1p)
-    floor, erf, isnan, sigmoid, relu = bind(tf.floor, tf.math.erf, tf.math.is_nan, tf.sigmoid, tf.nn.relu)
+    floor, erf, isnan, sigmoid, relu = bind(
+        tf.floor, tf.math.erf, tf.math.is_nan, tf.sigmoid, tf.nn.relu
+    )
     logical_not, logical_and, logical_or = bind(tf.logical_not, tf.logical_and, tf.logical_or)
     maximum, minimum, pow = _pair(tf.maximum), _pair(tf.minimum), _pair(tf.pow)
     asarray, reshape, permute_dims = bind(tf.convert_to_tensor, tf.reshape, tf.transpose)
-    broadcast_to, stack, zeros_like, ones_like = bind(tf.broadcast_to, tf.stack, tf.zeros_like, tf.ones_like)
+    broadcast_to, stack, zeros_like, ones_like = bind(
+        tf.broadcast_to, tf.stack, tf.zeros_like, tf.ones_like
+    )
 
     def astype(self, x: Tensor, dtype: Any) -> Tensor:
-        if {FRAMEWORK.dtype(name_of(dtype)), name_of(x.dtype)} & NIBBLES:  # it converts these and int32 only
+        if {
+            FRAMEWORK.dtype(name_of(dtype)),
+            name_of(x.dtype),
+        } & NIBBLES:  # it converts these and int32 only
             x = tf.cast(x, tf.int32)
         return tf.cast(x, dtype)
 
@@ -107,13 +118,22 @@ class TensorFlowNamespace(Namespace):
     def einsum(self, formula: str, *xs: Tensor) -> Tensor:
         """tf.einsum does not stretch an axis of length 1, but an operand may go without it."""
         terms, arrow, result = formula.replace(" ", "").partition("->")
-        named = [list(zip(term, x.shape, strict=True)) for term, x in zip(terms.split(","), xs, strict=True)]
+        named = [
+            list(zip(term, x.shape, strict=True))
+            for term, x in zip(terms.split(","), xs, strict=True)
+        ]
         long = {label for axes in named for label, n in axes if n != 1}
-        gone = [[i for i, (label, n) in enumerate(axes) if n == 1 and label in long] for axes in named]
-        terms = ",".join("".join(label for i, (label, _) in enumerate(axes) if i not in out)
-                         for axes, out in zip(named, gone, strict=True))
-        return tf.einsum(terms + arrow + result,
-                         *(tf.squeeze(x, out) if out else x for x, out in zip(xs, gone, strict=True)))
+        gone = [
+            [i for i, (label, n) in enumerate(axes) if n == 1 and label in long] for axes in named
+        ]
+        terms = ",".join(
+            "".join(label for i, (label, _) in enumerate(axes) if i not in out)
+            for axes, out in zip(named, gone, strict=True)
+        )
+        return tf.einsum(
+            terms + arrow + result,
+            *(tf.squeeze(x, out) if out else x for x, out in zip(xs, gone, strict=True)),
+        )
 
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         return tf.gather(x, indices, axis=axis)
@@ -131,37 +151,75 @@ class TensorFlowNamespace(Namespace):
         indices = tf.cast(tf.argsort(x, axis, "DESCENDING", stable=True), tf.int64)
         return self.take_along_axis(x, indices, axis), indices
 
-    def conv(self, x: Tensor, w: Tensor, strides: Sequence[int], pads: Pads, dilations: Sequence[int],
-             groups: int = 1) -> Tensor:
+    def conv(
+        self,
+        x: Tensor,
+        w: Tensor,
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Tensor:
         if len(strides) != 2:
             return super().conv(x, w, strides, pads, dilations, groups)
         x = self.pad(x, [(0, 0), (0, 0), *pads])
-        return _channels_second(tf.nn.conv2d(_channels_last(x), _kernels_first(w), strides, "VALID",
-                                             dilations=dilations))
+        return _channels_second(
+            tf.nn.conv2d(
+                _channels_last(x), _kernels_first(w), strides, "VALID", dilations=dilations
+            )
+        )
 
-    def conv_transpose(self, y: Tensor, w: Tensor, shape: Sequence[int], strides: Sequence[int], pads: Pads,
-                       dilations: Sequence[int], groups: int = 1) -> Tensor:
+    def conv_transpose(
+        self,
+        y: Tensor,
+        w: Tensor,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Tensor:
         if not _has_gradient(dilations, groups):
             return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
         padded = [size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)]
-        x = tf.raw_ops.Conv2DBackpropInput(input_sizes=(y.shape[0], *padded, w.shape[1]), filter=_kernels_first(w),
-                                           out_backprop=_channels_last(y), strides=[1, *strides, 1], padding="VALID")
+        x = tf.raw_ops.Conv2DBackpropInput(
+            input_sizes=(y.shape[0], *padded, w.shape[1]),
+            filter=_kernels_first(w),
+            out_backprop=_channels_last(y),
+            strides=[1, *strides, 1],
+            padding="VALID",
+        )
         return crop(_channels_second(x), shape, pads)
 
-    def conv_weight(self, x: Tensor, y: Tensor, kernel: Sequence[int], strides: Sequence[int], pads: Pads,
-                    dilations: Sequence[int], groups: int = 1) -> Tensor:
+    def conv_weight(
+        self,
+        x: Tensor,
+        y: Tensor,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Tensor:
         if not _has_gradient(dilations, groups):
             return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
         x = self.pad(x, [(0, 0), (0, 0), *pads])
-        w = tf.raw_ops.Conv2DBackpropFilter(input=_channels_last(x), filter_sizes=(*kernel, x.shape[1], y.shape[1]),
-                                            out_backprop=_channels_last(y), strides=[1, *strides, 1], padding="VALID")
+        w = tf.raw_ops.Conv2DBackpropFilter(
+            input=_channels_last(x),
+            filter_sizes=(*kernel, x.shape[1], y.shape[1]),
+            out_backprop=_channels_last(y),
+            strides=[1, *strides, 1],
+            padding="VALID",
+        )
         return tf.transpose(w, (3, 2, 0, 1))
 
     def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
         if tf.executing_eagerly():
             return super().scan(f, carry, xs, length)
         carry, first = f(carry, tuple(x[0] for x in xs))  # which says what the rows are like
-        rows = tuple(tf.TensorArray(y.dtype, length, element_shape=y.shape).write(0, y) for y in first)
+        rows = tuple(
+            tf.TensorArray(y.dtype, length, element_shape=y.shape).write(0, y) for y in first
+        )
 
         def body(t: Tensor, carry: tuple, rows: tuple) -> tuple:
             carry, ys = f(carry, tuple(x[t] for x in xs))
@@ -184,9 +242,13 @@ class TensorFlowNamespace(Namespace):
 
     def host(self, function: Function, kinds: Sequence[Any], *xs: Tensor) -> list[Tensor]:
         """Called back from the graph, which knows the shapes; one of None is found when it runs."""
-        if tf.executing_eagerly():  # there is nothing to call back from, and numpy_function would copy
+        if (
+            tf.executing_eagerly()
+        ):  # there is nothing to call back from, and numpy_function would copy
             return [tf.convert_to_tensor(y) for y in function(*(x.__array__() for x in xs))]
-        made = tf.numpy_function(lambda *arrays: list(function(*arrays)), xs, [kind.dtype for kind in kinds])
+        made = tf.numpy_function(
+            lambda *arrays: list(function(*arrays)), xs, [kind.dtype for kind in kinds]
+        )
         results = made if isinstance(made, list) else [made]
         return [tf.ensure_shape(y, kind.shape) for y, kind in zip(results, kinds, strict=True)]
 
@@ -197,7 +259,9 @@ def _axes(axis: Axis) -> tuple[int, ...] | None:
 
 def _places(indices: Tensor, axis: int) -> Tensor:
     """The whole place of every element in an array of which these are the indices along one axis."""
-    mesh = list(tf.meshgrid(*(tf.range(n, dtype=indices.dtype) for n in indices.shape), indexing="ij"))
+    mesh = list(
+        tf.meshgrid(*(tf.range(n, dtype=indices.dtype) for n in indices.shape), indexing="ij")
+    )
     mesh[axis] = indices
     return tf.stack(mesh, -1)
 

@@ -21,9 +21,11 @@ class TensorFlowStep(TrainingStep):
         self.executor, self.optimizer, self.y = executor, optimizer, y
         self.count = tf.Variable(tf.zeros((), "float32"))
         params, xp = executor.params, executor.framework.xp
-        self.states = {name: {key: tf.Variable(value) for key, value in init.items()}
-                       for name in executor.structure.trainable
-                       for init in [optimizer.init(xp, tf.convert_to_tensor(params[name]))]}
+        self.states = {
+            name: {key: tf.Variable(value) for key, value in init.items()}
+            for name in executor.structure.trainable
+            for init in [optimizer.init(xp, tf.convert_to_tensor(params[name]))]
+        }
         self._programs: dict[bool, tuple[Program, list[str]]] = {}
 
     def __call__(self, inputs: Mapping[str, Any]) -> Values:
@@ -42,8 +44,11 @@ class TensorFlowStep(TrainingStep):
             variables[name].assign(value)
 
     def _variables(self) -> Values:
-        return {"step": self.count} | {f"{name}.{key}": variable for name, state in self.states.items()
-                                       for key, variable in state.items()}
+        return {"step": self.count} | {
+            f"{name}.{key}": variable
+            for name, state in self.states.items()
+            for key, variable in state.items()
+        }
 
     def _program(self, training: bool) -> "tuple[Program, list[str]]":
         from .executor import Traced
@@ -57,8 +62,12 @@ class TensorFlowStep(TrainingStep):
             outputs, gradients = backprop(inputs)
             count = self.count.assign_add(1).read_value()
             for name, gradient in gradients.items():
-                state = {key: tf.convert_to_tensor(value) for key, value in self.states[name].items()}
-                new, state = update(tf.convert_to_tensor(executor.params[name]), gradient, state, count)
+                state = {
+                    key: tf.convert_to_tensor(value) for key, value in self.states[name].items()
+                }
+                new, state = update(
+                    tf.convert_to_tensor(executor.params[name]), gradient, state, count
+                )
                 executor.params[name].assign(new)
                 for key, value in state.items():
                     self.states[name][key].assign(value)

@@ -22,7 +22,11 @@ def cpu_model(host: Host) -> str:
     first = host.cpuinfo[0]
     if "model name" in first:
         return first["model name"]
-    arm = [f"{key} {first[key]}" for key in ("CPU implementer", "CPU part", "CPU variant") if key in first]
+    arm = [
+        f"{key} {first[key]}"
+        for key in ("CPU implementer", "CPU part", "CPU variant")
+        if key in first
+    ]
     if not arm:
         raise Unavailable("/proc/cpuinfo: names no model")
     return ", ".join(arm)
@@ -76,7 +80,9 @@ def _cache(host: Host, folder: str) -> str:
 
 
 def governor(host: Host) -> str:
-    return ", ".join(sorted({host.line(f"{policy}/scaling_governor") for policy in _policies(host)}))
+    return ", ".join(
+        sorted({host.line(f"{policy}/scaling_governor") for policy in _policies(host)})
+    )
 
 
 def frequency_driver(host: Host) -> str:
@@ -111,7 +117,10 @@ def hypervisor(host: Host) -> str:
     if "hypervisor" not in _flags(host):
         return "none seen"
     telling = ("/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor")
-    return ", ".join(host.line(path) for path in telling if host.exists(path)) or "yes, of unknown make"
+    return (
+        ", ".join(host.line(path) for path in telling if host.exists(path))
+        or "yes, of unknown make"
+    )
 
 
 def mitigations(host: Host) -> list[str]:
@@ -123,7 +132,9 @@ def mitigations(host: Host) -> list[str]:
 
 
 def accelerators(host: Host) -> list[str] | str:
-    nvidia = [host.field(file, "Model") for file in host.glob("/proc/driver/nvidia/gpus/*/information")]
+    nvidia = [
+        host.field(file, "Model") for file in host.glob("/proc/driver/nvidia/gpus/*/information")
+    ]
     found = nvidia or device_names()
     for card in host.glob("/sys/class/drm/card[0-9]") + host.glob("/sys/class/accel/accel[0-9]*"):
         vendor, device = (host.line(f"{card}/device/{name}") for name in ("vendor", "device"))
@@ -153,5 +164,7 @@ def _online(host: Host) -> list[int]:
 def _policies(host: Host) -> list[str]:
     policies = host.glob(f"{CPU}/cpufreq/policy[0-9]*")
     if not policies:
-        raise Unavailable(f"{CPU}/cpufreq: no policy is listed (a virtual machine, or no frequency driver)")
+        raise Unavailable(
+            f"{CPU}/cpufreq: no policy is listed (a virtual machine, or no frequency driver)"
+        )
     return policies

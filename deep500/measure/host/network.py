@@ -28,7 +28,11 @@ def _interface(host: Host, path: str) -> str:
     except Unavailable:  # the kernel answers "invalid argument" while a link is down
         rate = -1
     speed = f"{rate} Mb/s" if rate > 0 else "speed not told"
-    driver = host.link_name(f"{path}/device/driver") if host.exists(f"{path}/device/driver") else "virtual"
+    driver = (
+        host.link_name(f"{path}/device/driver")
+        if host.exists(f"{path}/device/driver")
+        else "virtual"
+    )
     state, mtu = host.line(f"{path}/operstate"), host.line(f"{path}/mtu")
     return f"{os.path.basename(path)}: {driver}, {speed}, {state}, MTU {mtu}"
 

@@ -37,7 +37,10 @@ def device_names() -> list[str]:
         return []
     try:
         names = [nvml.nvmlDeviceGetName(handle) for handle in _handles(nvml)]
-        return [name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in names]
+        return [
+            name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+            for name in names
+        ]
     except nvml.NVMLError as error:
         raise Unavailable(f"NVML cannot name the devices: {error}") from None
     finally:

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from .files import Host, Unavailable
 
-_BLAS_FILE = re.compile(r"/(lib\w*(?:openblas|mkl_|blis|atlas|blas|armpl)[^/\s]*\.so[^/\s]*)$", re.M)
+_BLAS_FILE = re.compile(
+    r"/(lib\w*(?:openblas|mkl_|blis|atlas|blas|armpl)[^/\s]*\.so[^/\s]*)$", re.M
+)
 _OPENMP_FILE = re.compile(r"/(lib(?:gomp|iomp5|omp)\b[^/\s]*\.so[^/\s]*)$", re.M)
 
 
@@ -130,7 +132,11 @@ def numpy_blas(host: Host) -> str:
     except (OSError, SyntaxError) as error:
         raise Unavailable(f"numpy/__config__.py cannot be read: {type(error).__name__}") from None
     for node in ast.walk(tree):
-        if isinstance(node, ast.Dict) and (blas := _entries(node).get("blas")) and isinstance(blas, ast.Dict):
+        if (
+            isinstance(node, ast.Dict)
+            and (blas := _entries(node).get("blas"))
+            and isinstance(blas, ast.Dict)
+        ):
             entries = _entries(blas).items()
             told = {key: value.value for key, value in entries if isinstance(value, ast.Constant)}
             parts = (told.get(key) for key in ("name", "version", "openblas configuration"))
@@ -160,7 +166,9 @@ def _loaded(host: Host, names: re.Pattern[str], none: str) -> list[str]:
 
 def mpi(host: Host) -> str:
     """The launcher on PATH and its version; a Python with its own MPI has the launcher beside it."""
-    launcher = shutil.which("mpiexec") or shutil.which("mpiexec", path=os.path.dirname(sys.executable))
+    launcher = shutil.which("mpiexec") or shutil.which(
+        "mpiexec", path=os.path.dirname(sys.executable)
+    )
     if launcher is None:
         return "no mpiexec found"
     lines = [" ".join(line.split()) for line in host.command(launcher, "--version").splitlines()]

@@ -70,4 +70,6 @@ def _git_status(host: Host) -> str:
             "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"
         )  # fmt: skip
     except Unavailable as reason:
-        raise Unavailable(NO_CHECKOUT if "not a git repository" in str(reason) else str(reason)) from None
+        raise Unavailable(
+            NO_CHECKOUT if "not a git repository" in str(reason) else str(reason)
+        ) from None

@@ -38,7 +38,9 @@ def working_device(host: Host) -> str:
 
 def _mount(host: Host, folder: str) -> Mount:
     """The mount that holds a folder: the longest mount point above it, the latest of equals."""
-    above = [mount for mount in _mounts(host) if os.path.commonpath([mount.point, folder]) == mount.point]
+    above = [
+        mount for mount in _mounts(host) if os.path.commonpath([mount.point, folder]) == mount.point
+    ]
     if not above:
         raise Unavailable(f"{MOUNTS}: nothing is mounted at or above the folder")
     return max(reversed(above), key=lambda mount: len(mount.point))

@@ -18,13 +18,24 @@ __all__ = ["Difference", "Environment", "Fact", "advice", "environment", "enviro
 def environment(_root: Path = Path("/")) -> Environment:
     """Capture the environment of this process; what cannot be read is a reason, never an error."""
     host = Host(_root)
-    return Environment({name: {row.fact: _capture(row, host) for row in TABLE[name]} for name in CLASSES})
+    return Environment(
+        {name: {row.fact: _capture(row, host) for row in TABLE[name]} for name in CLASSES}
+    )
 
 
 def _capture(row: Row, host: Host) -> Fact:
     try:
-        return Fact(tidy(host.line(row.source) if row.probe is None else row.probe(host)), row.source)
+        return Fact(
+            tidy(host.line(row.source) if row.probe is None else row.probe(host)), row.source
+        )
     except Unavailable as reason:
         return Fact(None, row.source, one_line(str(reason)))
-    except (OSError, ValueError, LookupError, ArithmeticError) as odd:  # content that no probe expects
-        return Fact(None, row.source, one_line(f"cannot be understood: {type(odd).__name__}: {odd}"))
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+    ) as odd:  # content that no probe expects
+        return Fact(
+            None, row.source, one_line(f"cannot be understood: {type(odd).__name__}: {odd}")
+        )

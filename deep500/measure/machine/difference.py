@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from .facts import CLASSES, Environment, Fact
 from .table import SPEED, TABLE, WEIGHTS, Weight
 
-_RANKED = {(name, row.fact): (row.weight, place) for name in CLASSES for place, row in enumerate(TABLE[name])}
+_RANKED = {
+    (name, row.fact): (row.weight, place)
+    for name in CLASSES
+    for place, row in enumerate(TABLE[name])
+}
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ def _weight(group: str, name: str) -> Weight:
 
 def _rank(difference: Difference) -> tuple[int, bool, int, int]:
     one_sided = difference.left.value is None or difference.right.value is None
-    group = CLASSES.index(difference.class_name) if difference.class_name in CLASSES else len(CLASSES)
+    group = (
+        CLASSES.index(difference.class_name) if difference.class_name in CLASSES else len(CLASSES)
+    )
     place = _RANKED.get((difference.class_name, difference.fact), (SPEED, 10_000))[1]
     return WEIGHTS.index(difference.weight), one_sided, group, place

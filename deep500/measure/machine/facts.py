@@ -72,8 +72,12 @@ class Environment:
 
     @property
     def completeness(self) -> Completeness:
-        facts = [(group, name, fact) for group, of in self.classes.items() for name, fact in of.items()]
-        missing = [(group, name, fact.unavailable) for group, name, fact in facts if fact.value is None]
+        facts = [
+            (group, name, fact) for group, of in self.classes.items() for name, fact in of.items()
+        ]
+        missing = [
+            (group, name, fact.unavailable) for group, name, fact in facts if fact.value is None
+        ]
         unknown = [UnknownFact(group, name, reason or "") for group, name, reason in missing]
         return Completeness(len(facts) - len(unknown), len(facts), tuple(unknown))
 
@@ -93,7 +97,9 @@ class Environment:
         classes = _dictionary(top.get("classes"), "'classes' of the environment")
         if set(classes) != set(CLASSES):
             odd = sorted(set(classes) ^ set(CLASSES))
-            raise Deep500Error(f"The environment must hold nine classes; missing or unknown: {_shown(odd)}.")
+            raise Deep500Error(
+                f"The environment must hold nine classes; missing or unknown: {_shown(odd)}."
+            )
         return Environment({group: _facts(group, classes[group]) for group in CLASSES})
 
 
@@ -110,10 +116,14 @@ def _fact(name: str, data: object) -> Fact:
     value, source, reason = fields["value"], fields["source"], fields["unavailable"]
     if not (_is_text(source) and (reason is None or (_is_text(reason) and reason))):
         told = _shown([source, reason])
-        raise Deep500Error(f"The source and reason of fact {name} must be printable text; they are {told}.")
+        raise Deep500Error(
+            f"The source and reason of fact {name} must be printable text; they are {told}."
+        )
     if (value is None) == (reason is None) or not (value is None or is_value(value)):
         told = _shown([value, reason])
-        raise Deep500Error(f"Fact {name} must have either a plain value or a reason; it has {told}.")
+        raise Deep500Error(
+            f"Fact {name} must have either a plain value or a reason; it has {told}."
+        )
     return Fact(value, source, reason)
 
 
@@ -137,7 +147,9 @@ def _dictionary(data: object, name: str) -> dict[str, Any]:
         raise Deep500Error(f"The {name} must be a dictionary; it is {_shown(data)}.")
     for key in data:
         if not _is_text(key):
-            raise Deep500Error(f"The names in the {name} must be printable text; one is {_shown(key)}.")
+            raise Deep500Error(
+                f"The names in the {name} must be printable text; one is {_shown(key)}."
+            )
     return data
 
 

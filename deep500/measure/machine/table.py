@@ -29,7 +29,9 @@ class Row(NamedTuple):
 
 
 def _variables(weight: Weight, *names: str) -> tuple[Row, ...]:
-    return tuple(Row(name, "environment variable", weight, software.variable(name)) for name in names)
+    return tuple(
+        Row(name, "environment variable", weight, software.variable(name)) for name in names
+    )
 
 
 def _packages(weight: Weight, *names: str) -> tuple[Row, ...]:

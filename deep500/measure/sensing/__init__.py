@@ -30,7 +30,10 @@ class Sensors:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         parts = [sensor.read() for sensor in reversed(self._sensors)]
         self._readings = {name: reading for part in parts for name, reading in part.items()}
@@ -38,7 +41,9 @@ class Sensors:
     def readings(self) -> dict[str, Reading]:
         """Every quantity by name, with its source, or None with the reason."""
         if self._readings is None:
-            raise Deep500Error("Readings were asked for before the block ended; ask below the `with` block.")
+            raise Deep500Error(
+                "Readings were asked for before the block ended; ask below the `with` block."
+            )
         return self._readings
 
 

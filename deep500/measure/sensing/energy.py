@@ -34,7 +34,11 @@ class PackageEnergy(Sensor):
         self.since = time.monotonic()
 
     def read(self) -> dict[str, Reading]:
-        return {"energy_cpu": attempt(f"{POWERCAP}/intel-rapl:*, all packages", "J", "cost", self._joule)}
+        return {
+            "energy_cpu": attempt(
+                f"{POWERCAP}/intel-rapl:*, all packages", "J", "cost", self._joule
+            )
+        }
 
     def _joule(self) -> float:
         if isinstance(self.before, Unavailable):
@@ -77,7 +81,9 @@ class GpuEnergy(Sensor):
         if not after:
             raise Unavailable("NVML lists no device")
         if len(after) != len(self.before):
-            raise Unavailable(f"NVML listed {len(self.before)} devices before and {len(after)} after")
+            raise Unavailable(
+                f"NVML listed {len(self.before)} devices before and {len(after)} after"
+            )
         used = [end - start for end, start in zip(after, self.before, strict=True)]
         if min(used) < 0:
             raise Unavailable("an energy counter of NVML went back: the driver was loaded again")
@@ -89,7 +95,9 @@ def _packages(host: Host) -> list[str]:
     folders = host.glob(f"{POWERCAP}/intel-rapl:*")
     packages = [path for path in folders if host.line(f"{path}/name").startswith("package")]
     if not packages:
-        raise Unavailable(f"{POWERCAP}: no package is listed (a virtual machine, or no RAPL driver)")
+        raise Unavailable(
+            f"{POWERCAP}: no package is listed (a virtual machine, or no RAPL driver)"
+        )
     return packages
 
 

@@ -60,7 +60,9 @@ class Time(Sensor):
 
     def read(self) -> dict[str, Reading]:
         wall = (time.perf_counter_ns() - self.inner) / 1e9
-        user, system = (after - before for after, before in zip(_cpu_seconds(), self.cpu, strict=True))
+        user, system = (
+            after - before for after, before in zip(_cpu_seconds(), self.cpu, strict=True)
+        )
         around = (time.perf_counter_ns() - self.outer) / 1e9
         usage = "getrusage: this process and children it waited for"
         return {
@@ -80,7 +82,11 @@ class Cores(Sensor):
         """Nothing to start: the number is read when the block has ended."""
 
     def read(self) -> dict[str, Reading]:
-        return {"cpu_cores": attempt("/proc/self/status Cpus_allowed_list", "cores", "count", self._cores)}
+        return {
+            "cpu_cores": attempt(
+                "/proc/self/status Cpus_allowed_list", "cores", "count", self._cores
+            )
+        }
 
     def _cores(self) -> int:
         return len(cpu_list(self.host.field("/proc/self/status", "Cpus_allowed_list")))
@@ -114,9 +120,14 @@ class Memory(Sensor):
         with self._lock:
             self._open.remove(self)
         return {
-            "memory_current": attempt(f"{self.STATUS} VmRSS", "B", "cost", lambda: self._bytes("VmRSS")),
+            "memory_current": attempt(
+                f"{self.STATUS} VmRSS", "B", "cost", lambda: self._bytes("VmRSS")
+            ),
             "memory_peak": attempt(
-                f"{self.STATUS} VmHWM, {self.span}", "B", "cost", lambda: max(self.seen, self._bytes("VmHWM"))
+                f"{self.STATUS} VmHWM, {self.span}",
+                "B",
+                "cost",
+                lambda: max(self.seen, self._bytes("VmHWM")),
             ),
         }
 
@@ -184,8 +195,15 @@ class Switches(Sensor):
 
     def read(self) -> dict[str, Reading]:
         source = "getrusage ru_nivcsw: this process and children it waited for"
-        return {"involuntary_switches": Reading(float(_involuntary() - self.before), "", "count", source)}
+        return {
+            "involuntary_switches": Reading(
+                float(_involuntary() - self.before), "", "count", source
+            )
+        }
 
 
 def _involuntary() -> int:
-    return sum(resource.getrusage(who).ru_nivcsw for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(
+        resource.getrusage(who).ru_nivcsw
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
