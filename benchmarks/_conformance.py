@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from deep500 import registry
-from deep500.evidence.conformance import page, running, suite
+from deep500.validation.conformance import page, running, suite
 
 
 def main() -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from deep500 import registry
 from deep500.errors import Unsupported
-from deep500.evidence.checking import check_operator
-from deep500.evidence.checking.examples import examples
 from deep500.frameworks import framework
+from deep500.validation.checking import check_operator
+from deep500.validation.checking.examples import examples
 
 
 def main() -> None:

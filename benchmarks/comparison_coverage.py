@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from deep500.errors import TooFewSamples
-from deep500.measure.comparison import compare
+from deep500.measure.statistics.comparison import compare
 
 Random = np.random.Generator
 Series = np.ndarray | list[np.ndarray]

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from deep500.errors import TooFewSamples
-from deep500.measure.intervals import interval
-from deep500.measure.modality import modes
-from deep500.measure.steadiness import steady_state
+from deep500.measure.statistics.intervals import interval
+from deep500.measure.statistics.modality import modes
+from deep500.measure.statistics.steadiness import steady_state
 
 Random = np.random.Generator
 Draw = Callable[[Random], Any]

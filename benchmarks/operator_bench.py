@@ -18,12 +18,12 @@ import torch
 from torch.utils.benchmark import Timer
 
 from deep500 import measure
-from deep500.evidence.benching.jobs import Job
-from deep500.evidence.benching.subject import Subject
 from deep500.measure.candidates import Statement
 from deep500.measure.clock import calibrate
 from deep500.measure.plan import Entry
 from deep500.measure.session import Session
+from deep500.validation.benching.jobs import Job
+from deep500.validation.benching.subject import Subject
 
 CALLS, WARM = 100, 2
 

@@ -18,8 +18,6 @@ from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
 from .errors import Unsupported as Unsupported
-from .evidence.checking import check_operator as check_operator
-from .evidence.checking import differences as differences
 from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
@@ -29,9 +27,11 @@ from .metrics.test_accuracy import TestAccuracy as TestAccuracy
 from .metrics.throughput import Throughput as Throughput
 from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
-from .recipe import run_recipe as run_recipe
+from .recipe_runner import run_recipe as run_recipe
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
 from .training.trainer import Trainer as Trainer
+from .validation.checking import check_operator as check_operator
+from .validation.checking import differences as differences
 
 __version__: str

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from deep500 import recipe
+from deep500 import recipe_runner as recipe
 from deep500.reports.outcomes import outcome_text
 
 

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Deep500Error
-from .containers import Container, Damage, open_container, show
+from .containers import (
+    Container,
+    Damage,
+    open_container,
+    show,
+)
 from .encoding import (
     CHAIN,
     FORMAT,

@@ -9,7 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..errors import Deep500Error
-from .containers import FILE_LIMIT, TOTAL_LIMIT, one_line, show
+from .containers import (
+    FILE_LIMIT,
+    TOTAL_LIMIT,
+    one_line,
+    show,
+)
 from .encoding import (
     CHAIN,
     FORMAT,

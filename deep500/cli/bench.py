@@ -115,7 +115,12 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _candidates(args: argparse.Namespace) -> dict[str, object]:
-    from ..measure.candidates import Candidate, Command, Function, Statement
+    from ..measure.candidates import (
+        Candidate,
+        Command,
+        Function,
+        Statement,
+    )
 
     found: list[Candidate] = [
         *(Statement(s, args.setup) for s in args.statements),

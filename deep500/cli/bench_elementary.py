@@ -22,9 +22,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.benching.elementary import FUNCTIONS, elementary
     from ..frameworks import available_frameworks
     from ..reports.exactness import exactness_text
+    from ..validation.benching.elementary import FUNCTIONS, elementary
 
     frameworks = args.framework or [name for name in available_frameworks() if name != "fake"]
     found = elementary(

@@ -11,7 +11,7 @@ from .output import beside, say, write_page
 from .progress import ProgressLine
 
 if TYPE_CHECKING:
-    from ..evidence.benching.jobs import Problem
+    from ..validation.benching.jobs import Problem
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,9 +107,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.benching.planning import Factors, operator_plan
     from ..evidence.recording import recorded_run
     from ..reports.loading import report_data
+    from ..validation.benching.planning import Factors, operator_plan
 
     if args.device != "cpu":
         raise Unsupported(
@@ -153,8 +153,8 @@ def _threads(asked: int | None) -> int:
 
 
 def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
-    from ..evidence.benching.jobs import SYNTAX, Problem
-    from ..evidence.benching.suites import part, suite
+    from ..validation.benching.jobs import SYNTAX, Problem
+    from ..validation.benching.suites import part, suite
 
     if args.suite:
         if args.operators or args.shape or args.attribute:

@@ -10,7 +10,7 @@ from ..errors import Deep500Error
 from .output import print_json
 
 if TYPE_CHECKING:
-    from ..evidence.checking.report import OperatorReport
+    from ..validation.checking.report import OperatorReport
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
@@ -81,8 +81,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.isolation import Died
     from ..reports.checks import checks_text, died
+    from ..validation.isolation import Died
 
     _refuse_nonsense(args)
     reports: list[OperatorReport] = []
@@ -109,8 +109,8 @@ def call(args: argparse.Namespace) -> int:
 def _from_child(
     args: argparse.Namespace, framework: str, folder: str | None
 ) -> "list[OperatorReport]":
-    from ..evidence.checking.report import OperatorReport
-    from ..evidence.isolation import isolated
+    from ..validation.checking.report import OperatorReport
+    from ..validation.isolation import isolated
 
     request = {
         "operator": args.operator,
@@ -123,7 +123,7 @@ def _from_child(
         "folder": folder,
     }
     found = isolated(
-        f"{__package__.rpartition('.')[0]}.evidence.checking.remote:check", request, args.timeout
+        f"{__package__.rpartition('.')[0]}.validation.checking.remote:check", request, args.timeout
     )
     return [OperatorReport.from_json(data) for data in found]
 

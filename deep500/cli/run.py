@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..recipe import cook, load_recipe
+    from ..recipe_runner import cook, load_recipe
     from ..reports.outcomes import outcome_html, outcome_text
     from ..training.events import ProgressBar
 

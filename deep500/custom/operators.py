@@ -9,7 +9,12 @@ import numpy as np
 
 from .. import registry
 from ..contracts.dtypes import name_of
-from ..contracts.operator import Adapted, Operator, Tensor, case
+from ..contracts.operator import (
+    Adapted,
+    Operator,
+    Tensor,
+    case,
+)
 from ..errors import Deep500Error
 from ..namespace import kind
 from .description import Signature

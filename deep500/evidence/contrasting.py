@@ -5,11 +5,11 @@ from pathlib import Path
 
 from ..bundle import read
 from ..errors import Deep500Error, TooFewSamples
-from ..measure.comparison import Comparison
-from ..measure.groups import compare_family
-from ..measure.intervals import ONE_PROCESS
 from ..measure.machine import Difference, Environment, environment_difference
 from ..measure.results import Result
+from ..measure.statistics.comparison import Comparison
+from ..measure.statistics.groups import compare_family
+from ..measure.statistics.intervals import ONE_PROCESS
 
 
 @dataclass(frozen=True)

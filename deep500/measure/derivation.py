@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Refused, TooFewSamples
-from .comparison import Comparison, more_needed, quantile_differences
-from .intervals import ONE_PROCESS
-from .modality import modes
 from .rates import rates
+from .statistics.comparison import Comparison, more_needed, quantile_differences
+from .statistics.intervals import ONE_PROCESS
+from .statistics.modality import modes
 
 if TYPE_CHECKING:
     from .results import Result

@@ -10,7 +10,16 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from ..errors import Deep500Error, Refused
-from .candidates import Candidate, Command, Function, InProcess, Level, Statement, candidate, check
+from .candidates import (
+    Candidate,
+    Command,
+    Function,
+    InProcess,
+    Level,
+    Statement,
+    candidate,
+    check,
+)
 
 CONTROL = " (control)"
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import Deep500Error, Unsupported
-from .bounds import roofline
-from .peak_cache import Peaks, peaks_from_json
+from .bounds.peak_cache import Peaks, peaks_from_json
+from .bounds.roofline import roofline
 
 
 def rates(entry: Mapping[str, Any], work: Mapping[str, Any], peaks: object) -> dict[str, Any]:

@@ -9,13 +9,18 @@ import numpy as np
 
 from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
-from .comparison import Comparison, compare
 from .derivation import derive
-from .groups import holm
-from .intervals import Interval, interval
 from .plan import CONTROL
 from .plan import suffix as _suffix
-from .samples import ProcessSamples, arrange, check_blocks, check_plan
+from .samples import (
+    ProcessSamples,
+    arrange,
+    check_blocks,
+    check_plan,
+)
+from .statistics.comparison import Comparison, compare
+from .statistics.groups import holm
+from .statistics.intervals import Interval, interval
 
 # Stopping looks at the data several times. An interval that is reported as 95 % is computed at 96 % when rounds of one
 # process were looked at, and at 96.8 % for looks after processes (which six processes can just reach by their ranks).

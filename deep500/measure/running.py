@@ -20,11 +20,11 @@ from .fresh import FreshSession
 from .gathered import GatheredSession
 from .machine import environment
 from .plan import Plan, Settings, make_plan
-from .repetition import best_rounds
 from .results import Result
 from .samples import ProcessSamples
 from .sensing import sensors
 from .session import Session
+from .statistics.repetition import best_rounds
 
 BLOCK_S = 0.1  # between blocks, samples are written and progress is shown; nothing of that while the clock runs
 FIRST_LOOK, LOOK_GROWTH = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Deep500Error
-from .steadiness import SteadyState, steady_state
+from .statistics.steadiness import SteadyState, steady_state
 
 
 @dataclass(frozen=True)

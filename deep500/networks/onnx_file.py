@@ -12,8 +12,8 @@ from ..contracts.network import Network
 from ..contracts.operator import Tensor
 from ..definition import Definition
 from ..errors import Deep500Error
-from ._onnx_reading import network_of
-from ._onnx_writing import model_of
+from ..onnx.reading import network_of
+from ..onnx.writing import model_of
 
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 

@@ -1,7 +1,12 @@
 import math
 from typing import Any
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ..namespace import crop
 from ._sliding import counts, windows
 

@@ -1,6 +1,11 @@
 import math
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ..namespace import crop, window_counts
 
 

@@ -1,6 +1,11 @@
 import math
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ._sliding import counts, windows
 
 

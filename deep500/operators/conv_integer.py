@@ -1,4 +1,9 @@
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ._quantisation import centred, per_kernel
 from .conv import Conv
 

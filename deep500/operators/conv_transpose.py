@@ -1,7 +1,12 @@
 import math
 from typing import NamedTuple
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 
 
 class ConvTranspose(Operator):

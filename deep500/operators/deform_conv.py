@@ -1,8 +1,19 @@
 import math
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ..namespace import offsets
-from ._sampling import coordinate_gradients, corners, linear_taps, read, read_adjoint
+from ._sampling import (
+    coordinate_gradients,
+    corners,
+    linear_taps,
+    read,
+    read_adjoint,
+)
 
 
 class DeformConv(Operator):

@@ -1,7 +1,13 @@
 import math
 
 from ..contracts.operator import Operator, Tensor, case
-from ._fourier import adjoint, apply, flops, length_of, transform
+from ._fourier import (
+    adjoint,
+    apply,
+    flops,
+    length_of,
+    transform,
+)
 
 
 class DFT(Operator):

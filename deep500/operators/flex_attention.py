@@ -1,7 +1,13 @@
 import math
 
 from ..contracts.operator import Operator, Tensor, case
-from ._attention import grouped, product, softmax, softmax_gradient, swapped
+from ._attention import (
+    grouped,
+    product,
+    softmax,
+    softmax_gradient,
+    swapped,
+)
 from ._dtypes import dtype_of
 
 

@@ -1,7 +1,12 @@
 import math
 
 from ..contracts.operator import Operator, case
-from ._normalising import normal, normal_gradient, per_channel, statistics
+from ._normalising import (
+    normal,
+    normal_gradient,
+    per_channel,
+    statistics,
+)
 
 
 class GroupNormalization(Operator):

@@ -1,7 +1,12 @@
 import numpy as np
 
 from ..contracts.operator import case
-from ._recurrent import Recurrent, blocks, product, transposed
+from ._recurrent import (
+    Recurrent,
+    blocks,
+    product,
+    transposed,
+)
 
 LENGTHS, SHORT = np.array([3, 1], "int32"), np.array([1, 2], "int32")
 

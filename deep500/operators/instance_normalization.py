@@ -1,5 +1,10 @@
 from ..contracts.operator import Operator, case
-from ._normalising import normal, normal_gradient, per_channel, statistics
+from ._normalising import (
+    normal,
+    normal_gradient,
+    per_channel,
+    statistics,
+)
 
 
 class InstanceNormalization(Operator):

@@ -2,7 +2,13 @@ import math
 
 from ..contracts.operator import Operator, Tensor, case
 from ..namespace import count
-from ._normalising import normal, normal_gradient, statistics, statistics_dtype, trailing
+from ._normalising import (
+    normal,
+    normal_gradient,
+    statistics,
+    statistics_dtype,
+    trailing,
+)
 
 
 class LayerNormalization(Operator):

@@ -1,6 +1,11 @@
 import math
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ..namespace import crop
 from ._norms import norm, norm_gradient
 from ._sliding import counts, windows

@@ -2,7 +2,12 @@ import itertools
 import math
 
 from ..contracts.dtypes import limits, name_of
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ..namespace import kind
 from ._sliding import counts, windows
 

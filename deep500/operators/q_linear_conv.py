@@ -1,7 +1,12 @@
 import numpy as np
 
 from ..contracts.dtypes import name_of
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ._quantisation import centred, per_kernel, quantised
 from .conv import Conv
 

@@ -1,5 +1,10 @@
 from ..contracts.operator import case
-from ._reduction import Extreme, is_empty, limits, reduced
+from ._reduction import (
+    Extreme,
+    is_empty,
+    limits,
+    reduced,
+)
 
 
 class ReduceMax(Extreme):

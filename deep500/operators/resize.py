@@ -1,6 +1,11 @@
 import math
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 from ..namespace import kind
 from ._interpolation import (
     Line,

@@ -1,7 +1,13 @@
 from ..contracts.operator import Operator, Tensor, case
 from ..errors import Unsupported
 from ._indexing import take_adjoint, upwards
-from ._sampling import Tap, corners, linear_taps, neighbours, put_back
+from ._sampling import (
+    Tap,
+    corners,
+    linear_taps,
+    neighbours,
+    put_back,
+)
 
 
 class RoiAlign(Operator):

@@ -1,6 +1,11 @@
 from typing import NamedTuple
 
-from ..contracts.operator import Ints, Operator, Tensor, case
+from ..contracts.operator import (
+    Ints,
+    Operator,
+    Tensor,
+    case,
+)
 
 
 class Slice(Operator):

@@ -1,5 +1,12 @@
 from ..contracts.operator import Operator, Tensor, case
-from ._labels import by_loss, check_labels, hot, picked, reduced, weight_of
+from ._labels import (
+    by_loss,
+    check_labels,
+    hot,
+    picked,
+    reduced,
+    weight_of,
+)
 
 
 class SoftmaxCrossEntropyLoss(Operator):

@@ -1,7 +1,12 @@
 import math
 
 from ..contracts.operator import Operator, Tensor, case
-from ._fourier import adjoint, apply, flops, transform
+from ._fourier import (
+    adjoint,
+    apply,
+    flops,
+    transform,
+)
 
 
 class STFT(Operator):

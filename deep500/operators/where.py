@@ -1,4 +1,9 @@
-from ..contracts.operator import Operator, Tensor, broadcast_shapes, case
+from ..contracts.operator import (
+    Operator,
+    Tensor,
+    broadcast_shapes,
+    case,
+)
 
 
 class Where(Operator):

@@ -7,7 +7,16 @@ from typing import Any
 from .contents import absolute, ratio_of
 from .data import ReportData
 from .tables import is_number, percent
-from .text import VERDICTS, Code, Text, Verdict, clean, flat, listed, verdict_of
+from .text import (
+    VERDICTS,
+    Code,
+    Text,
+    Verdict,
+    clean,
+    flat,
+    listed,
+    verdict_of,
+)
 
 MOST_NAMES = 3  # in one sentence
 

@@ -3,10 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .contents import between, entry_name, one_value, quantile_name, ratio_of
+from .contents import (
+    between,
+    entry_name,
+    one_value,
+    quantile_name,
+    ratio_of,
+)
 from .data import ReportData
 from .tables import is_number
-from .text import Code, Text, clean, listed, verdict_of
+from .text import (
+    Code,
+    Text,
+    clean,
+    listed,
+    verdict_of,
+)
 
 
 def cautions(data: ReportData) -> list[Text]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..evidence.checking.report import Check, OperatorReport
+from ..validation.checking.report import Check, OperatorReport
 from .tables import NOTHING, table
 from .text import clean
 

@@ -5,8 +5,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from .data import ReportData
-from .tables import NOTHING, Number, count, is_number, measured, number, percent, ratio, seconds
-from .text import Code, Text, clean, plain, verdict_of
+from .tables import (
+    NOTHING,
+    Number,
+    count,
+    is_number,
+    measured,
+    number,
+    percent,
+    ratio,
+    seconds,
+)
+from .text import (
+    Code,
+    Text,
+    clean,
+    plain,
+    verdict_of,
+)
 
 WARMUP = {"flat": "flat", "warmup": "warm-up", "slowdown": "slows down", "none": "never steady"}
 LONGEST_LABEL = 30  # pictures shorten longer names; tables then number them

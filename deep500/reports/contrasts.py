@@ -2,9 +2,14 @@
 
 from ..errors import TooFewSamples
 from ..evidence.contrasting import Contrast
-from ..measure.comparison import Comparison
-from ..measure.intervals import Interval
-from .tables import NOTHING, measured, ratio, table
+from ..measure.statistics.comparison import Comparison
+from ..measure.statistics.intervals import Interval
+from .tables import (
+    NOTHING,
+    measured,
+    ratio,
+    table,
+)
 from .text import clean
 
 DIFFERENCES_SHOWN = 12

@@ -1,7 +1,13 @@
 """What `d5 doctor` prints."""
 
 from ..evidence.diagnosis import Diagnosis
-from .tables import NOTHING, percent, ratio, seconds, table
+from .tables import (
+    NOTHING,
+    percent,
+    ratio,
+    seconds,
+    table,
+)
 
 FACTS_SHOWN = (
     ("hardware compute", "cpu model"),

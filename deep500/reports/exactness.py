@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..evidence.benching.elementary import Exactness
+from ..validation.benching.elementary import Exactness
 from .tables import table
 
 HEADERS = [

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Deep500Error
-from ..evidence.checking.differences import absolute, differences, ulps, variance
+from ..validation.checking.differences import (
+    absolute,
+    differences,
+    ulps,
+    variance,
+)
 from .canvas import figure, settings, svg
 
 if TYPE_CHECKING:

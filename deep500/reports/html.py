@@ -2,7 +2,14 @@
 
 from .answers import Answer, answer, status
 from .cautions import cautions
-from .contents import comparisons, effects, entries, measured_things, quantiles, ratios
+from .contents import (
+    comparisons,
+    effects,
+    entries,
+    measured_things,
+    quantiles,
+    ratios,
+)
 from .data import ReportData
 from .markup import (
     alarm,

@@ -4,12 +4,31 @@ import re
 
 from .answers import answer, status
 from .cautions import cautions
-from .contents import Table, comparisons, effects, entries, measured_things, quantiles, ratios
+from .contents import (
+    Table,
+    comparisons,
+    effects,
+    entries,
+    measured_things,
+    quantiles,
+    ratios,
+)
 from .data import ReportData
 from .rates import rates, remarks
-from .surroundings import completeness, highlights, plan, provenance, sensors
+from .surroundings import (
+    completeness,
+    highlights,
+    plan,
+    provenance,
+    sensors,
+)
 from .tables import NOTHING, table
-from .text import Code, Text, Verdict, clean
+from .text import (
+    Code,
+    Text,
+    Verdict,
+    clean,
+)
 
 
 def markdown(data: ReportData) -> str:

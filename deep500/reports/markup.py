@@ -9,9 +9,20 @@ from .contents import Table
 from .data import Source
 from .series import Picture
 from .stylesheet import STYLESHEET
-from .surroundings import Facts, completeness, environment, highlights
+from .surroundings import (
+    Facts,
+    completeness,
+    environment,
+    highlights,
+)
 from .tables import Number
-from .text import Code, Text, Verdict, clean, flat
+from .text import (
+    Code,
+    Text,
+    Verdict,
+    clean,
+    flat,
+)
 
 # Never colour alone.
 SIGNS = {

@@ -6,9 +6,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .canvas import INK, colour, figure, svg, time_axis
+from .canvas import (
+    INK,
+    colour,
+    figure,
+    svg,
+    time_axis,
+)
 from .data import ReportData
-from .series import Picture, Series, Window, omitted, series, thinned, window
+from .series import (
+    Picture,
+    Series,
+    Window,
+    omitted,
+    series,
+    thinned,
+    window,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

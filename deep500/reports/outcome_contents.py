@@ -8,8 +8,23 @@ from typing import Any
 
 from .contents import Table
 from .outcome_data import OutcomeData
-from .tables import NOTHING, Number, count, number, percent, quantity, seconds
-from .text import Code, Text, Verdict, clean, listed, plain
+from .tables import (
+    NOTHING,
+    Number,
+    count,
+    number,
+    percent,
+    quantity,
+    seconds,
+)
+from .text import (
+    Code,
+    Text,
+    Verdict,
+    clean,
+    listed,
+    plain,
+)
 
 WORDS = {
     "acceptable": "acceptable",

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..contracts.metric import History
-from .canvas import INK, MOST_ENTRIES, colour, dashes, figure, number_axis, svg, time_axis
+from .canvas import (
+    INK,
+    MOST_ENTRIES,
+    colour,
+    dashes,
+    figure,
+    number_axis,
+    svg,
+    time_axis,
+)
 from .outcome_contents import metric_name
 from .outcome_data import OutcomeData
 from .series import LARGEST, Picture, thinned

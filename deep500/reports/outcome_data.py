@@ -8,7 +8,12 @@ from ..bundle import Bundle
 from ..contracts.metric import History
 from ..errors import Deep500Error
 from ..evidence.verification import verify
-from ..training.outcome import check_blocks, check_plan, histories, outcome
+from ..training.outcome import (
+    check_blocks,
+    check_plan,
+    histories,
+    outcome,
+)
 from .text import clean
 
 

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canvas import INK, MOST_ENTRIES, colour, figure, number_axis, svg, time_axis
+from .canvas import (
+    INK,
+    MOST_ENTRIES,
+    colour,
+    figure,
+    number_axis,
+    svg,
+    time_axis,
+)
 from .outcome_contents import metric_name, never
 from .outcome_curves import WIDE
 from .outcome_data import OutcomeData

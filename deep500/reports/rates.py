@@ -5,8 +5,21 @@ from typing import Any
 
 from .contents import Table, absolute
 from .data import ReportData
-from .tables import NOTHING, Number, count, is_number, number, percent
-from .text import Code, Text, clean, listed, plain
+from .tables import (
+    NOTHING,
+    Number,
+    count,
+    is_number,
+    number,
+    percent,
+)
+from .text import (
+    Code,
+    Text,
+    clean,
+    listed,
+    plain,
+)
 
 KERNELS = {
     "native": "the framework's own kernel",

@@ -4,7 +4,14 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .canvas import INK, MOST_ENTRIES, colour, figure, labels, svg
+from .canvas import (
+    INK,
+    MOST_ENTRIES,
+    colour,
+    figure,
+    labels,
+    svg,
+)
 from .contents import quantile_name
 from .data import ReportData
 from .series import Picture, in_order

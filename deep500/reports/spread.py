@@ -4,9 +4,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import INK, colour, dashes, figure, svg, time_axis
+from .canvas import (
+    INK,
+    colour,
+    dashes,
+    figure,
+    svg,
+    time_axis,
+)
 from .data import ReportData
-from .series import Picture, Series, Window, omitted, series, window
+from .series import (
+    Picture,
+    Series,
+    Window,
+    omitted,
+    series,
+    window,
+)
 from .tables import is_number, seconds
 
 if TYPE_CHECKING:

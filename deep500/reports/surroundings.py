@@ -7,7 +7,13 @@ from typing import Any
 from .contents import Table
 from .data import ReportData, Source
 from .tables import NOTHING, is_number, percent
-from .text import Code, Text, clean, plain, shortened
+from .text import (
+    Code,
+    Text,
+    clean,
+    plain,
+    shortened,
+)
 
 HIGHLIGHTS = (
     "cpu model",

@@ -12,7 +12,7 @@ from typing import Any
 from .. import registry
 from ..contracts.metric import History, Metric
 from ..errors import Deep500Error, TooFewSamples
-from ..measure.intervals import interval
+from ..measure.statistics.intervals import interval
 
 PROCEDURE = 1  # counts up when the same blocks would give other numbers
 

@@ -12,8 +12,8 @@ import pytest
 from deep500 import bundle
 from deep500.cli import main
 from deep500.evidence.verification import verify
-from deep500.measure.peak_cache import Peaks, file_name, this_machine, write_peaks
-from deep500.measure.peak_kernels import Peak
+from deep500.measure.bounds.peak_cache import Peaks, file_name, this_machine, write_peaks
+from deep500.measure.bounds.peak_kernels import Peak
 
 QUICK = ("--budget", "0.8", "--threads", "1")
 MINE = '''

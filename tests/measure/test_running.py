@@ -7,7 +7,7 @@ import pytest
 
 from deep500 import bundle, measure
 from deep500.errors import Deep500Error
-from deep500.measure.repetition import best_rounds
+from deep500.measure.statistics.repetition import best_rounds
 
 
 def spin(units):

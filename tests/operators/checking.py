@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from deep500 import registry
-from deep500.evidence.checking.comparing import gradient_check, output_check, shape_check
-from deep500.evidence.checking.derivatives import autodiff, difference_check
-from deep500.evidence.checking.examples import XP, Example, examples, examples_of
-from deep500.evidence.checking.formats import cast, is_float
 from deep500.frameworks import framework
+from deep500.validation.checking.comparing import gradient_check, output_check, shape_check
+from deep500.validation.checking.derivatives import autodiff, difference_check
+from deep500.validation.checking.examples import XP, Example, examples, examples_of
+from deep500.validation.checking.formats import cast, is_float
 
 __all__ = [
     "XP",

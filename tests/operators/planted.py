@@ -8,12 +8,12 @@ import numpy as np
 
 from deep500.contracts.framework import gradient_formula
 from deep500.contracts.operator import Operator
-from deep500.evidence.checking.bounds import output_moves
-from deep500.evidence.checking.checks import Subject
-from deep500.evidence.checking.differences import absolute
-from deep500.evidence.checking.examples import XP, Example
-from deep500.evidence.checking.formats import FORMATS, is_float
 from deep500.frameworks import framework
+from deep500.validation.checking.bounds import output_moves
+from deep500.validation.checking.checks import Subject
+from deep500.validation.checking.differences import absolute
+from deep500.validation.checking.examples import XP, Example
+from deep500.validation.checking.formats import FORMATS, is_float
 
 
 class Planted(Subject):

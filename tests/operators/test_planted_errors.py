@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deep500.contracts.operator import Operator
-from deep500.evidence.checking.checks import Subject, checks
+from deep500.validation.checking.checks import Subject, checks
 
 from .checking import Example, derivative_faults, examples, in_dtype
 from .planted import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deep500 import bundle
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
-from deep500.recipe import cook, load_recipe
+from deep500.recipe_runner import cook, load_recipe
 from deep500.reports import outcomes
 from deep500.reports.outcome_data import outcome_data
 from deep500.reports.outcomes import outcome_html, outcome_text

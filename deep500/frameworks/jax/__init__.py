@@ -10,7 +10,13 @@ import numpy as np
 
 from ...contracts.calls import Call
 from ...contracts.dtypes import ALL
-from ...contracts.framework import Abilities, Framework, gradient_formula, is_array, told_apart
+from ...contracts.framework import (
+    Abilities,
+    Framework,
+    gradient_formula,
+    is_array,
+    told_apart,
+)
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...custom.operators import CustomOp

@@ -8,7 +8,14 @@ import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
-from ...namespace import Axis, Function, Namespace, Pads, bind, ints
+from ...namespace import (
+    Axis,
+    Function,
+    Namespace,
+    Pads,
+    bind,
+    ints,
+)
 
 
 class JaxNamespace(Namespace):

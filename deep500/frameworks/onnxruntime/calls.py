@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.calls import Call, arrays, check_differentiable, fill
+from ...contracts.calls import (
+    Call,
+    arrays,
+    check_differentiable,
+    fill,
+)
 from ...contracts.operator import Operator
 from ...errors import Unsupported
 from . import FRAMEWORK

@@ -9,10 +9,20 @@ import numpy as np
 
 from ...contracts import tape
 from ...contracts.framework import Framework
-from ...contracts.network import Network, Node, in_evaluation, take_keys
+from ...contracts.network import (
+    Network,
+    Node,
+    in_evaluation,
+    take_keys,
+)
 from ...contracts.operator import Operator, Tensor
 from ...contracts.optimizer import Optimizer
-from ...custom.operators import Custom, CustomOp, HostFunction, one_or_all
+from ...custom.operators import (
+    Custom,
+    CustomOp,
+    HostFunction,
+    one_or_all,
+)
 from ...namespace import Namespace, kind
 from ..reference import FRAMEWORK as REFERENCE
 from ..reference.executor import ReferenceExecutor, ReferenceStep

@@ -12,7 +12,12 @@ from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from . import OnnxRuntime
 from .buffers import Buffers, owned
-from .recording import NEW, backward_model, inference_model, is_native
+from .recording import (
+    NEW,
+    backward_model,
+    inference_model,
+    is_native,
+)
 from .step import OnnxRuntimeStep
 from .values import to_numpy
 

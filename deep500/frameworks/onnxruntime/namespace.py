@@ -10,7 +10,15 @@ import spox.opset.ai.onnx.v21 as op
 
 from ...contracts.dtypes import FLOAT8, name_of
 from ...errors import Unsupported
-from ...namespace import Axis, Function, Namespace, Pads, ints, kind, left_over
+from ...namespace import (
+    Axis,
+    Function,
+    Namespace,
+    Pads,
+    ints,
+    kind,
+    left_over,
+)
 from . import FRAMEWORK
 from .nodes import node as node
 from .recorded import Recorded, const, int64s

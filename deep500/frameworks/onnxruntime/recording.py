@@ -13,7 +13,12 @@ from ...contracts.network import Network, Node
 from ...contracts.operator import Tensor
 from ...contracts.optimizer import Optimizer
 from . import FRAMEWORK
-from .namespace import Recorder, argument, build, node
+from .namespace import (
+    Recorder,
+    argument,
+    build,
+    node,
+)
 from .nodes import has_kernel
 from .recorded import Recorded
 

@@ -9,7 +9,15 @@ from ...contracts.executor import TrainingStep, Values
 from ...contracts.optimizer import Optimizer
 from ...errors import Deep500Error
 from .buffers import Buffers, owned
-from .recording import FLAT, NEW, STEP, is_flat, state_kinds, state_model, step_model
+from .recording import (
+    FLAT,
+    NEW,
+    STEP,
+    is_flat,
+    state_kinds,
+    state_model,
+    step_model,
+)
 
 if TYPE_CHECKING:
     from .executor import OnnxRuntimeExecutor

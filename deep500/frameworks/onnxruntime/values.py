@@ -6,7 +6,12 @@ import math
 import numpy as np
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
-from ...contracts.dtypes import NAMES, NUMBERS, SMALL, bits
+from ...contracts.dtypes import (
+    NAMES,
+    NUMBERS,
+    SMALL,
+    bits,
+)
 
 
 def from_numpy(array: np.ndarray) -> OrtValue:

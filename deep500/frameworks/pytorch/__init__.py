@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...contracts.calls import Call
-from ...contracts.dtypes import FLOAT8, PLAIN, SMALL, bits, name_of
+from ...contracts.dtypes import (
+    FLOAT8,
+    PLAIN,
+    SMALL,
+    bits,
+    name_of,
+)
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
 from ...custom.operators import CustomOp

@@ -7,7 +7,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ...namespace import Axis, Namespace, Pads, bind, crop, ints, left_over
+from ...namespace import (
+    Axis,
+    Namespace,
+    Pads,
+    bind,
+    crop,
+    ints,
+    left_over,
+)
 from . import FRAMEWORK
 
 

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 
 from ...contracts import tape
-from ...contracts.executor import Executor, TrainingStep, Values, matching
+from ...contracts.executor import (
+    Executor,
+    TrainingStep,
+    Values,
+    matching,
+)
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer

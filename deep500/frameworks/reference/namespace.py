@@ -5,7 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from ...namespace import Axis, Namespace, Pads, bind, elements, ints, offsets
+from ...namespace import (
+    Axis,
+    Namespace,
+    Pads,
+    bind,
+    elements,
+    ints,
+    offsets,
+)
 
 
 class NumpyNamespace(Namespace):

@@ -7,7 +7,15 @@ import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...contracts.dtypes import name_of
-from ...namespace import Axis, Function, Namespace, Pads, bind, crop, ints
+from ...namespace import (
+    Axis,
+    Function,
+    Namespace,
+    Pads,
+    bind,
+    crop,
+    ints,
+)
 from . import FRAMEWORK
 
 Tensor = Any  # tf.Tensor, which has no types

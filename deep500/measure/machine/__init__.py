@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..host.files import Host, Unavailable
 from .advice import advice as advice
 from .difference import Difference as Difference
 from .difference import environment_difference as environment_difference
 from .facts import CLASSES, Environment, Fact
+from .host.files import Host, Unavailable
 from .table import TABLE, Row
 from .text import one_line, tidy
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..host.compute import CPU
 from .facts import Environment
+from .host.compute import CPU
 
 COMPUTE, MEMORY, SETUP, CODE = (
     "hardware compute", "hardware memory", "benchmark measurement setup", "benchmark source code"

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .facts import CLASSES, Environment, Fact
-from .table import SPEED, TABLE, WEIGHTS, Weight
+from .table import (
+    SPEED,
+    TABLE,
+    WEIGHTS,
+    Weight,
+)
 
 _RANKED = {
     (name, row.fact): (row.weight, place)

@@ -8,8 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from ..host import cgroups, compute, memory, network, setup, software, source, storage
-from ..host.files import Host
+from .host import (
+    cgroups,
+    compute,
+    memory,
+    network,
+    setup,
+    software,
+    source,
+    storage,
+)
+from .host.files import Host
 
 Weight = Literal["can change results", "can change speed", "context only"]
 

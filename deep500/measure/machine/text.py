@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
-from ..host.files import Unavailable
-from ..host.secrets import without_secrets
 from .facts import Value, is_value
+from .host.files import Unavailable
+from .host.secrets import without_secrets
 
 LONGEST_TEXT = 2000
 LONGEST_LIST = 64

@@ -6,9 +6,17 @@ from pathlib import Path
 from types import TracebackType
 
 from ...errors import Deep500Error
-from ..host.files import Host
+from ..machine.host.files import Host
 from .energy import GpuEnergy, PackageEnergy
-from .process import Bytes, Cores, Memory, Reading, Sensor, Switches, Time
+from .process import (
+    Bytes,
+    Cores,
+    Memory,
+    Reading,
+    Sensor,
+    Switches,
+    Time,
+)
 
 __all__ = ["Reading", "Sensors", "sensors"]
 

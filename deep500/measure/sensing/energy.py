@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-from ..host import nvidia
-from ..host.files import Host, Unavailable
+from ..machine.host import nvidia
+from ..machine.host.files import Host, Unavailable
 from .process import Reading, Sensor, attempt
 
 POWERCAP = "/sys/class/powercap"

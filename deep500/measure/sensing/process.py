@@ -10,7 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..host.files import Host, Unavailable, cpu_list, whole
+from ..machine.host.files import (
+    Host,
+    Unavailable,
+    cpu_list,
+    whole,
+)
 
 Kind = Literal["cost", "rate", "ratio", "count", "quality"]
 

@@ -1,0 +1,1 @@
+"""What a machine can do at best: measured peaks, the roofline, ideal and Amdahl scaling."""

@@ -1,0 +1,1 @@
+"""Time spent in named regions of a user's own code."""

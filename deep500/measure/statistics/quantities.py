@@ -1,0 +1,179 @@
+"""What kind of quantity a number is, and the one mean that each kind may have (SC'15, Rules 3 and 4).
+
+cost     seconds, joules, bytes, dollars      arithmetic mean
+count    flop, calls, cache misses            arithmetic mean
+quality  accuracy, loss                       arithmetic mean
+rate     flop/s, images/s                     harmonic mean of equal work, else total work / total time
+ratio    speed-up, share of peak              none: summarise what it was made from
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from ...errors import Deep500Error, Refused, TooFewSamples
+from .dependence import LARGEST
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .intervals import Interval
+
+Kind = Literal["cost", "rate", "ratio", "count", "quality"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MEANS = ("arithmetic", "harmonic", "geometric")
+PLURALS = {"cost": "costs", "rate": "rates", "count": "counts", "quality": "quality values"}
+
+
+class Summary(float):
+    """A mean that remembers its kind, how it was formed, of how many values, and their median's interval."""
+
+    kind: Kind
+    how: str
+    n: int
+    interval: Interval | None
+    note: str
+
+    def __new__(
+        cls, value: float, kind: Kind, how: str, n: int, interval: Interval | None, note: str
+    ) -> Summary:
+        self = super().__new__(cls, value)
+        self.kind, self.how, self.n, self.interval, self.note = kind, how, n, interval, note
+        return self
+
+    @property
+    def value(self) -> float:
+        return float(self)
+
+    def __getnewargs__(self) -> tuple:  # float's own would lose the memory in a copy
+        return self.value, self.kind, self.how, self.n, self.interval, self.note
+
+    def __repr__(self) -> str:
+        return f"{self.value!r} ({self.how})"
+
+
+def summarise(
+    values: ArrayLike,
+    kind: Kind = "rate",
+    work: ArrayLike | None = None,
+    *,
+    mean: str | None = None,
+) -> Summary:
+    """The mean that `kind` allows; `work` holds one count per rate, `mean` only asks for a mean by name."""
+    _check_kind(kind)
+    _check_mean(kind, mean)
+    x = _numbers(values, "values")
+    if kind == "rate" and min(x) < 1 / LARGEST:
+        raise Deep500Error(f"a rate of {min(x):g} has no harmonic mean: give rates above 0")
+    if kind in ("cost", "count") and min(x) < 0:
+        raise Deep500Error(f"a {kind} of {min(x):g} cannot be: check it, or give kind='quality'")
+    if work is not None:
+        return _of_unequal_work(x, kind, work)
+    if kind == "rate":
+        value, how = _harmonic(x, [1.0] * len(x)), f"harmonic mean of {len(x)} rates of equal work"
+    else:
+        value, how = (
+            _within(x, math.fsum(x) / len(x)),
+            f"arithmetic mean of {len(x)} {PLURALS[kind]}",
+        )
+    interval, note = _median_interval(x)
+    return Summary(value, kind, how, len(x), interval, note)
+
+
+def _of_unequal_work(x: list[float], kind: Kind, work: ArrayLike) -> Summary:
+    if kind != "rate":
+        raise Deep500Error(
+            f"work= was given with kind='{kind}': only rates have work, leave it out"
+        )
+    w = _numbers(work, "work")
+    if len(w) != len(x):
+        raise Deep500Error(
+            f"work holds {len(w)} counts for {len(x)} rates: give one count per rate"
+        )
+    if min(w) < 1 / LARGEST:
+        raise Deep500Error(f"a work of {min(w):g} was given: every count must be above 0")
+    note = "no interval: rates of unequal work are not repetitions of one measurement"
+    return Summary(
+        _harmonic(x, w), kind, f"total work / total time of {len(x)} rates", len(x), None, note
+    )
+
+
+def _harmonic(rates: list[float], work: list[float]) -> float:
+    """Total work / total time; sums are exact, so that the order of the values cannot matter."""
+    time = math.fsum(done / rate for done, rate in zip(work, rates, strict=True))
+    return _within(rates, math.fsum(work) / time)
+
+
+def _within(x: list[float], mean: float) -> float:
+    """A mean lies between its values; rounding may carry it one bit outside."""
+    return min(max(mean, min(x)), max(x))
+
+
+def _numbers(values: ArrayLike, what: str) -> list[float]:
+    try:
+        x = np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Deep500Error(
+            f"{what} must be numbers, one row of them: {str(error).splitlines()[0]}"
+        ) from None
+    if x.ndim != 1 or not x.size:
+        raise Deep500Error(
+            f"{what} must be one row of at least one number, and have the shape {x.shape}"
+        )
+    bad = np.flatnonzero(~(np.abs(x) <= LARGEST))
+    if bad.size:
+        raise Deep500Error(
+            f"{what}[{bad[0]}] is {x[bad[0]]}: a mean needs finite numbers (up to {LARGEST:g})"
+        )
+    return x.tolist()
+
+
+def _check_kind(kind: str) -> None:
+    if kind == "ratio":
+        raise Refused(
+            "ratios have no mean (Rule 4): summarise the costs on both sides with kind='cost' and divide the "
+            "two summaries, or take the paired median ratio: measure.compare(a, b, paired=True)"
+        )
+    if kind not in KINDS:
+        raise Deep500Error(
+            f"there is no kind {kind!r}.{_nearest(kind, KINDS)} Kinds: {', '.join(KINDS)}"
+        )
+
+
+def _check_mean(kind: str, mean: str | None) -> None:
+    if mean is not None and mean not in MEANS:
+        near = _nearest(mean, MEANS)
+        raise Deep500Error(f"there is no mean {mean!r}.{near} Leave mean= out: the kind decides")
+    if mean == "geometric":
+        raise Refused(
+            f"the geometric mean of {PLURALS[kind]} is the exponential of a mean logarithm and says nothing "
+            f"about their total (Rule 4): leave mean= out, the kind '{kind}' decides"
+        )
+    if mean == "arithmetic" and kind == "rate":
+        raise Refused(
+            "the arithmetic mean of rates overstates them (Rule 3: equal work at 10, 1 and 2.5 Gflop/s is "
+            "done at 2.0, not 4.5): leave mean= out for the harmonic mean, and give work= if the work differs"
+        )
+    if mean == "harmonic" and kind != "rate":
+        raise Refused(
+            f"the harmonic mean is for rates (Rule 3), not for {PLURALS[kind]}: leave mean= out"
+        )
+
+
+def _nearest(word: object, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(str(word), known, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def _median_interval(x: list[float]) -> tuple[Interval | None, str]:
+    from .intervals import interval
+
+    try:
+        return interval(x), "the interval is of the median of the values, not of their mean"
+    except TooFewSamples as error:
+        return None, f"no interval: {error}"

@@ -1,0 +1,1 @@
+"""ONNX models read, written and recorded; knows no framework."""

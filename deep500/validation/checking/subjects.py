@@ -1,0 +1,192 @@
+"""From what a user names to operators and examples: built-in ones, objects, plain functions with a reference."""
+
+import difflib
+import importlib
+import inspect
+import runpy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import registry
+from ...contracts.operator import Operator, Tensor
+from ...custom.loading import load_operator
+from ...custom.operators import CustomOp
+from ...errors import Deep500Error
+from .examples import (
+    Example,
+    Reference,
+    draw_inputs,
+    drawn,
+    examples_of,
+    generator,
+)
+
+SHAPE = (4, 6)  # of inputs that nobody described
+
+
+def examples_for(
+    operator: Any,
+    inputs: Sequence[Any] | None,
+    reference: Reference | None,
+    framework: str,
+    seed: int,
+) -> list[Example]:
+    """What is checked: a class with all its cases, an operator or function with these inputs or those of its cases."""
+    if isinstance(operator, CustomOp):
+        operator = operator.operator
+    elif not isinstance(operator, Operator | type):
+        operator = function_operator(operator, reference, framework)
+    name = operator.__name__ if isinstance(operator, type) else type(operator).__name__
+    if isinstance(operator, type) and (not issubclass(operator, Operator) or inputs is None):
+        found = list(examples_of(operator, seed)) if issubclass(operator, Operator) else []  # type: ignore[arg-type]
+        if not found:
+            raise Deep500Error(f"{name} has no cases to check: give it attributes and inputs")
+    else:
+        instance = operator() if isinstance(operator, type) else operator
+        given = (
+            [_given(instance, inputs, seed)] if inputs is not None else _case_inputs(instance, seed)
+        )
+        found = _working(
+            [Example(f"{name}-{i}", instance, values) for i, values in enumerate(given)]
+        )
+    return [replace(e, reference=reference) if reference else e for e in found]
+
+
+def function_operator(function: Any, reference: Reference | None, framework: str) -> Operator:
+    """A plain function as an operator: the reference is its formula, it is the kernel of the framework."""
+    if not callable(function):
+        raise Deep500Error(
+            f"{function!r} is neither an operator nor a function: give d5.operators.Relu(), or a "
+            "function"
+        )
+    name = getattr(function, "__name__", type(function).__name__)
+    if reference is None:
+        raise Deep500Error(
+            f"the function {name} needs a reference: a function that computes the same, slow and simple"
+        )
+    return _adapted(name, function, reference, framework)()
+
+
+def _adapted(name: str, function: Callable, truth: Reference, framework: str) -> type[Operator]:
+    parameters = [
+        p
+        for p in inspect.signature(truth).parameters.values()
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+
+    def forward(self: Operator, xp: Any, *xs: Any) -> Any:
+        return truth(*xs)
+
+    def infer(self: Operator, *inputs: Any) -> tuple[Tensor, ...]:
+        dtype = next(
+            (t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype), "float32"
+        )
+        wide = [
+            np.ones(t.shape, "float64" if "float" in t.dtype else t.dtype)
+            if isinstance(t, Tensor)
+            else t
+            for t in inputs
+        ]
+        return tuple(
+            Tensor(y.shape, dtype if y.dtype.kind == "f" else y.dtype.name)
+            for y in map(np.asarray, self.run(None, *wide))
+        )
+
+    count = len([p for p in parameters if p.default is p.empty])
+    body = {
+        "forward": forward,
+        "infer": infer,
+        "outputs": ("*ys",),
+        "arity": count,
+        "__doc__": f"The function {name}.",
+        framework: lambda self, module, *xs: function(*xs),
+    }
+    return type(name, (Operator,), body)
+
+
+def _given(operator: Operator, inputs: Sequence[Any], seed: int) -> tuple:
+    """Arrays as they are, shapes (tuples, Tensors) drawn, the values of static inputs."""
+    known = [*operator.inputs.values()]
+    if len(inputs) > len(known) and not (known and known[-1].kind is known[-1].VAR_POSITIONAL):
+        raise Deep500Error(
+            f"{type(operator).__name__} takes {len(known)} inputs ({', '.join(operator.inputs)}), and "
+            f"{len(inputs)} are given"
+        )
+    static = [p.name in operator.static and p.kind is not p.VAR_POSITIONAL for p in known]
+    static += static[-1:] * (len(inputs) - len(static))
+    return tuple(
+        x
+        if isinstance(x, np.ndarray) or x is None or fixed
+        else drawn(x, generator(type(operator).__name__, i, seed))
+        for i, (fixed, x) in enumerate(zip(static, inputs, strict=False))
+    )
+
+
+def _case_inputs(operator: Operator, seed: int) -> list[tuple]:
+    cls, name = type(operator), type(operator).__name__
+    if cls.cases:
+        return [
+            draw_inputs(cls, case.inputs, f"{name}-{i}", seed) for i, case in enumerate(cls.cases)
+        ]
+    required = [p for p in cls.inputs.values() if p.default is p.empty and p.name not in cls.static]
+    count = getattr(cls, "arity", len(required))
+    return [_given(operator, [SHAPE] * count, seed)]
+
+
+def _working(found: list[Example]) -> list[Example]:
+    """Those that the operator takes; its attributes may not fit the inputs of every case."""
+    kept, reasons = [], []
+    for example in found:
+        try:
+            example.operator.infer(*example.tensors)
+            _ = example.outputs
+            kept.append(example)
+        except Exception as error:  # whatever a formula says to inputs that do not fit
+            reasons.append(next(iter(str(error).strip().splitlines()), type(error).__name__))
+    if not kept:
+        example = found[0]
+        shown = ", ".join(
+            f"{t.dtype}{list(t.shape)}" if isinstance(t, Tensor) else repr(t)
+            for t in example.tensors
+        )
+        raise Deep500Error(
+            f"{type(example.operator).__name__} does not take {shown}: {reasons[0]}; give other inputs"
+        )
+    return kept
+
+
+def named(text: str, attributes: Mapping[str, Any], function: bool) -> Any:
+    """What a command line names: a built-in operator, one in a file, or (with a reference) a function in a file."""
+    if ":" not in text and not attributes and not Path(text).suffix:
+        return registry.find("operators", text)  # with all its cases
+    found = named_function(text) if function and text.rpartition(":")[0].endswith(".py") else None
+    return load_operator(text, attributes) if found is None or isinstance(found, type) else found
+
+
+def named_function(text: str) -> Any:
+    """A function in a file (my.py:slow_relu) or in a module (numpy:tanh)."""
+    place, colon, name = text.rpartition(":")
+    if not colon:
+        raise Deep500Error(f"{text!r} names no function: write my.py:slow_relu, or numpy:tanh")
+    try:
+        values = (
+            runpy.run_path(place) if Path(place).is_file() else vars(importlib.import_module(place))
+        )
+    except ModuleNotFoundError as error:
+        raise Deep500Error(
+            f"there is no file or module {error.name or place}, as {text!r} needs"
+        ) from None
+    except Exception as error:  # whatever the user's code says
+        reason = " ".join(str(error).split())[:200]
+        raise Deep500Error(f"{place} cannot be run: {type(error).__name__}: {reason}") from error
+    if not callable(values.get(name)):
+        near = difflib.get_close_matches(name, [k for k, v in values.items() if callable(v)], 1)
+        raise Deep500Error(
+            f"{place} has no function named {name!r}."
+            + (f" Did you mean {near[0]!r}?" if near else "")
+        )
+    return values[name]

@@ -1,0 +1,93 @@
+"""Cases in a child process, each with a deadline: one that crashes or never ends costs only itself."""
+
+import multiprocessing
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection
+
+from ...errors import Deep500Error
+from ...frameworks import available_frameworks, framework
+from .derivatives import judge_derivative
+from .judging import (
+    DIRECT,
+    ERROR,
+    Verdict,
+    judge,
+)
+from .suite import Case
+
+Judge = Callable[[Case], Verdict]
+GRADIENT = "gradient"
+
+
+def columns() -> list[str]:
+    """What the suite is run on: every framework that is installed, ONNX Runtime by itself, and the derivatives."""
+    frameworks = [
+        name for name in available_frameworks() if name != "fake"
+    ]  # fake is the reference
+    return [*frameworks, *([DIRECT] if "onnxruntime" in frameworks else []), GRADIENT]
+
+
+def judge_of(column: str) -> Judge:
+    return judge_derivative if column == GRADIENT else lambda case: judge(case, column)
+
+
+def verdicts(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterator[Verdict]:
+    """What `judging` says of every case, in order.
+
+    Children are forked, so that cases need not be made again; this process must not have loaded a framework before,
+    whose threads a child would miss.
+    """
+    _refuse_loaded_frameworks()
+    at = 0
+    while at < len(cases):
+        for verdict in _until_lost(cases[at:], judging, deadline_s):
+            yield verdict
+            at += 1
+
+
+def _until_lost(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterator[Verdict]:
+    """Verdicts from one child, until it is done or lost; the case that it is lost on has a verdict too."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_work, args=(cases, judging, sender), daemon=True)
+    child.start()
+    sender.close()
+    try:
+        for _ in cases:
+            if not receiver.poll(deadline_s):
+                yield Verdict(ERROR, f"it took longer than {deadline_s:g} s")
+                return
+            try:
+                word, text = receiver.recv_bytes().decode().split("\n", 1)
+            except EOFError:
+                child.join()
+                yield Verdict(ERROR, f"it ended the process (exit code {child.exitcode})")
+                return
+            yield Verdict(word, text)
+    finally:
+        child.kill()
+        child.join()
+        receiver.close()
+
+
+def _work(cases: Sequence[Case], judging: Judge, sender: Connection) -> None:
+    """In the child: what engines write to the terminal is not ours to show."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    warnings.simplefilter("ignore")
+    for case in cases:
+        verdict = judging(case)
+        sender.send_bytes(f"{verdict.word}\n{verdict.text}".encode(errors="replace"))
+
+
+def _refuse_loaded_frameworks() -> None:
+    names = {framework(name).module_name for name in available_frameworks()} - {"numpy"}
+    if loaded := sorted(names & set(sys.modules)):
+        raise Deep500Error(
+            f"the suite runs in copies of this process, which has already loaded {', '.join(loaded)}: "
+            "run it from a fresh one"
+        )
