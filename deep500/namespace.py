@@ -344,14 +344,20 @@ class Namespace:
         return function(*xs)
 
     def uniform(self, key: Array, shape: Sequence[int]) -> Array:
-        """float32 in [0, 1): a pure function of the key (two 32-bit words) and the shape, bit-identical everywhere."""
-        n = math.prod(shape)
-        half = (n + 1) // 2
-        low = self.arange(half, "int64")
-        bits = self.concat(self.threefry(self.astype(key, "int64"), low, low + half), axis=0)[:n]
-        return self.reshape(
-            self.astype(self.shift_right(bits, 8), "float32") * 2.0**-24, tuple(shape)
-        )
+        """float32 in [0, 1): a pure function of the key and the shape, bit-identical on every framework.
+
+        The key is four whole numbers: two words, the number of the first example and the count of examples. An element
+        is drawn by its row in the whole batch and its place in the row.
+        """
+        key = self.astype(key, "int64")
+        rows, width = (shape[0] if shape else 1), math.prod(shape[1:])
+        half = (width + 1) // 2
+        row = self.reshape(self.arange(rows, "int64") + key[2] * rows // key[3], (rows, 1))
+        place = self.reshape(self.arange(half, "int64"), (1, half))
+        zeros = self.zeros((rows, half), "int64")
+        bits = self.concat(self.threefry(key, row + zeros, place + zeros), axis=1)[:, :width]
+        numbers = self.astype(self.shift_right(bits, 8), "float32") * 2.0**-24
+        return self.reshape(numbers, tuple(shape))
 
     def threefry(self, key: Array, a: Array, b: Array) -> tuple[Array, Array]:
         """Threefry-2x32 with 20 rounds of the counters (a, b): 32-bit words held in int64."""

@@ -1,13 +1,16 @@
 """The executor contract: a network built once by a framework, with its parameters on that framework's side."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import Deep500Error
-from .network import KEY, Network, take_keys
+from .layout import FlatBuffers, Layout
+from .network import KEY, Network, Node, take_keys
+from .operator import Tensor
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
@@ -17,11 +20,44 @@ Values = dict[str, Any]  # native values by name
 
 
 class TrainingStep(ABC):
-    """One whole step (forward, backward, update) as the framework does it best; state stays on its side."""
+    """One step (forward, backward, update) as the framework does it best; state stays on its side.
+
+    `step(batch)` is the whole step. `step.backprop(batch)` and then `step.update()` are its two halves: in between,
+    gradients can be read and changed through the executor's flat buffers. Rows of a batch are numbered over all ranks:
+    `first_row` is the number of this batch's first row, by which random operators draw.
+    """
+
+    def __init__(self, executor: "Executor", optimizer: Optimizer, y: str):
+        self.executor = executor
+        self.optimizer = optimizer
+        self.y = y
+        self.count = 0  # steps done; counted on the host, so that no device has to be waited for
+        self._has_gradients = False
+
+    def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
+        """Do one step on a batch (NumPy or native) and return the network's outputs from before the update."""
+        outputs = self.backprop(inputs, first_row)
+        self.update()
+        return outputs
+
+    def backprop(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
+        """Return the network's outputs, and leave the gradients behind."""
+        outputs = self.executor.inference_and_backprop(inputs, self.y, self.count, first_row)
+        self._has_gradients = True
+        return outputs
+
+    def update(self) -> None:
+        """Apply the optimizer to the gradients that `backprop` left."""
+        if not self._has_gradients:
+            raise Deep500Error("update() needs gradients: call backprop(batch) before it")
+        self._update()
+        self._has_gradients = False
+        self.count += 1
+        self.executor.generation += 1
 
     @abstractmethod
-    def __call__(self, inputs: Mapping[str, Any]) -> Values:
-        """Do one step on a batch (NumPy or native) and return the network's outputs from before the update."""
+    def _update(self) -> None:
+        """Step number `count + 1` of the optimizer, on the executor's gradients."""
 
     @abstractmethod
     def state(self) -> dict[str, np.ndarray]:
@@ -32,24 +68,40 @@ class TrainingStep(ABC):
 
 
 class Executor(ABC):
-    """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts."""
+    """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts.
 
-    def __init__(self, framework: "Framework", network: Network):
-        for dtype in {t.dtype for t in network.inputs.values()} | {
-            str(p.dtype) for p in network.params.values()
-        }:
+    `structure` is the network without its arrays: the weights are on the framework's side only. `layout` says where
+    each trained parameter, and its gradient, lies in the flat buffers.
+    """
+
+    def __init__(
+        self, framework: "Framework", network: Network, seed: int = 0, compile: bool = False
+    ):
+        for dtype in {t.dtype for t in network.inputs.values()}:
+            framework.dtype(dtype)
+        for dtype in {str(p.dtype) for p in network.params.values()}:
             framework.dtype(dtype)
         self.framework = framework
-        self.structure = network.copy()
+        self.seed = seed
+        self.compile = compile
+        self.structure = network.outline()
         self.random = take_keys(self.structure)  # operators by the inputs that are their keys
+        self.layout = Layout.of({name: self.spec(name) for name in self.structure.trainable})
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
+        self.generation = 0  # counts what makes flat buffers that were handed out invalid
+        self.copies: Counter[str] = Counter()  # of flat buffers: "to host", "to device"
+        self._kernel_words: dict[str, str] = {}
 
     @property
     def network(self) -> "NetworkView":
         """The network as it is on this executor's side."""
         return NetworkView(self)
+
+    def spec(self, name: str) -> Tensor:
+        """Shape and dtype of a parameter."""
+        return self.structure.params[name]  # type: ignore[return-value]
 
     @abstractmethod
     def inference(self, inputs: Mapping[str, Any]) -> Values:
@@ -57,44 +109,122 @@ class Executor(ABC):
 
     @abstractmethod
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
         """The outputs, with `gradients` of y by every trainable parameter left behind.
 
-        Random operators draw by the count of steps before this one.
+        Random operators draw by the count of steps before this one and by the number of the batch's first row.
         """
 
     @abstractmethod
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> TrainingStep:
-        """A function that does a whole step on a batch."""
+        """A function that does a whole step on a batch, or its halves."""
 
     def kernels(self) -> dict[str, str]:
-        """How every node runs here: "native" or "composed"."""
-        return {
-            node.name: self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1]
-            for node in self.structure.nodes
-        }
+        """How every node runs here, "native" or "composed", as chosen for the dtypes that it gets."""
+        specs = None
+        for node in self.structure.nodes:
+            if node.name not in self._kernel_words:
+                specs = specs or self._inferred_specs()
+                inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
+                self.choose(node, inputs)
+        return {node.name: self._kernel_words[node.name] for node in self.structure.nodes}
 
-    def keyed(self, inputs: Mapping[str, Any], step: Any = 0) -> Mapping[str, Any]:
+    def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
+        """The kernel of a node for these inputs, and its word, which is noted."""
+        kernel, word = self.framework.kernel(node.operator, len(node.outputs), inputs)
+        self._kernel_words[node.name] = word
+        return kernel, word
+
+    def keyed(
+        self, inputs: Mapping[str, Any], step: int = 0, first_row: int = 0
+    ) -> Mapping[str, Any]:
         """The inputs, with the keys that random operators draw by in this step."""
         if not self.random:
             return inputs
-        count = int(self.framework.array(step))
-        return {
-            **inputs,
-            **{
-                name: np.array(operator.key(name.removeprefix(KEY), count), np.int64)
-                for name, operator in self.random.items()
-            },
-        }
+        rows = _rows(inputs) if first_row else 1
+        keys = {}
+        for name, operator in self.random.items():
+            node = name.removeprefix(KEY)
+            key = operator.key(node, step, seed=self.seed, first_row=first_row, rows=rows)
+            keys[name] = np.array(key, np.int64)
+        return {**inputs, **keys}
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """All parameters as NumPy arrays."""
-        return {name: self.framework.array(value) for name, value in self.params.items()}
+    def flat_params(self) -> FlatBuffers:
+        """All trained parameters as flat NumPy buffers by `layout`, valid until the next step.
+
+        They are the parameters' own memory where that is the host's (writing to them changes the network), and a
+        copy elsewhere, which `load_flat_params` takes back.
+        """
+        return FlatBuffers(self._flat_params(), self.layout, lambda: self.generation)
+
+    def flat_gradients(self) -> FlatBuffers:
+        """The gradients of the last backprop, likewise; what is written to them is what an update uses."""
+        if not self.gradients:
+            raise Deep500Error(
+                "there are no gradients yet: call backprop or inference_and_backprop"
+            )
+        return FlatBuffers(self._flat_gradients(), self.layout, lambda: self.generation)
+
+    def load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
+        """Set all trained parameters from flat buffers."""
+        self.layout.check(buffers)
+        self._load_flat_params(buffers)
+
+    def load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        """Set all gradients from flat buffers."""
+        self.layout.check(buffers)
+        self._load_flat_gradients(buffers)
 
     @abstractmethod
+    def _flat_params(self) -> dict[str, np.ndarray]: ...
+
+    @abstractmethod
+    def _flat_gradients(self) -> dict[str, np.ndarray]: ...
+
+    def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
+        """In place, for frameworks whose flat buffers are the parameters' own memory."""
+        _copy_into(self._flat_params(), buffers)
+
+    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        _copy_into(self._flat_gradients(), buffers)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Copies of all parameters as NumPy arrays."""
+        return {name: np.array(self.framework.array(v)) for name, v in self.params.items()}
+
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set all parameters, in place where the framework holds on to them."""
+        for name, value in matching(self.structure.params, arrays).items():
+            self._write(name, value)
+
+    def write(self, name: str, value: Any) -> None:
+        """Set one parameter, and touch no other."""
+        if name not in self.structure.params:
+            raise Deep500Error(
+                f"no parameter is named {name!r}; there are: {', '.join(self.structure.params)}"
+            )
+        spec = self.spec(name)
+        self._write(name, matching({name: spec}, {name: self.framework.array(value)})[name])
+
+    @abstractmethod
+    def _write(self, name: str, value: np.ndarray) -> None:
+        """Set one parameter from an array of its shape and dtype."""
+
+    def _inferred_specs(self) -> dict[str, Tensor]:
+        """Shape and dtype of every value, as far as they follow from the inputs, for a batch of one."""
+        structure = self.structure
+        specs: dict[str, Any] = dict(structure.params)
+        for name, tensor in structure.inputs.items():
+            specs[name] = Tensor(tuple(n or 1 for n in tensor.shape), tensor.dtype)
+        for node in structure.ordered():
+            inputs = [specs.get(i) if isinstance(i, str) else i for i in node.inputs]
+            try:
+                results = node.operator.infer(*inputs[: len(node.operator.inputs) or None])
+            except Exception:  # it needs a value, or a shape that only a run brings
+                continue
+            specs.update(zip(node.outputs, results, strict=False))
+        return specs
 
 
 class NetworkView:
@@ -114,34 +244,48 @@ class NetworkView:
         return [self._value(name) for name in names]
 
     def feed_tensor(self, name: str, value: Any) -> None:
-        executor = self._executor
-        executor.load(
-            executor.arrays() | {name: executor.framework.array(executor.framework.tensor(value))}
-        )
+        """Set one parameter."""
+        self._executor.write(name, value)
 
     def _value(self, name: str) -> Any:
         executor = self._executor
         if name in executor.params:
             return executor.params[name]
-        if (of := name.removesuffix(".grad")) in executor.gradients and name != of:
-            return executor.gradients[of]
+        parameter = name.removesuffix(".grad")
+        if name != parameter and parameter in executor.gradients:
+            return executor.gradients[parameter]
         raise Deep500Error(
             f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
             "after inference_and_backprop"
         )
 
 
-def matching(
-    own: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Copies of the given arrays, of the same names, shapes and dtypes as our own."""
+def matching(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Copies of the given arrays in the dtypes of our own, which must have the same names and shapes."""
     if own.keys() != given.keys():
         raise Deep500Error(
             f"these arrays are wanted: {', '.join(own)}; these came: {', '.join(given) or 'none'}"
         )
+    copies = {}
     for name, value in own.items():
-        if np.shape(given[name]) != np.shape(value):
+        if np.shape(given[name]) != tuple(value.shape):
             raise Deep500Error(
-                f"{name!r} has the shape {np.shape(value)}, not {np.shape(given[name])}"
+                f"{name!r} has the shape {tuple(value.shape)}, not {np.shape(given[name])}"
             )
-    return {name: np.array(given[name], np.asarray(value).dtype) for name, value in own.items()}
+        copies[name] = np.array(given[name], str(value.dtype))
+    return copies
+
+
+def _rows(inputs: Mapping[str, Any]) -> int:
+    """How many examples a batch has."""
+    for value in inputs.values():
+        shape = value.shape() if callable(getattr(value, "shape", None)) else np.shape(value)
+        if shape:
+            return shape[0]
+    return 1
+
+
+def _copy_into(own: Mapping[str, np.ndarray], buffers: Mapping[str, np.ndarray]) -> None:
+    for dtype, buffer in own.items():
+        if buffer is not buffers[dtype]:
+            np.copyto(buffer, buffers[dtype])

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import Deep500Error, Unsupported
 from ..namespace import Namespace
-from . import calls
+from . import calls, random_key
 from .calls import Call
 from .dtypes import PLAIN, listed
 from .network import Network
@@ -208,14 +208,39 @@ class Framework(ABC):
         """
         return calls.backward(self, operator, inputs, grads, kernel)
 
-    @abstractmethod
-    def executor(self, network: Network) -> "Executor":
-        """Build the network once, to be run many times."""
+    def executor(
+        self,
+        network: Network,
+        *,
+        seed: int = 0,
+        compile: bool = False,
+        threads: int | None = None,
+        device: str | None = None,
+    ) -> "Executor":
+        """Build the network once, to be run many times.
 
-    def from_model(self, model: Any) -> "Executor":
-        """An executor for a d5.Network; an adapter may take its framework's own models too."""
+        `seed` decides what random operators draw. `compile` asks for the framework's own compiler where that is not
+        its only way. `threads` is passed to `set_threads`. `device` can only be "cpu" so far.
+        """
+        self.module  # noqa: B018 - says how to install it where it is missing
+        if device not in (None, "cpu"):
+            raise Unsupported(
+                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported; leave device out"
+            )
+        if not 0 <= seed < 2**63:
+            raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
+        if threads is not None:
+            self.set_threads(threads)
+        return self._executor(network, seed, compile)
+
+    @abstractmethod
+    def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":
+        """The adapter's executor of the network."""
+
+    def from_model(self, model: Any, **options: Any) -> "Executor":
+        """An executor for a d5.Network, with the options of `executor`."""
         if isinstance(model, Network):
-            return self.executor(model)
+            return self.executor(model, **options)
         raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
 
 
@@ -227,7 +252,8 @@ def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) 
         raise Deep500Error(
             f"{type(operator).__name__} draws no random numbers, and so takes no key"
         )
-    return operator.keyed(inputs, np.asarray(key, np.int64))
+    words = random_key.complete([*key]) if len(key) == 2 else [*key]
+    return operator.keyed(inputs, np.asarray(words, np.int64))
 
 
 def is_array(operator: Operator, place: int, value: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import registry
 from ..errors import Deep500Error
+from . import random_key
 from .operator import Adapted, Operator, Tensor
 
 KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
@@ -66,7 +67,7 @@ def take_keys(network: "Network") -> dict[str, Operator]:
     found = {}
     for i, node in enumerate(network.nodes):
         if node.operator.random:
-            name = network.add_input(f"{KEY}{node.name}", (2,), "int64")
+            name = network.add_input(f"{KEY}{node.name}", (random_key.WORDS,), "int64")
             network.nodes[i] = replace(node, inputs=tuple(node.operator.keyed(node.inputs, name)))
             found[name] = node.operator
     return found
@@ -279,15 +280,25 @@ class Network:
             twin, y, shapes, training
         )
 
+    def outline(self) -> "Network":
+        """The same structure with the shapes and dtypes of the parameters in the place of their arrays."""
+        twin = self._twin()
+        twin.params = {name: Tensor(p.shape, str(p.dtype)) for name, p in self.params.items()}  # type: ignore[misc]
+        return twin
+
     def copy(self) -> "Network":
         """The same structure with its own arrays."""
+        twin = self._twin()
+        twin.params = {name: value.copy() for name, value in self.params.items()}
+        return twin
+
+    def _twin(self) -> "Network":
         twin = Network(self.name)
         twin.nodes, twin.inputs, twin.outputs = (
             list(self.nodes),
             dict(self.inputs),
             list(self.outputs),
         )
-        twin.params = {name: value.copy() for name, value in self.params.items()}
         twin.trainable, twin.state_updates = list(self.trainable), dict(self.state_updates)
         return twin
 

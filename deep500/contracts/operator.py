@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any, ClassVar
 
 from ..definition import Definition
 from ..namespace import kind
+from . import random_key
 from .dtypes import bits
 
 Ints = tuple[int, ...] | None
@@ -50,8 +50,9 @@ class Operator(Definition):
     forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
         A parameter with a type annotation is *static*: it arrives as a Python value, read from an input (new opsets)
         or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
-        A keyword-only `key` makes the operator random: two 32-bit words that `xp.uniform` draws by. Whoever runs it may
-        hand a key over behind the last input; without one it is that of the attribute `seed`.
+        A keyword-only `key` makes the operator random: `xp.uniform` draws by it (see contracts/random_key.py). Whoever
+        runs it may hand a key over behind the last input; without one it is that of the attribute `seed`. The rows of
+        the first axis are taken for the examples of the batch.
     outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
         `("*ys",)` stands for any number of results, without saved ones: `backward` knows them as the tuples ys and dys.
     backward(self, xp, …)   Asks by name for what it needs: an input `x`, a result `y`, the gradient `dy` of an output.
@@ -157,9 +158,15 @@ class Operator(Definition):
             result = self.forward(xp, *inputs)
         return tuple(result) if isinstance(result, tuple | list) else (result,)
 
-    def key(self, node: str = "", step: int = 0) -> list[int]:
-        """What a random operator draws by as this node of a network, in this step."""
-        return [zlib.crc32(repr((node, self.settings.get("seed"))).encode()), step]
+    def key(
+        self, node: str = "", step: int = 0, *, seed: int = 0, first_row: int = 0, rows: int = 1
+    ) -> list[int]:
+        """What a random operator draws by, as this node of a network, in this step of a run with this seed.
+
+        An operator with inputs draws for a batch of which these are `rows` rows from `first_row` on.
+        """
+        words = random_key.derive(seed, node, self.settings.get("seed"), step)
+        return random_key.complete(words, first_row if self.inputs else 0, rows)
 
     def keyed(self, inputs: Sequence, key: Any) -> list:
         """The inputs with the key behind them."""

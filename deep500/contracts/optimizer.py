@@ -14,8 +14,8 @@ class Optimizer(Definition):
     init(xp, param)   The state before the first step: arrays of the parameter's shape, or scalars.
     update(xp, param, grad, state, step)   The next parameter and state. Pure: nothing is changed in place. `step` is
         the count of this step from 1, a float32 scalar array, so that a compiled step need not be compiled again.
-    <framework>(self, module, param, grad, state, step)   Optional: that framework's own kernel for the same update.
-        It may change param and state in place; then it returns the same param.
+    <framework>(self, module, params, grads, states, step)   Optional: that framework's own kernel for the same update
+        of many tensors at once, given as lists; it changes params and states in place.
     elementwise   Whether every element is updated by itself: only then may parameters be flattened into one buffer.
     """
 

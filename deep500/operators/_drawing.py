@@ -10,10 +10,11 @@ FINEST = 2.0**-25  # half the distance between two numbers that xp.uniform draws
 
 def normal(xp, key, shape):
     """Normally distributed float64, by Box and Muller: radius and angle of a point in the plane are independent."""
-    both = (
-        xp.astype(xp.uniform(key, (2, *shape)), "float64") + FINEST
-    )  # never 0, of which there is no logarithm
-    return xp.sqrt(-2 * xp.log(both[0])) * xp.cos(2 * math.pi * both[1])
+    rows, rest = tuple(shape[:1]) or (1,), tuple(shape[1:])
+    numbers = xp.astype(xp.uniform(key, (*rows, 2, *rest)), "float64")
+    both = numbers + FINEST  # never 0, of which there is no logarithm
+    normal = xp.sqrt(-2 * xp.log(both[:, 0])) * xp.cos(2 * math.pi * both[:, 1])
+    return xp.reshape(normal, tuple(shape))
 
 
 def uniform(xp, key, shape, low, high):

@@ -26,16 +26,16 @@ class Adam(Optimizer):
         return param - rate * mean / spread, {"mean": mean, "square": square}
 
     def pytorch(
-        self, torch: Any, param: Any, grad: Any, state: State, step: Any
-    ) -> tuple[Any, State]:
-        """In place; the kernel behind torch.optim.Adam(fused=True)."""
+        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+    ) -> None:
+        """The kernel behind torch.optim.Adam(fused=True)."""
         torch._fused_adam_(
-            [param],
-            [grad],
-            [state["mean"]],
-            [state["square"]],
+            params,
+            grads,
+            [state["mean"] for state in states],
+            [state["square"] for state in states],
             [],
-            [step],
+            [step] * len(params),
             lr=self.learning_rate,
             beta1=self.beta1,
             beta2=self.beta2,
@@ -44,7 +44,6 @@ class Adam(Optimizer):
             amsgrad=False,
             maximize=False,
         )
-        return param, state
 
 
 def _share(xp: Any, beta: float, step: Any) -> Any:

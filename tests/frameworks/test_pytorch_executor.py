@@ -12,7 +12,7 @@ from deep500.contracts.network import Network
 from deep500.contracts.operator import Operator
 from deep500.contracts.optimizer import Optimizer, State
 from deep500.datasets.synthetic_images import SyntheticImages
-from deep500.errors import Deep500Error, Unsupported
+from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 from deep500.frameworks.pytorch import executor as executors
 from deep500.frameworks.pytorch import step as steps
@@ -370,17 +370,18 @@ def test_results_carry_no_graph() -> None:
         assert not any(value.requires_grad for value in outputs.values())
 
 
-def test_parameters_and_gradients_are_views_of_one_buffer_each() -> None:
-    executor = TORCH.executor(NETWORKS["cnn"]())
+def test_parameters_are_views_of_one_buffer_and_gradients_when_asked() -> None:
+    executor: Any = TORCH.executor(NETWORKS["cnn"]())
     before = dict(executor.params)
     executor.training_step(Adam())(batch(0))
+    assert executor.flat_gradient == {}  # a whole step makes none
     executor.load(executor.arrays())
     assert all(executor.params[name] is tensor for name, tensor in before.items())
+    executor.flat_gradients()
     for views, flat in (
-        (executor.params, executor.flat),
-        (executor.gradients, executor.flat_gradient),
+        (executor.params, executor.flat["float64"]),
+        (executor.gradients, executor.flat_gradient["float64"]),
     ):
-        assert sum(v.numel() for v in views.values()) == flat.numel()
         assert {v.untyped_storage().data_ptr() for v in views.values()} == {
             flat.untyped_storage().data_ptr()
         }
@@ -430,7 +431,7 @@ def test_other_batch_sizes_get_their_own_code_and_many_share_one(
     monkeypatch.setattr(executors, "MOST_SHAPES", 1)
     others = [shared.inference_and_backprop(_first(n)) for n in (6, 3, 1, 6)]
     assert all(torch.equal(a["loss"], b["loss"]) for a, b in zip(results, others, strict=True))
-    assert torch.equal(own.flat_gradient, shared.flat_gradient)
+    assert same_bits(own.flat_gradients(), shared.flat_gradients())
 
 
 def _first(count: int) -> Batch:
@@ -461,8 +462,20 @@ def test_what_cannot_be_differentiated_is_refused() -> None:
         executor.inference_and_backprop(batch(0), "lost")
 
 
-def test_mixed_precision_of_parameters_is_refused() -> None:
-    network = normalised()
-    network.params["w2"] = network.params["w2"].astype("float32")
-    with pytest.raises(Unsupported, match="float32, float64"):
-        TORCH.executor(network)
+def test_parameters_of_several_dtypes_are_trained_together() -> None:
+    network = Network("mixed")
+    network.add_param("a", np.ones((3, 2), "float32"))
+    network.add_param("b", np.ones((2, 1), "float64"))
+    network.add_input("x", (0, 3))
+    hidden = network.add_node("Cast", (network.add_node("MatMul", ("x", "a")),), to=11)
+    network.add_node(
+        "ReduceMean", (network.add_node("MatMul", (hidden, "b")),), ["loss"], keepdims=0
+    )
+    network.add_output("loss")
+    x = {"x": np.arange(6, dtype="float32").reshape(2, 3)}
+    ours, theirs = TORCH.executor(network), REFERENCE.executor(network)
+    for executor in (ours, theirs):
+        step = executor.training_step(Momentum(0.1))
+        step(x), step(x)
+    assert set(ours.flat_params()) == {"float32", "float64"}
+    assert distance(ours.arrays(), theirs.arrays()) < 1e-6

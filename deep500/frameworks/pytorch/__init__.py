@@ -96,10 +96,10 @@ class PyTorch(Framework):
 
         return derivative(function, arrays, grads)
 
-    def executor(self, network: Network) -> "PyTorchExecutor":
+    def _executor(self, network: Network, seed: int, compile: bool) -> "PyTorchExecutor":
         from .executor import PyTorchExecutor
 
-        return PyTorchExecutor(self, network)
+        return PyTorchExecutor(self, network, seed, compile)
 
 
 FRAMEWORK = PyTorch()

@@ -1,6 +1,5 @@
-"""A network in PyTorch: generated code, and parameters and gradients that each are views of one buffer."""
+"""A network in PyTorch: generated code, and parameters that are views of flat buffers in the host's memory."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,9 @@ from ...contracts.executor import Executor, Values
 from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
-from ...errors import Unsupported
 from . import FRAMEWORK
 from .graph import Program, compile_network
-from .step import PyTorchStep, check_shapes
+from .step import PyTorchStep
 
 MOST_SHAPES = 32  # that code is generated for, each; further ones share code that works out shapes at every call
 
@@ -33,34 +31,43 @@ class _Mode:
 class PyTorchExecutor(Executor):
     """Runs a network with PyTorch's kernels and autograd.
 
-    `params` and `gradients` are the live tensors: a step changes them in place, while `arrays` copies.
+    `params` are the live tensors: a step changes them in place, while `arrays` copies. Gradients are what autograd
+    leaves in `grad`; they are brought together in flat buffers only when someone asks for those.
     """
 
-    def __init__(self, framework: Framework, network: Network):
-        super().__init__(framework, network)
-        arrays = self.structure.params
-        self.flat = _flat({name: arrays[name] for name in self.structure.trainable})
-        self.flat_gradient = torch.zeros_like(self.flat)
-        trained, self.gradients = self.views(self.flat), self.views(self.flat_gradient)
+    def __init__(
+        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+    ):
+        super().__init__(framework, network, seed, compile)
+        self._param_buffers = self.layout.gather(network.params)
+        self.flat = _tensors(self._param_buffers)
+        self.trained = self.layout.views(self.flat)
+        for param in self.trained.values():
+            param.requires_grad_()
         self.params = {
-            name: trained[name].requires_grad_()
-            if name in trained
-            else FRAMEWORK.tensor(value.copy())
-            for name, value in arrays.items()
+            name: self.trained[name] if name in self.trained else FRAMEWORK.tensor(value.copy())
+            for name, value in network.params.items()
         }
-        for name, gradient in self.gradients.items():
-            self.params[name].grad = gradient  # autograd adds to it in place
+        self._gradient_buffers: dict[str, np.ndarray] = {}
+        self.flat_gradient: dict[str, torch.Tensor] = {}
+        self._gradients_are_flat = False
         self._modes: dict[tuple, _Mode] = {}
         self._programs: dict[tuple, Program] = {}
 
-    def views(self, flat: torch.Tensor) -> dict[str, torch.Tensor]:
-        """The trained parameters' parts of a buffer laid out like theirs, in their shapes."""
-        shapes = [self.structure.params[name].shape for name in self.structure.trainable]
-        parts = flat.split([math.prod(shape) for shape in shapes])
-        return {
-            name: part.view(shape)
-            for name, part, shape in zip(self.structure.trainable, parts, shapes, strict=True)
-        }
+    @property
+    def gradients(self) -> Values:
+        """By parameter; zeros for one that the loss does not depend on. Empty before the first backprop."""
+        if not self._has_gradients:
+            return {}
+        for param in self.trained.values():
+            if param.grad is None:
+                param.grad = torch.zeros_like(param)
+        return {name: param.grad for name, param in self.trained.items()}
+
+    @gradients.setter
+    def gradients(self, values: Values) -> None:
+        """Set by the base class, to nothing."""
+        self._has_gradients = bool(values)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
@@ -71,37 +78,64 @@ class PyTorchExecutor(Executor):
             return self._run(key, inputs)
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
-        key, updates = (y, self.training), self.structure.state_updates if self.training else {}
+        updates = self.structure.state_updates if self.training else {}
+        key = (y, self.training)
         if key not in self._modes:
             self.structure.gradient(y)  # which says so if there is no y
             wanted = (*self.structure.outputs, y, *updates.values())
             self._modes[key] = self._mode([*dict.fromkeys(wanted)], self.training)
-        found = self._run(key, self.keyed(inputs, step))
-        self.flat_gradient.zero_()
-        if found[y].requires_grad:
-            torch.autograd.backward(found[y], tape.seed(self.framework.xp, found[y], y))
+        results = self._run(key, self.keyed(inputs, step, first_row))
+        self._backward(results[y], y)
         with torch.no_grad():
             for name, value in updates.items():
-                self.params[name].copy_(found[value])
-        return {name: found[name].detach() for name in self.structure.outputs}
+                self.params[name].copy_(results[value])
+        return {name: results[name].detach() for name in self.structure.outputs}
+
+    def _backward(self, loss: torch.Tensor, y: str) -> None:
+        for param in self.trained.values():
+            param.grad = None  # then autograd hands its own result over, and adds nothing
+        if loss.requires_grad:
+            torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
+        self._has_gradients = True
+        self._gradients_are_flat = False
+        self.generation += 1
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
         self.structure.warn_before_training()
         return PyTorchStep(self, optimizer, y)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {
-            name: self.framework.array(value.detach().clone())
-            for name, value in self.params.items()
-        }
+        array = self.framework.array
+        return {name: array(value.detach().clone()) for name, value in self.params.items()}
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        check_shapes(self.params, arrays)
+    def flatten_gradients(self) -> dict[str, torch.Tensor]:
+        """The gradients as flat buffers; from now on these are what `grad` of every parameter is."""
+        if self._gradients_are_flat:
+            return self.flat_gradient
+        if not self._gradient_buffers:
+            self._gradient_buffers = self.layout.zeros()
+            self.flat_gradient = _tensors(self._gradient_buffers)
+        views = self.layout.views(self.flat_gradient)
+        gradients = self.gradients
+        torch._foreach_copy_([*views.values()], [gradients[name] for name in views])
+        for name, view in views.items():
+            self.trained[name].grad = view
+        self._gradients_are_flat = True
+        return self.flat_gradient
+
+    def _flat_params(self) -> dict[str, np.ndarray]:
+        return self._param_buffers
+
+    def _flat_gradients(self) -> dict[str, np.ndarray]:
+        self.flatten_gradients()
+        return self._gradient_buffers
+
+    def _write(self, name: str, value: np.ndarray) -> None:
+        param = self.params[name]
         with torch.no_grad():
-            for name, value in self.params.items():
-                value.copy_(native(arrays[name], value.dtype))
+            param.copy_(native(value, param.dtype))
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
         _, inputs = self.structure.part(outputs, training)
@@ -125,9 +159,8 @@ class PyTorchExecutor(Executor):
         place = (key, tuple(value.shape for value in given.values()) if own else None)
         if place not in self._programs:
             example = {**given, **self.params} if own else None
-            self._programs[place] = compile_network(
-                self.framework, self.structure, mode.outputs, mode.training, example
-            )
+            program = compile_network(self, mode.outputs, mode.training, example)
+            self._programs[place] = self.framework.compile(program) if self.compile else program
         return self._programs[place]
 
 
@@ -138,12 +171,6 @@ def native(value: Any, kind: torch.dtype) -> torch.Tensor:
     return value if value.dtype == kind else value.to(kind)
 
 
-def _flat(arrays: Mapping[str, np.ndarray]) -> torch.Tensor:
-    """One buffer with all of these behind each other."""
-    if len(kinds := {value.dtype.name for value in arrays.values()}) > 1:
-        raise Unsupported(
-            f"parameters of different dtypes ({', '.join(sorted(kinds))}) cannot be trained together "
-            "in PyTorch here: give all of them one dtype"
-        )
-    parts = [FRAMEWORK.tensor(value.reshape(-1)) for value in arrays.values()]
-    return torch.cat(parts) if parts else torch.zeros(0)
+def _tensors(buffers: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
+    """Tensors over the same memory."""
+    return {dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()}

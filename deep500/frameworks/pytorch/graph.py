@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...contracts.framework import Framework
-from ...contracts.network import Network, Node
+from ...contracts.executor import Executor
+from ...contracts.network import Node
 from ...contracts.operator import Operator
 from .recording import Recording, Unrecordable
 
@@ -17,24 +17,24 @@ Program = Callable[..., tuple]  # of the inputs in order, then of all parameters
 
 
 def compile_network(
-    framework: Framework,
-    network: Network,
+    executor: Executor,
     outputs: Sequence[str],
     training: bool,
     example: Mapping[str, torch.Tensor] | None = None,
 ) -> Program:
-    """A function of the needed inputs and of all parameters that makes these outputs.
+    """A function of the needed inputs and of all parameters that makes these outputs of the executor's network.
 
     With an example of all inputs and parameters, what native kernels work out from shapes in Python is worked out now,
     and what they make that nobody uses is left out: the function is for inputs of these shapes only.
     """
+    network = executor.structure
     nodes, inputs = network.part(outputs, training)
     graph = torch.fx.Graph()
     values = {
         name: graph.placeholder(f"v{i}_{_identifier(name)}")
         for i, name in enumerate((*inputs, *network.params))
     }
-    emit = _Emitter(framework, graph, values, dict(example) if example else None)
+    emit = _Emitter(executor, graph, values, dict(example) if example else None)
     with torch.no_grad():
         for node in nodes:
             emit.node(node)
@@ -48,15 +48,15 @@ class _Emitter:
 
     def __init__(
         self,
-        framework: Framework,
+        executor: Executor,
         graph: torch.fx.Graph,
         values: dict[str, torch.fx.Node],
         example: dict[str, Any] | None,
     ):
-        self.framework, self.graph, self.values, self.example = framework, graph, values, example
+        self.executor, self.graph, self.values, self.example = executor, graph, values, example
 
     def node(self, node: Node) -> None:
-        kernel, word = self.framework.kernel(node.operator, len(node.outputs), node.inputs)
+        kernel, word = self.executor.choose(node, node.inputs)
         if self.example is None or word == "composed":
             return self._whole(node)
         inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
@@ -73,7 +73,7 @@ class _Emitter:
         self.values |= zip(node.outputs, found, strict=False)
 
     def _whole(self, node: Node) -> None:
-        call = _bound(_kernel(self.framework, node), node.inputs)
+        call = _bound(_kernel(self.executor, node), node.inputs)
         call.__name__ = _identifier(node.name)  # what the generated code calls it
         written = [None if isinstance(i, np.generic) else i for i in node.inputs]
         result = self.graph.call_function(
@@ -95,11 +95,12 @@ def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., t
     )
 
 
-def _kernel(framework: Framework, node: Node) -> Callable[..., tuple]:
-    kernel, word = framework.kernel(node.operator, len(node.outputs), node.inputs)
+def _kernel(executor: Executor, node: Node) -> Callable[..., tuple]:
+    kernel, word = executor.choose(node, node.inputs)
     if word == "native" or not node.operator.differentiable:
         return kernel
-    return lambda *inputs: Formula.apply(node.operator, framework.xp, *inputs)
+    xp = executor.framework.xp
+    return lambda *inputs: Formula.apply(node.operator, xp, *inputs)
 
 
 class Formula(torch.autograd.Function):

@@ -1,99 +1,98 @@
-"""A whole training step in PyTorch: forward, backward, and the optimizer's pure formula on the executor's buffers."""
+"""A training step in PyTorch: forward and backward by the executor, then the optimizer's rule on its parameters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from ...contracts.executor import TrainingStep, Values
-from ...contracts.optimizer import Optimizer
-from ...errors import Deep500Error
+from ...contracts.executor import TrainingStep, matching
+from ...contracts.optimizer import Optimizer, State
 
 if TYPE_CHECKING:
     from .executor import PyTorchExecutor
 
-CHUNK = (
-    1 << 18
-)  # elements that an elementwise rule takes at once: what it makes on the way stays in the cache
+CHUNK = 1 << 18  # elements that a formula takes at once: its intermediate results stay in the cache
 
 
 class PyTorchStep(TrainingStep):
-    """An elementwise rule goes over the flat buffer, any other one tensor by tensor; either way these are `params`."""
+    """A native rule takes all tensors in one call, an elementwise formula goes over the flat buffers in chunks, and
+    any other formula goes tensor by tensor. The two halves of a step give the same bits as the whole."""
+
+    executor: "PyTorchExecutor"
 
     def __init__(self, executor: "PyTorchExecutor", optimizer: Optimizer, y: str):
-        self.executor, self.optimizer, self.y = executor, optimizer, y
-        self.params, self.grads = self._pieces(executor.flat), self._pieces(executor.flat_gradient)
-        self.states = [optimizer.init(executor.framework.xp, param) for param in self.params]
-        self.step = torch.zeros(())
+        super().__init__(executor, optimizer, y)
+        xp = executor.framework.xp
         native = optimizer.native(executor.framework.name)
-        self.update = (
-            partial(native, torch) if native else partial(optimizer.update, executor.framework.xp)
-        )
-
-    def __call__(self, inputs: Mapping[str, Any]) -> Values:
-        outputs = self.executor.inference_and_backprop(inputs, self.y, self.step)
+        self._native = partial(native, torch) if native else None
+        self._formula = partial(optimizer.update, xp)
+        self._flat = optimizer.elementwise and not native
+        self.params = self._pieces(executor.flat, executor.trained)
         with torch.no_grad():
-            self.step += 1
-            for i, (param, grad) in enumerate(zip(self.params, self.grads, strict=True)):
-                new, self.states[i] = self.update(param, grad, self.states[i], self.step)
-                if new is not param:
-                    param.copy_(new)
-        return outputs
+            self.states: list[State] = [optimizer.init(xp, param) for param in self.params]
+        self._step = torch.zeros(())
+
+    def _update(self) -> None:
+        executor = self.executor
+        self._step.fill_(self.count + 1)
+        with torch.no_grad():
+            if self._native:
+                gradients = [*executor.gradients.values()]
+                self._native(self.params, gradients, self.states, self._step)
+            else:
+                buffers = executor.flatten_gradients() if self._flat else {}
+                self._apply_formula(self._pieces(buffers, executor.gradients))
+
+    def _apply_formula(self, gradients: Sequence[torch.Tensor]) -> None:
+        for i, (param, gradient) in enumerate(zip(self.params, gradients, strict=True)):
+            new, self.states[i] = self._formula(param, gradient, self.states[i], self._step)
+            param.copy_(new)
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
-        array, found = self.executor.framework.array, {"step": self.step}
-        for key in self.states[0]:
-            by_param = self._by_param([state[key] for state in self.states])
-            found |= {f"{name}.{key}": value for name, value in by_param.items()}
-        return {name: array(value.clone()) for name, value in found.items()}
+        array = self.executor.framework.array
+        arrays = {"step": np.asarray(self.count, np.float32)}
+        for key in self.states[0] if self.states else ():
+            for name, value in self._by_param([state[key] for state in self.states]).items():
+                arrays[f"{name}.{key}"] = array(value.clone())
+        return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        check_shapes(self.state(), state)
-        tensors = {name: torch.tensor(value) for name, value in state.items()}
-        self.step = tensors["step"]
-        for key in self.states[0]:
-            values = self._by_piece(
-                [tensors[f"{name}.{key}"] for name in self.executor.structure.trainable], key
-            )
-            self.states = [
-                own | {key: value} for own, value in zip(self.states, values, strict=True)
-            ]
+        arrays = matching(self.state(), state)
+        self.count = int(arrays["step"])
+        for key in self.states[0] if self.states else ():
+            by_param = {name: arrays[f"{name}.{key}"] for name in self.executor.trained}
+            for i, value in enumerate(self._by_piece(by_param, key)):
+                self.states[i] = self.states[i] | {key: value}
 
-    def _pieces(self, flat: torch.Tensor) -> Sequence[torch.Tensor]:
-        return (
-            flat.split(CHUNK)
-            if self.optimizer.elementwise
-            else [*self.executor.views(flat).values()]
-        )
+    def _pieces(
+        self, buffers: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """What the rule is applied to, piece by piece: chunks of the flat buffers, or the tensors."""
+        if not self._flat:
+            return [*tensors.values()]
+        return [chunk for buffer in buffers.values() for chunk in buffer.split(CHUNK)]
 
-    def _by_param(self, values: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
-        names = self.executor.structure.trainable
-        if not self.optimizer.elementwise:
-            return dict(zip(names, values, strict=True))
-        if values[0].shape != self.params[0].shape:  # a number, the same for all
-            return dict.fromkeys(names, values[0])
-        return self.executor.views(torch.cat(list(values)))
+    def _by_param(self, pieces: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The state of every parameter, from that of every piece."""
+        trained = self.executor.trained
+        if not self._flat:
+            return dict(zip(trained, pieces, strict=True))
+        if pieces[0].shape != self.params[0].shape:  # a number, the same for all
+            return dict.fromkeys(trained, pieces[0])
+        buffers, rest = {}, iter(pieces)
+        for dtype, buffer in self.executor.flat.items():
+            buffers[dtype] = torch.cat([next(rest) for _ in buffer.split(CHUNK)])
+        return self.executor.layout.views(buffers)
 
-    def _by_piece(self, values: Sequence[torch.Tensor], key: str) -> Sequence[torch.Tensor]:
-        if not self.optimizer.elementwise:
-            return values
+    def _by_piece(self, by_param: Mapping[str, np.ndarray], key: str) -> list[torch.Tensor]:
+        """The other way round."""
+        tensor: Callable[[Any], torch.Tensor] = self.executor.framework.tensor
+        if not self._flat:
+            return [tensor(value) for value in by_param.values()]
         if self.states[0][key].shape != self.params[0].shape:
-            return [values[0]] * len(self.states)
-        return torch.cat([value.reshape(-1) for value in values]).split(CHUNK)
-
-
-def check_shapes(own: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Refuse arrays that are not, by name and shape, the ones to be replaced."""
-    if own.keys() != given.keys():
-        raise Deep500Error(
-            f"other arrays than there are to set: {', '.join(sorted(own.keys() ^ given.keys()))} "
-            f"{'is' if len(own.keys() ^ given.keys()) == 1 else 'are'} only on one side"
-        )
-    for name, value in own.items():
-        if tuple(value.shape) != tuple(given[name].shape):
-            raise Deep500Error(
-                f"{name!r} has the shape {tuple(value.shape)}, not {tuple(given[name].shape)}"
-            )
+            return [tensor(next(iter(by_param.values())))] * len(self.states)
+        buffers = self.executor.layout.gather(by_param)
+        return self._pieces({dtype: tensor(buffer) for dtype, buffer in buffers.items()}, {})

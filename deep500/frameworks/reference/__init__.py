@@ -74,10 +74,10 @@ class Reference(Framework):
             for g, x in zip(found, inputs, strict=True)
         ]
 
-    def executor(self, network: Network) -> "ReferenceExecutor":
+    def _executor(self, network: Network, seed: int, compile: bool) -> "ReferenceExecutor":
         from .executor import ReferenceExecutor
 
-        return ReferenceExecutor(self, network)
+        return ReferenceExecutor(self, network, seed, compile)
 
 
 FRAMEWORK = Reference()

@@ -6,105 +6,128 @@ from typing import Any
 import numpy as np
 
 from ...contracts import tape
-from ...contracts.executor import (
-    Executor,
-    TrainingStep,
-    Values,
-    matching,
-)
+from ...contracts.executor import Executor, TrainingStep, Values, matching
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
+from ...errors import Unsupported
 
 
 class ReferenceExecutor(Executor):
-    """Computes in the precision of the parameters and inputs: float32, or float64 to check the others against."""
+    """Computes in the precision of the parameters and inputs: float32, or float64 to check the others against.
 
-    def __init__(self, framework: Framework, network: Network):
-        super().__init__(framework, network)
-        self.params = dict(self.structure.params)
+    Trained parameters are parts of flat buffers, which an update changes in place.
+    """
+
+    def __init__(
+        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+    ):
+        if compile:
+            raise Unsupported(f"{framework.name} has no compiler: leave compile out")
+        super().__init__(framework, network, seed)
+        self._param_buffers = self.layout.gather(network.params)
+        trained = self.layout.views(self._param_buffers)
+        self.params = {
+            name: trained[name] if name in trained else value.copy()
+            for name, value in network.params.items()
+        }
+        self._gradient_buffers: dict[str, np.ndarray] | None = None
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
         outputs = self.structure.computable(inputs)
         nodes, used = self.structure.part(outputs, training=False)
         values = self._values(inputs, used)
-        return tape.forward(self.framework.xp, nodes, values, outputs, self._kernel, record=False)[
-            0
-        ]
+        results, _ = tape.forward(
+            self.framework.xp, nodes, values, outputs, self._kernel, record=False
+        )
+        return self._detached(results)
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
-        xp, structure, inputs = self.framework.xp, self.structure, self.keyed(inputs, step)
+        xp, structure = self.framework.xp, self.structure
         updates = structure.state_updates if self.training else {}
-        kept = {*structure.outputs, *updates.values(), y}
-        nodes, used = structure.part(kept, self.training)
-        found, record = tape.forward(xp, nodes, self._values(inputs, used), kept)
+        wanted = {*structure.outputs, *updates.values(), y}
+        nodes, used = structure.part(wanted, self.training)
+        values = self._values(self.keyed(inputs, step, first_row), used)
+        results, record = tape.forward(xp, nodes, values, wanted)
         by = {name: self.params[name] for name in structure.trainable}
-        self.gradients = tape.backward(xp, record, y, tape.seed(xp, found[y], y), by)
-        self.params |= {name: found[value] for name, value in updates.items()}
-        return {name: found[name] for name in structure.outputs}
+        self.gradients = tape.backward(xp, record, y, tape.seed(xp, results[y], y), by)
+        self._gradient_buffers = None
+        self.generation += 1
+        self.params |= {name: results[value] for name, value in updates.items()}
+        return self._detached({name: results[name] for name in structure.outputs})
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> "ReferenceStep":
         self.structure.warn_before_training()
         return ReferenceStep(self, optimizer, y)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {name: np.array(value) for name, value in self.params.items()}
+    def _write(self, name: str, value: np.ndarray) -> None:
+        np.copyto(self.params[name], value)
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.params = matching(self.params, arrays)
+    def _flat_params(self) -> dict[str, np.ndarray]:
+        return self._param_buffers
+
+    def _flat_gradients(self) -> dict[str, np.ndarray]:
+        if self._gradient_buffers is None:
+            self._gradient_buffers = self.layout.gather(self.gradients)
+            self.gradients = self.layout.views(self._gradient_buffers)
+        return self._gradient_buffers
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        return self.framework.kernel(node.operator, len(node.outputs), inputs)[0](*inputs)
+        return self.choose(node, inputs)[0](*inputs)
 
     def _values(self, inputs: Mapping[str, Any], used: list[str]) -> Values:
         """Inputs in their declared dtypes, and the parameters."""
+        specs = self.structure.inputs
         arrays = {
-            name: np.asarray(inputs[name], self.structure.inputs[name].dtype)
-            for name in used
-            if name in inputs
+            name: np.asarray(inputs[name], specs[name].dtype) for name in used if name in inputs
         }
         self.structure.check_shapes(used, {name: value.shape for name, value in arrays.items()})
         return arrays | self.params
+
+    def _detached(self, outputs: Values) -> Values:
+        """The outputs, with copies of those that are parameters: an update changes these in place."""
+        buffers = self._param_buffers.values()
+        return {
+            name: np.array(value)
+            if any(np.may_share_memory(value, buffer) for buffer in buffers)
+            else value
+            for name, value in outputs.items()
+        }
 
 
 class ReferenceStep(TrainingStep):
     """One parameter after the other."""
 
+    executor: ReferenceExecutor
+
     def __init__(self, executor: ReferenceExecutor, optimizer: Optimizer, y: str):
-        self.executor, self.optimizer, self.y = executor, optimizer, y
-        self.count = 0
+        super().__init__(executor, optimizer, y)
         xp, params = executor.framework.xp, executor.params
         self.states = {
             name: optimizer.init(xp, params[name]) for name in executor.structure.trainable
         }
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Values:
+    def _update(self) -> None:
         executor, xp = self.executor, self.executor.framework.xp
-        outputs = executor.inference_and_backprop(inputs, self.y, self.count)
-        self.count += 1
-        step = np.asarray(self.count, np.float32)
-        for name, grad in executor.gradients.items():
-            param, state = self.optimizer.update(
-                xp, executor.params[name], grad, self.states[name], step
+        step = np.asarray(self.count + 1, np.float32)
+        for name, gradient in executor.gradients.items():
+            param, self.states[name] = self.optimizer.update(
+                xp, executor.params[name], gradient, self.states[name], step
             )
-            executor.params[name], self.states[name] = param, state
-        return outputs
+            np.copyto(executor.params[name], param)
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""
-        arrays = {
-            f"{name}.{key}": np.array(v)
-            for name, state in self.states.items()
-            for key, v in state.items()
-        }
-        return {"step": np.asarray(self.count, np.float32), **arrays}
+        arrays = {"step": np.asarray(self.count, np.float32)}
+        for name, state in self.states.items():
+            arrays |= {f"{name}.{key}": np.array(value) for key, value in state.items()}
+        return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        given = matching(self.state(), state)
-        self.count = int(given["step"])
-        self.states = {
-            name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()
-        }
+        arrays = matching(self.state(), state)
+        self.count = int(arrays["step"])
+        for name, own in self.states.items():
+            self.states[name] = {key: arrays[f"{name}.{key}"] for key in own}
