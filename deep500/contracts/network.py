@@ -275,9 +275,9 @@ class Network:
             name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape
             for name, t in twin.inputs.items()
         }
-        return registry.module("frameworks", "onnxruntime.recording").backward_model(
-            twin, y, shapes, training
-        )
+        xp = registry.module("onnx", "recording.namespace").Recorder()
+        record = registry.module("onnx", "recording.graphs").backward_model
+        return record(xp, twin, y, shapes, training)
 
     def copy(self) -> "Network":
         """The same structure with its own arrays."""
