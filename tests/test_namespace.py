@@ -58,7 +58,7 @@ def run(adapter: str | Namespace, f: Callable, arrays: Sequence[np.ndarray]) -> 
 def _recorded_run(f: Callable, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     fw = framework("onnxruntime")
     fw.set_threads(1)
-    from deep500.frameworks.onnxruntime.namespace import argument, build
+    from deep500.onnx.recording.arrays import argument, build
 
     inputs = {f"i{k}": argument(a.shape, a.dtype) for k, a in enumerate(arrays)}
     outputs = {f"o{k}": y for k, y in enumerate(_flat(f(fw.xp, *inputs.values())))}
@@ -903,7 +903,7 @@ def test_helpers() -> None:
 
 def test_a_recorded_value_refuses_what_it_cannot_know() -> None:
     needs("onnxruntime")
-    from deep500.frameworks.onnxruntime.namespace import argument
+    from deep500.onnx.recording.arrays import argument
 
     x, i = argument((2, 3), "float32"), argument((3,), "int64")
     with pytest.raises(TypeError, match="not known yet"):

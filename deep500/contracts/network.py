@@ -276,9 +276,9 @@ class Network:
             name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape
             for name, t in twin.inputs.items()
         }
-        return registry.module("frameworks", "onnxruntime.recording").backward_model(
-            twin, y, shapes, training
-        )
+        xp = registry.module("onnx", "recording.namespace").Recorder()
+        record = registry.module("onnx", "recording.graphs").backward_model
+        return record(xp, twin, y, shapes, training)
 
     def outline(self) -> "Network":
         """The same structure with the shapes and dtypes of the parameters in the place of their arrays."""

@@ -212,20 +212,25 @@ def test_nodes_take_static_and_missing_inputs(ort: Any) -> None:
 
 
 def test_nodes_have_the_outputs_that_are_asked_for(ort: Any) -> None:
-    from deep500.frameworks.onnxruntime.namespace import argument, node
+    from deep500.onnx.recording.arrays import argument
+    from deep500.onnx.recording.nodes import node
 
     x, s = argument((4, 3, 5, 5), "float32"), argument((3,), "float32")
     norm, pool = (
         find("operators", "BatchNormalization"),
         find("operators", "MaxPool")(kernel_shape=(2, 2)),
     )
-    assert [len(node(norm(training_mode=mode), [x, s, s, s, s])) for mode in (0, 1)] == [1, 3]
-    assert len(node(pool, [x])) == 2 and len(node(pool, [x], outputs=1)) == 1
-    assert node(pool, [x])[0].shape == (4, 3, 4, 4)
+    assert [len(node(ort.xp, norm(training_mode=mode), [x, s, s, s, s])) for mode in (0, 1)] == [
+        1,
+        3,
+    ]
+    assert len(node(ort.xp, pool, [x])) == 2 and len(node(ort.xp, pool, [x], outputs=1)) == 1
+    assert node(ort.xp, pool, [x])[0].shape == (4, 3, 4, 4)
 
 
 def test_nodes_refuse_what_onnx_does_not_have(ort: Any) -> None:
-    from deep500.frameworks.onnxruntime.namespace import argument, node
+    from deep500.onnx.recording.arrays import argument
+    from deep500.onnx.recording.nodes import node
 
     class Relu(Operator):
         slope: float = 1.0
@@ -234,11 +239,11 @@ def test_nodes_refuse_what_onnx_does_not_have(ort: Any) -> None:
             return xp.relu(self.slope * x)
 
     x = argument((2, 3), "float32")
-    assert node(Relu(), [x])[0].shape == (2, 3)  # which says no more than ONNX's own
+    assert node(ort.xp, Relu(), [x])[0].shape == (2, 3)  # which says no more than ONNX's own
     with pytest.raises(Unsupported, match="has no operator Relu, or not with these settings"):
-        node(Relu(slope=2.0), [x])
+        node(ort.xp, Relu(slope=2.0), [x])
     with pytest.raises(Unsupported, match="has no operator Affine"):
-        node(Affine(), [x])
+        node(ort.xp, Affine(), [x])
     wide = ort.evaluate(find("operators", "Conv")(), [np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))])
     assert (
         wide[0].dtype == np.float64 and (wide[0] == 4).all()
@@ -258,7 +263,7 @@ def test_a_session_is_made_once_per_operator_and_shape(ort: Any) -> None:
 
 
 def test_sessions_use_the_threads_that_were_set(ort: Any) -> None:
-    from deep500.frameworks.onnxruntime.namespace import argument, build
+    from deep500.onnx.recording.arrays import argument, build
 
     x = argument((2, 3), "float32")
     ort.set_threads(1)

@@ -18,14 +18,13 @@ from ...contracts.framework import (
 )
 from ...contracts.network import Network
 from ...contracts.operator import Operator, Tensor
-from ...contracts.rounding import rounded_once
 from ...custom.operators import Custom, CustomOp
 from ...errors import Unsupported
-from ...namespace import Namespace
 
 if TYPE_CHECKING:
     import onnx
 
+    from ...onnx.recording.namespace import Recorder
     from .custom import SplitExecutor
     from .executor import OnnxRuntimeExecutor
 
@@ -51,11 +50,12 @@ class OnnxRuntime(Framework):
         )
 
     @cached_property
-    def xp(self) -> Namespace:
+    def xp(self) -> "Recorder":
         self.module  # noqa: B018 - says how to install it where it is missing
-        from .namespace import Recorder
+        from ...onnx.recording.namespace import Recorder
+        from .kernels import OnnxRuntimeKernels
 
-        return Recorder()
+        return Recorder(OnnxRuntimeKernels())
 
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
         from .values import from_numpy
@@ -88,29 +88,20 @@ class OnnxRuntime(Framework):
         A node without a kernel for the dtypes that come is the formula, too; the word knows where arrays are given.
         """
         self.module  # noqa: B018 - says how to install it where it is missing
-        from .nodes import has_kernel, has_node, node_or
+        from ...onnx.recording.nodes import node_or_formula
 
-        formula = self.formula(operator)
+        xp, kernels = self.xp, self.xp.kernels
         dtypes = [x.dtype.name if isinstance(x, np.ndarray) else None for x in inputs]
-        native = has_kernel(operator, dtypes) if any(dtypes) else has_node(operator)
-        return (
-            (lambda *values: node_or(formula, operator, values), "native")
-            if native
-            else (formula, "composed")
-        )
+        native = kernels.has_kernel(operator, dtypes) if any(dtypes) else kernels.has_node(operator)
+        if not native:
+            return self.formula(operator), "composed"
+        return lambda *values: node_or_formula(xp, operator, values), "native"
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
-        """Over recorded values; bfloat16, which has hardly a kernel, goes by float32."""
-        run = super().formula(operator)
+        """Over recorded values."""
+        from ...onnx.recording.nodes import formula
 
-        def recorded(*inputs: Any) -> tuple:
-            if any(isinstance(x, Recorded) and x.dtype == "bfloat16" for x in inputs):
-                return rounded_once(self.xp, operator, run, inputs, ("bfloat16",))
-            return run(*inputs)
-
-        from .recorded import Recorded
-
-        return recorded
+        return formula(self.xp, operator)
 
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
@@ -213,7 +204,7 @@ def _operator_session(
     operator: Operator, kinds: tuple, what: What, threads: int, inputs: int, told: str
 ) -> Any:
     """One operator, recorded for inputs of these kinds; the first `inputs` of them when gradients of outputs follow."""
-    from .namespace import argument, build
+    from ...onnx.recording.arrays import argument, build
 
     values = [
         argument(kind.shape, kind.dtype) if isinstance(kind, Tensor) else kind for kind in kinds

@@ -13,8 +13,8 @@ from ...contracts.calls import (
 )
 from ...contracts.operator import Operator
 from ...errors import Unsupported
+from ...onnx.recording.arrays import argument, build
 from . import FRAMEWORK
-from .namespace import argument, build
 
 
 def forward(operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:

@@ -24,11 +24,12 @@ from ...custom.operators import (
     one_or_all,
 )
 from ...namespace import Namespace, kind
+from ...onnx.recording.arrays import argument, build
+from ...onnx.recording.graphs import is_native
+from ...onnx.recording.graphs import kernel as recording_kernel
 from ..reference import FRAMEWORK as REFERENCE
 from ..reference.executor import ReferenceExecutor, ReferenceStep
 from . import FRAMEWORK, OnnxRuntime
-from .recorded import argument, build
-from .recording import XP, _kernel, is_native
 
 
 @cache
@@ -51,7 +52,7 @@ class Host(OnnxRuntime):
     """ONNX Runtime as seen from NumPy: values are arrays, which go into sessions and come out of them."""
 
     @property
-    def xp(self) -> Namespace:
+    def xp(self) -> Namespace:  # type: ignore[override]
         return REFERENCE.xp
 
     def tensor(self, array: Any, dtype: str | None = None) -> np.ndarray:
@@ -85,7 +86,8 @@ class SplitExecutor(ReferenceExecutor):
     def kernels(self) -> dict[str, str]:
         return {
             node.name: "native"
-            if isinstance(node.operator, Custom) or is_native(node, "float32", self.training)
+            if isinstance(node.operator, Custom)
+            or is_native(FRAMEWORK.xp, node.operator, ["float32"], self.training)
             else "composed"
             for node in self._whole.nodes
         }
@@ -173,7 +175,12 @@ def _session(
     nodes = inside.nodes if training else tuple(map(in_evaluation, inside.nodes))
     given = {name: argument(t.shape, t.dtype) for name, t in zip(inside.inputs, kinds, strict=True)}
     found, record = tape.forward(
-        XP, nodes, given, inside.outputs, _kernel(backward), record=backward
+        FRAMEWORK.xp,
+        nodes,
+        given,
+        inside.outputs,
+        recording_kernel(FRAMEWORK.xp, backward),
+        record=backward,
     )
     made = [found[name] for name in inside.outputs]
     inputs = [*given.values()]
@@ -185,7 +192,7 @@ def _session(
         seeds = {name: grad for name, grad in grads.items() if kind(grad) == "float"}
         made = [
             *tape.sweep(
-                XP, record, seeds, {n: x for n, x in given.items() if kind(x) == "float"}
+                FRAMEWORK.xp, record, seeds, {n: x for n, x in given.items() if kind(x) == "float"}
             ).values()
         ]
     names = [f"o{k}" for k in range(len(made))]

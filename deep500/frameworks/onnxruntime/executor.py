@@ -10,14 +10,9 @@ from onnxruntime import OrtValue  # type: ignore[import-untyped]
 from ...contracts.executor import Executor, Values
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
+from ...onnx.recording.graphs import NEW, backward_model, inference_model, is_native
 from . import OnnxRuntime
 from .buffers import Buffers, owned
-from .recording import (
-    NEW,
-    backward_model,
-    inference_model,
-    is_native,
-)
 from .step import OnnxRuntimeStep
 from .values import to_numpy
 
@@ -63,7 +58,7 @@ class OnnxRuntimeExecutor(Executor):
                 ("inference", *made),
                 inputs,
                 self._inputs_of(made),
-                lambda shapes: inference_model(self.structure, made, shapes),
+                lambda shapes: inference_model(self.framework.xp, self.structure, made, shapes),
             )
             if made
             else {}
@@ -78,7 +73,7 @@ class OnnxRuntimeExecutor(Executor):
             ("backprop", y, training),
             self.keyed(inputs, step),
             self.needed(y),
-            lambda shapes: backward_model(structure, y, shapes, training),
+            lambda shapes: backward_model(self.framework.xp, structure, y, shapes, training),
         )
         self.gradients = {param: found[name] for param, name in structure.gradient(y)}
         for name in structure.state_updates if training else ():
@@ -93,7 +88,9 @@ class OnnxRuntimeExecutor(Executor):
         """As in training, or in inference when `training` is off."""
         dtype = next((value.dtype.name for value in self.structure.params.values()), "float32")
         return {
-            node.name: "native" if is_native(node, [dtype], self.training) else "composed"
+            node.name: "native"
+            if is_native(self.framework.xp, node.operator, [dtype], self.training)
+            else "composed"
             for node in self.structure.nodes
         }
 

@@ -8,8 +8,7 @@ import numpy as np
 from ...contracts.executor import TrainingStep, Values
 from ...contracts.optimizer import Optimizer
 from ...errors import Deep500Error
-from .buffers import Buffers, owned
-from .recording import (
+from ...onnx.recording.graphs import (
     FLAT,
     NEW,
     STEP,
@@ -18,6 +17,7 @@ from .recording import (
     state_model,
     step_model,
 )
+from .buffers import Buffers, owned
 
 if TYPE_CHECKING:
     from .executor import OnnxRuntimeExecutor
@@ -77,9 +77,11 @@ class OnnxRuntimeStep(TrainingStep):
 
     def _first_state(self) -> dict[str, np.ndarray]:
         executor = self.executor
-        if not any(state_kinds(executor.structure, self.optimizer).values()):
+        if not any(state_kinds(executor.framework.xp, executor.structure, self.optimizer).values()):
             return {}
-        session = executor.framework.session(state_model(executor.structure, self.optimizer))
+        session = executor.framework.session(
+            state_model(executor.framework.xp, executor.structure, self.optimizer)
+        )
         given = executor.params | {FLAT: executor.buffers.vectors[executor.buffers.turn]}
         names = [o.name for o in session.get_outputs()]
         found = session.run_with_ort_values(
@@ -129,7 +131,14 @@ class _Graph:
     def __init__(self, step: OnnxRuntimeStep, values: Values):
         executor = step.executor
         shapes = {name: value.shape() for name, value in values.items()}
-        model = step_model(executor.structure, step.optimizer, step.y, shapes, executor.training)
+        model = step_model(
+            executor.framework.xp,
+            executor.structure,
+            step.optimizer,
+            step.y,
+            shapes,
+            executor.training,
+        )
         self.session = executor.framework.session(model)
         self.params, self.state = executor.buffers, step.buffers
         self.inputs = {name: owned(value.numpy()) for name, value in values.items()}

@@ -8,8 +8,6 @@ import onnx
 import spox
 import spox.opset.ai.onnx.v21 as op
 
-OPSET = 21  # the version of ONNX that everything is recorded in
-
 
 def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
     def method(x: "Recorded", y: Any) -> "Recorded":

@@ -19,13 +19,8 @@ from ...namespace import (
     kind,
     left_over,
 )
-from . import FRAMEWORK
-from .nodes import node as node
-from .recorded import Recorded, const, int64s
-from .recorded import argument as argument
-from .recorded import build as build
-
-SHIFTED = ("uint8", "uint32", "uint64")  # what BitShift has kernels for
+from .arrays import Recorded, const, int64s
+from .kernels import ONNX, OPSET, Kernels
 
 
 def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
@@ -53,7 +48,13 @@ def _reduction(f: Callable) -> Callable:
 
 
 class Recorder(Namespace):
-    """Arrays are Recorded: ONNX values that an `argument` or a constant started."""
+    """Arrays are Recorded: ONNX values that an `argument` or a constant started.
+
+    `kernels` says which nodes may be written; without them, all that ONNX's schema allows.
+    """
+
+    def __init__(self, kernels: Kernels = ONNX):
+        self.kernels = kernels
 
     abs, exp, log, sqrt = map(_unary, (op.abs, op.exp, op.log, op.sqrt))
     sin, cos, tanh, sign = map(_unary, (op.sin, op.cos, op.tanh, op.sign))
@@ -70,7 +71,7 @@ class Recorder(Namespace):
 
     def where(self, condition: Recorded, x: Any, y: Any) -> Recorded:
         narrow = next(v for v in (x, y) if isinstance(v, Recorded)).dtype
-        if narrow.name not in ("int16", "uint16"):
+        if self.kernels.takes("Where", narrow.name):
             return Recorded(op.where(condition.var, *_vars(x, y)))
         wide = [
             self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)
@@ -78,13 +79,13 @@ class Recorder(Namespace):
         return self.astype(self.where(condition, *wide), narrow)
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
-        name = FRAMEWORK.dtype(name_of(dtype))
+        name = self.kernels.dtype(name_of(dtype))
         return Recorded(op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8)))
 
     def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
         if "float" in (both := x.dtype.name + name_of(dtype)):
             raise Unsupported(
-                f"ONNX Runtime has no kernel that takes the bits of {x.dtype} for {name_of(dtype)}"
+                f"ONNX opset {OPSET} has no node that takes the bits of {x.dtype} for {name_of(dtype)}"
             )
         return x if both == "bool" * 2 else self.astype(x, dtype)  # the bits of whole numbers stay
 
@@ -106,7 +107,7 @@ class Recorder(Namespace):
         return Recorded(op.transpose(x.var, perm=axes))
 
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
-        if 0 in shape:  # where ONNX Runtime's Expand would keep an axis of length 1
+        if 0 in shape:  # engines differ in what Expand makes of an axis of length 1 then
             return const(np.zeros(tuple(shape), x.dtype))
         return Recorded(op.expand(x.var, int64s(list(shape))))
 
@@ -153,7 +154,7 @@ class Recorder(Namespace):
         dilations: Sequence[int],
         groups: int = 1,
     ) -> Recorded:
-        if x.dtype != np.float32:  # ONNX Runtime's Conv on the CPU takes no other
+        if not self.kernels.takes("Conv", x.dtype.name):
             return super().conv(x, w, strides, pads, dilations, groups)
         return Recorded(
             op.conv(
@@ -171,7 +172,7 @@ class Recorder(Namespace):
         dilations: Sequence[int],
         groups: int = 1,
     ) -> Recorded:
-        if y.dtype != np.float32:
+        if not self.kernels.takes("ConvTranspose", y.dtype.name):
             return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
         extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
         return Recorded(
@@ -253,7 +254,7 @@ class Recorder(Namespace):
     def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x * (1 << by)
-        if x.dtype.name in SHIFTED or kind(x) == "float":  # which ONNX refuses
+        if self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float":  # which ONNX refuses
             return Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
         return self.astype(
             self.astype(x, "int64") * self._powers(by), x.dtype
@@ -262,7 +263,7 @@ class Recorder(Namespace):
     def shift_right(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x / (1 << by)  # of numbers that are not negative
-        if x.dtype.name in SHIFTED or kind(x) == "float":
+        if self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float":
             return Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
         wide, power = self.astype(x, "int64"), self._powers(by)
         moved = self.where(

@@ -1,8 +1,6 @@
-"""An operator as the ONNX node of its name: ONNX Runtime's native kernel, the same way for every operator."""
+"""An operator as the ONNX node of its name, the same way for every operator, or as its formula."""
 
-import dataclasses
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,106 +9,50 @@ import spox
 from onnx import helper, numpy_helper
 
 from ...contracts.operator import Operator, Tensor
+from ...contracts.rounding import rounded_once
 from ...errors import Unsupported
-from . import FRAMEWORK
-from .recorded import OPSET, Recorded
-
-RECURRENT = dict.fromkeys(
-    ("RNN", "LSTM", "GRU"), lambda given: not given["hidden_size"] or given["layout"] == 1
-)
-# Settings that ONNX Runtime has no kernels for.
-REFUSED: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "LRN": lambda given: given["size"] % 2 == 0,
-    **RECURRENT,
-}
+from .arrays import Recorded
+from .kernels import OPSET, fields, formal_inputs
+from .namespace import Recorder
 
 
-def has_node(operator: Operator) -> bool:
-    """Whether ONNX defines this operator with these attributes; random operators are always ours."""
-    ours = operator.domain != "" or operator.random
-    name = type(operator).__name__
-    if name in REFUSED and REFUSED[name](operator.settings):
-        return False
-    if ours or not onnx.defs.has(name, OPSET):
-        return False
-    schema = onnx.defs.get_schema(name, OPSET)
-    return not schema.deprecated and _fields(operator).keys() <= schema.attributes.keys()
+def formula(xp: Recorder, operator: Operator) -> Callable[..., tuple]:
+    """Our formula over recorded values; dtypes that the engine has hardly a kernel for go by float32."""
+    narrow = xp.kernels.by_float32
+
+    def run(*inputs: Any) -> tuple:
+        return operator.run(xp, *inputs)
+
+    def recorded(*inputs: Any) -> tuple:
+        if any(isinstance(x, Recorded) and x.dtype.name in narrow for x in inputs):
+            return rounded_once(xp, operator, run, inputs, narrow)
+        return run(*inputs)
+
+    return recorded
 
 
-def has_kernel(operator: Operator, dtypes: Sequence[str | None]) -> bool:
-    """Whether ONNX Runtime has a kernel for inputs of these dtypes (None: it is static, or left out)."""
-    name = type(operator).__name__
-    if not has_node(operator) or (
-        name == "Mod" and not operator.settings["fmod"] and "float" in str(dtypes[0])
-    ):
-        return False  # ONNX had no such Mod before opset 28
-    formal = _formal(name)
-    given = [
-        (formal[min(i, len(formal) - 1)], dtype)
-        for i, dtype in enumerate(dtypes)
-        if dtype is not None
-    ]
-    standard = all(_written(dtype) in kind.types for kind, dtype in given)
-    return (
-        bool(given)
-        and standard
-        and any(
-            all(
-                _runs_on(dtype) & {*types[kind.type_str]}
-                for kind, dtype in given
-                if kind.type_str in types
-            )
-            for types in _kernel_types(name)
-        )
-    )
-
-
-def node_or(formula: Callable[..., tuple], operator: Operator, inputs: Sequence[Any]) -> tuple:
+def node_or_formula(xp: Recorder, operator: Operator, inputs: Sequence[Any]) -> tuple:
     """The operator itself where it has a kernel for these inputs, or else its formula."""
-    dtypes = [x.dtype.name if isinstance(x, Recorded) else None for x in inputs]
+    dtypes = dtypes_of(inputs)
     static = all(dtype is None for dtype in dtypes)  # nothing to choose a kernel by
-    return node(operator, inputs) if static or has_kernel(operator, dtypes) else formula(*inputs)
+    if static or xp.kernels.has_kernel(operator, dtypes):
+        return node(xp, operator, inputs)
+    return formula(xp, operator)(*inputs)
 
 
-def _written(dtype: str) -> str:
-    """A dtype as ONNX writes it."""
-    return f"tensor({ ({'float32': 'float', 'float64': 'double'}.get(dtype) or dtype.replace('_', '')) })"
-
-
-def _runs_on(dtype: str) -> set[str]:
-    """The types of kernels for a dtype: where needed, ONNX Runtime makes float16 float itself."""
-    return {_written(dtype), *(["tensor(float)"] if dtype == "float16" else [])}
-
-
-@cache
-def _formal(operator: str) -> list[Any]:
-    """What ONNX says about the inputs; the last may stand for many."""
-    return list(onnx.defs.get_schema(operator, OPSET).inputs)
-
-
-@cache
-def _kernel_types(operator: str) -> list[dict[str, list[str]]]:
-    """For every kernel on the CPU, the types of its inputs and outputs by the names that ONNX gives them."""
-    import onnxruntime  # type: ignore[import-untyped]
-
-    since = onnx.defs.get_schema(operator, OPSET).since_version
-    kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
-    return [
-        k.type_constraints
-        for k in kernels()
-        if (k.op_name, k.domain, k.provider) == (operator, "", "CPUExecutionProvider")
-        and k.version_range[0] <= since <= k.version_range[1]
-    ]
+def dtypes_of(inputs: Sequence[Any]) -> list[str | None]:
+    """The dtype of every recorded input; None for the others."""
+    return [x.dtype.name if isinstance(x, Recorded) else None for x in inputs]
 
 
 def node(
-    operator: Operator, inputs: Sequence[Any], outputs: int | None = None
+    xp: Recorder, operator: Operator, inputs: Sequence[Any], outputs: int | None = None
 ) -> tuple[Recorded, ...]:
     """Emit the operator itself; `outputs` says how many results are asked for (all that it has by default).
 
     A model of one node, inlined: spox's own constructors always ask for every output, which ONNX forbids in places.
     """
-    if not has_node(operator):
+    if not xp.kernels.has_node(operator):
         raise Unsupported(
             f"ONNX opset {OPSET} has no operator {type(operator).__name__}, or not with these settings: "
             "use the formula instead"
@@ -134,7 +76,7 @@ def node(
     made = model(**{name: x.var for name, x in arguments.items()})
     results = tuple(Recorded(made[f"o{k}"]) for k in range(count))
     for y in results:
-        FRAMEWORK.dtype(y.dtype.name)
+        xp.kernels.dtype(y.dtype.name)
     return results
 
 
@@ -164,19 +106,8 @@ def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
     known = onnx.defs.get_schema(type(operator).__name__, OPSET).attributes
     return [
         helper.make_attribute(name, _typed(value, known[name].type))
-        for name, value in _fields(operator).items()
+        for name, value in fields(operator).items()
     ]
-
-
-def _fields(operator: Operator) -> dict[str, Any]:
-    """The fields to be written: without those that a later ONNX brought, where they say nothing new."""
-    known = onnx.defs.get_schema(type(operator).__name__, OPSET).attributes
-    defaults = {f.name: f.default for f in dataclasses.fields(operator)}
-    return {
-        name: value
-        for name, value in operator.settings.items()
-        if value is not None and (name in known or value != defaults[name])
-    }
 
 
 def _typed(value: Any, kind: Any) -> Any:
@@ -193,7 +124,7 @@ def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
 
 def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dtype]:
     """The dtypes of static inputs that ONNX wants to be those of other inputs."""
-    formal = [kind.type_str for kind in _formal(type(operator).__name__)]
+    formal = [kind.type_str for kind in formal_inputs(type(operator).__name__)]
     places = [(min(i, len(formal) - 1), i, x) for i, x in enumerate(inputs)]
     known = {formal[at]: x.dtype for at, _, x in places if isinstance(x, Recorded)}
     return {i: known[formal[at]] for at, i, _ in places if formal[at] in known}

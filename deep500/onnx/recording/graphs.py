@@ -1,6 +1,7 @@
 """Networks as ONNX graphs: for inference, with the backward pass, and with an optimizer's update behind it.
 
 All are for one shape of every input. Parameters are inputs of the graphs, so that they can change between runs.
+`xp` is the namespace that records; its kernels decide which nodes stay nodes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,51 +11,51 @@ import onnx
 
 from ...contracts import tape
 from ...contracts.network import Network, Node
-from ...contracts.operator import Tensor
+from ...contracts.operator import Operator, Tensor
 from ...contracts.optimizer import Optimizer
-from . import FRAMEWORK
-from .namespace import (
-    Recorder,
-    argument,
-    build,
-    node,
-)
-from .nodes import has_kernel
-from .recorded import Recorded
+from .arrays import Recorded, argument, build
+from .namespace import Recorder
+from .nodes import dtypes_of, formula, node
 
 Shapes = Mapping[str, Sequence[int]]
 FLAT = "deep500:flat"  # all trained parameters in one vector
 STEP = "deep500:step"  # the count of steps, an input
 NEW = "deep500:new:"  # what begins the name of an output that replaces an input
-XP = Recorder()
 
 
-def inference_model(network: Network, outputs: Sequence[str], shapes: Shapes) -> onnx.ModelProto:
+def inference_model(
+    xp: Recorder, network: Network, outputs: Sequence[str], shapes: Shapes
+) -> onnx.ModelProto:
     """These outputs, in evaluation mode."""
     nodes, used = network.part(outputs, training=False)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
-    found, _ = tape.forward(XP, nodes, inputs, outputs, _kernel(training=False), record=False)
+    found, _ = tape.forward(xp, nodes, inputs, outputs, kernel(xp, training=False), record=False)
     return build(inputs, found)
 
 
 def backward_model(
-    network: Network, y: str, shapes: Shapes, training: bool = True
+    xp: Recorder, network: Network, y: str, shapes: Shapes, training: bool = True
 ) -> onnx.ModelProto:
     """The network's outputs, what replaces its running statistics, and the gradients of y under their own names."""
-    inputs, found, grads, new = _differentiated(network, y, shapes, training)
+    inputs, found, grads, new = _differentiated(xp, network, y, shapes, training)
     named = {name: grads[param] for param, name in network.gradient(y)}
     return build(inputs, found | _new(new) | named)
 
 
 def step_model(
-    network: Network, optimizer: Optimizer, y: str, shapes: Shapes, training: bool = True
+    xp: Recorder,
+    network: Network,
+    optimizer: Optimizer,
+    y: str,
+    shapes: Shapes,
+    training: bool = True,
 ) -> onnx.ModelProto:
     """A whole training step: outputs, and what replaces the parameters and the optimizer's state.
 
     An elementwise rule goes over all parameters as one vector, FLAT, which is one more input.
     """
-    inputs, found, grads, new = _differentiated(network, y, shapes, training)
-    kinds, step = state_kinds(network, optimizer), argument((), "float32")
+    inputs, found, grads, new = _differentiated(xp, network, y, shapes, training)
+    kinds, step = state_kinds(xp, network, optimizer), argument((), "float32")
     states = {
         name: {key: argument(kind.shape, kind.dtype) for key, kind in own.items()}
         for name, own in kinds.items()
@@ -63,16 +64,16 @@ def step_model(
     if is_flat(network, optimizer):
         params, grads = (
             _flat_param(network),
-            {FLAT: XP.concat([XP.reshape(g, (-1,)) for g in grads.values()])},
+            {FLAT: xp.concat([xp.reshape(g, (-1,)) for g in grads.values()])},
         )
     for name, param in params.items():
-        new[name], after = optimizer.update(XP, param, grads[name], states[name], step)
+        new[name], after = optimizer.update(xp, param, grads[name], states[name], step)
         new |= {f"{name}.{key}": value for key, value in after.items()}
     given = {f"{name}.{key}": value for name, own in states.items() for key, value in own.items()}
     return build(inputs | params | given | {STEP: step}, found | _new(new))
 
 
-def state_model(network: Network, optimizer: Optimizer) -> onnx.ModelProto:
+def state_model(xp: Recorder, network: Network, optimizer: Optimizer) -> onnx.ModelProto:
     """The optimizer's state before the first step, under the names "parameter.key"."""
     params = _flat_param(network) if is_flat(network, optimizer) else _params(network, ())
     return build(
@@ -80,18 +81,20 @@ def state_model(network: Network, optimizer: Optimizer) -> onnx.ModelProto:
         {
             f"{name}.{key}": value
             for name, param in params.items()
-            for key, value in optimizer.init(XP, param).items()
+            for key, value in optimizer.init(xp, param).items()
         },
     )
 
 
-def state_kinds(network: Network, optimizer: Optimizer) -> dict[str, dict[str, Tensor]]:
+def state_kinds(
+    xp: Recorder, network: Network, optimizer: Optimizer
+) -> dict[str, dict[str, Tensor]]:
     """Shape and dtype of the optimizer's state, by parameter and key."""
     params = _flat_param(network) if is_flat(network, optimizer) else _params(network, ())
     return {
         name: {
             key: Tensor(value.shape, value.dtype.name)
-            for key, value in optimizer.init(XP, param).items()
+            for key, value in optimizer.init(xp, param).items()
         }
         for name, param in params.items()
     }
@@ -105,16 +108,17 @@ def is_flat(network: Network, optimizer: Optimizer) -> bool:
     )
 
 
-def is_native(node: Node, dtypes: Sequence[str | None], training: bool) -> bool:
-    """Whether a node stays one: ONNX Runtime has a kernel, and backward needs nothing that only our formula gives."""
-    operator = node.operator
+def is_native(
+    xp: Recorder, operator: Operator, dtypes: Sequence[str | None], training: bool
+) -> bool:
+    """Whether a node stays one: it has a kernel, and backward needs nothing that only our formula gives."""
     if training and not {*operator.saved}.isdisjoint(operator.wanted):
         return False
-    return has_kernel(operator, dtypes)
+    return xp.kernels.has_kernel(operator, dtypes)
 
 
 def _differentiated(
-    network: Network, y: str, shapes: Shapes, training: bool
+    xp: Recorder, network: Network, y: str, shapes: Shapes, training: bool
 ) -> tuple[dict, dict, dict, dict]:
     """Inputs of the graph, the outputs that it makes, gradients by parameter, and the running statistics to come."""
     updates = network.state_updates if training else {}
@@ -126,9 +130,9 @@ def _differentiated(
     kept = [*dict.fromkeys((*outputs, y, *updates.values()))]
     nodes, used = network.part(kept, training)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
-    found, record = tape.forward(XP, nodes, inputs, kept, _kernel(training=True))
+    found, record = tape.forward(xp, nodes, inputs, kept, kernel(xp, training=True))
     by = {name: inputs[name] for name in network.trainable}
-    grads = tape.backward(XP, record, y, tape.seed(XP, found[y], y), by)
+    grads = tape.backward(xp, record, y, tape.seed(xp, found[y], y), by)
     return (
         inputs,
         {n: found[n] for n in outputs},
@@ -137,20 +141,22 @@ def _differentiated(
     )
 
 
-def _kernel(training: bool) -> tape.Kernel:
-    def kernel(where: Node, inputs: Sequence[Any]) -> tuple:
-        operator = where.operator
-        dtypes = [x.dtype.name if isinstance(x, Recorded) else None for x in inputs]
-        if not is_native(where, dtypes, training):
-            return FRAMEWORK.formula(operator)(*inputs)
-        asked = [
-            i + 1 for i, name in enumerate(operator.outputs) if training and name in operator.wanted
-        ]
-        return node(
-            operator, inputs, None if operator.variadic else max([len(where.outputs), *asked])
-        )
+def kernel(xp: Recorder, training: bool) -> tape.Kernel:
+    """How the tape records a node: as itself where `is_native` says so, else by its formula."""
 
-    return kernel
+    def record(where: Node, inputs: Sequence[Any]) -> tuple:
+        operator = where.operator
+        if not is_native(xp, operator, dtypes_of(inputs), training):
+            return formula(xp, operator)(*inputs)
+        if operator.variadic:
+            return node(xp, operator, inputs)
+        count = len(where.outputs)
+        for place, name in enumerate(operator.outputs, start=1):
+            if training and name in operator.wanted:
+                count = max(count, place)
+        return node(xp, operator, inputs, count)
+
+    return record
 
 
 def _inputs(network: Network, used: Sequence[str], shapes: Shapes) -> dict[str, Recorded]:

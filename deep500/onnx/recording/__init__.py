@@ -1,0 +1,1 @@
+"""Formulas and networks recorded as ONNX graphs: an array namespace that writes nodes instead of computing."""
