@@ -117,11 +117,10 @@ class Jax(Framework):
 
         return derivative(function, arrays, grads)
 
-    def executor(self, network: Network) -> "JaxExecutor":
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _executor(self, network: Network, seed: int, compile: bool) -> "JaxExecutor":
         from .executor import JaxExecutor
 
-        return JaxExecutor(self, network)
+        return JaxExecutor(self, network, seed, compile)
 
 
 FRAMEWORK = Jax()

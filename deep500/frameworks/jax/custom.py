@@ -15,7 +15,7 @@ from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp, one_or_all
 from ...namespace import kind
 from . import FRAMEWORK
-from .executor import _formula
+from .executor import formula
 
 TARGET = "deep500_custom_op"
 
@@ -34,7 +34,7 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
 
 def _called_back(op: CustomOp) -> Callable[..., tuple]:
     if op.differentiable:
-        return lambda *xs: _formula(FRAMEWORK.xp, op.operator, xs)
+        return lambda *xs: formula(FRAMEWORK.xp, op.operator, xs)
     return lambda *xs: op.operator.run(FRAMEWORK.xp, *xs)
 
 

@@ -1,6 +1,6 @@
 """A network in JAX: pure functions of the parameters and the inputs, compiled once for every shape of the inputs."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -8,103 +8,65 @@ import numpy as np
 from jax import numpy as jnp
 
 from ...contracts import tape
-from ...contracts.executor import Executor, Values, matching
+from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.network import Network, Node
+from ...contracts.functional import FunctionalExecutor, Program
+from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
 from .step import JaxStep
 
-Program = Callable[..., Any]
 
-
-class JaxExecutor(Executor):
+class JaxExecutor(FunctionalExecutor):
     """Runs a network compiled by XLA; derivatives are JAX's own through native kernels, ours through formulas.
 
     `params` holds the current arrays: a training step reuses their memory, and puts new ones in their place.
     """
 
-    _params: Values
-
-    def __init__(self, framework: Framework, network: Network):
-        super().__init__(framework, network)
-        self._programs: dict[tuple, tuple[Program, list[str]]] = {}
-
-    @property
-    def params(self) -> Values:
-        """Made when first asked for: until then `set_threads` may be called."""
-        if not self._params:
-            self._params = _copies(self.structure.params)
-        return self._params
-
-    @params.setter
-    def params(self, values: Values) -> None:
-        self._params = values
+    def __init__(
+        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+    ):
+        super().__init__(framework, network, seed, compile)
+        self.params = copies(network.params)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
-        key = ("inference", *inputs)
-        if key not in self._programs:
-            outputs = self.structure.computable(inputs)
-            forward, used = self.forward(outputs, training=False)
-            self._programs[key] = jax.jit(forward), used
-        program, used = self._programs[key]
+        program, used = self.program(("inference", *inputs), lambda: self._inference(inputs))
         return self.ordered(program(self.params, self.natives(inputs, used)))
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
-        key = (y, self.training)
-        if key not in self._programs:
-            backprop, used = self.backprop(y, self.training)
-            self._programs[key] = jax.jit(backprop), used
-        program, used = self._programs[key]
-        outputs, gradients, updates = program(
-            self.params, self.natives(self.keyed(inputs, step), used)
-        )
+        training = self.training
+        program, used = self.program((y, training), lambda: self._backprop(y, training))
+        values = self.natives(self.keyed(inputs, step, first_row), used)
+        outputs, gradients, updates = program(self.params, values)
         self.gradients = {name: gradients[name] for name in self.structure.trainable}
         self.params = self.params | updates
+        self.generation += 1
         return self.ordered(outputs)
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> JaxStep:
         self.structure.warn_before_training()
         return JaxStep(self, optimizer, y)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {name: np.array(value) for name, value in self.params.items()}
-
-    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.params = _copies(matching(self.arrays(), arrays))
-
-    def forward(self, outputs: Collection[str], training: bool) -> tuple[Program, list[str]]:
-        """A pure function (params, inputs) -> outputs, and the inputs that it takes."""
-        nodes, used = self.structure.part(outputs, training)
-
-        def run(params: Values, inputs: Values) -> Values:
-            return tape.forward(
-                self.framework.xp, nodes, params | inputs, outputs, self._kernel, record=False
-            )[0]
-
-        return run, used
-
-    def backprop(self, y: str, training: bool) -> tuple[Program, list[str]]:
+    def backprop(self, y: str, training: bool) -> Program:
         """A pure function (params, inputs) -> outputs, gradients, new running statistics; and the inputs it takes."""
-        structure, updates = self.structure, self.structure.state_updates if training else {}
+        structure = self.structure
+        updates = structure.state_updates if training else {}
         structure.gradient(y)  # which says so if there is no y
-        forward, used = self.forward({*structure.outputs, *updates.values(), y}, training)
+        wanted = {*structure.outputs, *updates.values(), y}
+        nodes, used = structure.part(wanted, training)
 
         def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
-            found = forward(params | trained, inputs)
-            return jnp.sum(found[y] * tape.seed(self.framework.xp, found[y], y)), found
+            results = self.forward(nodes, params | trained | inputs, wanted)
+            return jnp.sum(results[y] * tape.seed(self.framework.xp, results[y], y)), results
 
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             trained = {name: params[name] for name in structure.trainable}
-            gradients, found = jax.grad(loss, has_aux=True)(trained, params, inputs)
-            return (
-                {name: found[name] for name in structure.outputs},
-                gradients,
-                {name: found[value] for name, value in updates.items()},
-            )
+            gradients, results = jax.grad(loss, has_aux=True)(trained, params, inputs)
+            outputs = {name: results[name] for name in structure.outputs}
+            return outputs, gradients, {name: results[value] for name, value in updates.items()}
 
         return run, used
 
@@ -112,47 +74,56 @@ class JaxExecutor(Executor):
         """In the network's order: what JAX has compiled returns them sorted by name."""
         return {name: outputs[name] for name in self.structure.outputs if name in outputs}
 
-    def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
-        """The inputs that are used, checked, in their declared dtypes; JAX takes NumPy's arrays as they are."""
-        kinds = self.structure.inputs
-        values = {name: _typed(inputs[name], kinds[name].dtype) for name in used if name in inputs}
-        self.structure.check_shapes(used, {name: value.shape for name, value in values.items()})
-        return values
+    def native(self, value: Any, dtype: str) -> Any:
+        """JAX takes NumPy's arrays as they are."""
+        return value.astype(dtype) if isinstance(value, jax.Array) else np.asarray(value, dtype)
 
-    def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        kernel, word = self.framework.kernel(node.operator, len(node.outputs), node.inputs)
-        if word == "native" or not node.operator.differentiable:
-            return kernel(*inputs)
-        return _formula(self.framework.xp, node.operator, inputs)
+    def set_gradients(self, arrays: Mapping[str, np.ndarray]) -> None:
+        self.gradients = copies(arrays)
+
+    def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
+        return formula(self.framework.xp, operator, inputs)
+
+    def _write(self, name: str, value: np.ndarray) -> None:
+        self.params[name] = jnp.array(value)
+
+    def _inference(self, inputs: Collection[str]) -> Program:
+        outputs = self.structure.computable(inputs)
+        nodes, used = self.structure.part(outputs, training=False)
+
+        def run(params: Values, inputs: Values) -> Values:
+            return self.forward(nodes, params | inputs, outputs)
+
+        return jax.jit(run), used
+
+    def _backprop(self, y: str, training: bool) -> Program:
+        run, used = self.backprop(y, training)
+        return jax.jit(run), used
 
 
-def _copies(arrays: Mapping[str, np.ndarray]) -> Values:
+def copies(arrays: Mapping[str, np.ndarray]) -> Values:
     """Copies on JAX's side: it may share NumPy's memory, and a training step writes into what it is given."""
     return {name: jnp.array(value) for name, value in arrays.items()}
 
 
-def _typed(value: Any, dtype: str) -> Any:
-    return value.astype(dtype) if isinstance(value, jax.Array) else np.asarray(value, dtype)
-
-
-def _formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
+def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
     """An operator's formula and its own derivative, as one step of JAX's differentiation."""
-    places = [
-        i for i, value in enumerate(inputs) if isinstance(value, jax.Array)
-    ]  # the others are static
+    places = [i for i, value in enumerate(inputs) if isinstance(value, jax.Array)]  # others: static
 
     def whole(arrays: Sequence[jax.Array]) -> list[Any]:
-        given = dict(enumerate(inputs)) | dict(zip(places, arrays, strict=True))
-        return [*given.values()]
+        values = list(inputs)
+        for place, array in zip(places, arrays, strict=True):
+            values[place] = array
+        return values
 
     def forward(*arrays: jax.Array) -> tuple[tuple, tuple]:
         results = operator.run(xp, *whole(arrays))
         return operator.published(results), (arrays, results)
 
-    def backward(kept: tuple, grads: tuple) -> tuple:
-        arrays, results = kept
-        found = operator.gradients(xp, grads, whole(arrays), results)
-        return tuple(found[i] for i in places)
+    def backward(saved: tuple, grads: tuple) -> tuple:
+        arrays, results = saved
+        gradients = operator.gradients(xp, grads, whole(arrays), results)
+        return tuple(gradients[i] for i in places)
 
     run = jax.custom_vjp(lambda *arrays: forward(*arrays)[0])
     run.defvjp(forward, backward)

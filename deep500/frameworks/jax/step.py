@@ -1,6 +1,6 @@
-"""A whole training step in JAX: forward, backward and the optimizer's pure formula, compiled as one function."""
+"""A training step in JAX: forward, backward and the optimizer's pure formula, compiled as one function or as two."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -8,76 +8,77 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from ...contracts.executor import TrainingStep, Values, matching
+from ...contracts.executor import Values
+from ...contracts.functional import FunctionalStep, Program
 from ...contracts.optimizer import Optimizer, State
 
 if TYPE_CHECKING:
     from .executor import JaxExecutor
 
+States = dict[str, State]
 
-class JaxStep(TrainingStep):
+
+class JaxStep(FunctionalStep):
     """What a step changes is handed over to it: the new values take the memory of the old ones."""
 
-    def __init__(self, executor: "JaxExecutor", optimizer: Optimizer, y: str):
-        self.executor, self.optimizer, self.y = executor, optimizer, y
-        self.count = jnp.zeros((), "float32")
-        trained = {name: executor.params[name] for name in executor.structure.trainable}
-        init = partial(optimizer.init, executor.framework.xp)
-        states = jax.jit(lambda: {name: init(param) for name, param in trained.items()})()
-        self.states: dict[str, State] = jax.tree.map(
-            lambda value: jnp.array(np.asarray(value)), states
-        )
-        self._programs: dict[bool, tuple[Callable[..., Any], list[str]]] = {}
+    executor: "JaxExecutor"
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Values:
-        executor = self.executor
-        if executor.training not in self._programs:
-            self._programs[executor.training] = self._program(executor.training)
-        program, used = self._programs[executor.training]
-        given, structure = (
-            executor.natives(executor.keyed(inputs, self.count), used),
-            executor.structure,
-        )
-        changing = {*structure.trainable, *(structure.state_updates if executor.training else ())}
-        params = executor.params
-        outputs, new, self.states, self.count = program(
-            {name: params[name] for name in params if name in changing},
-            self.states,
-            self.count,
-            {name: params[name] for name in params if name not in changing},
-            given,
-        )
-        executor.params = params | new
+    def __init__(self, executor: "JaxExecutor", optimizer: Optimizer, y: str):
+        super().__init__(executor, optimizer, y)
+        init = partial(optimizer.init, executor.framework.xp)
+        params = self._trained()
+        states = jax.jit(lambda: {name: init(param) for name, param in params.items()})()
+        self.states: States = jax.tree.map(lambda value: jnp.array(np.asarray(value)), states)
+        self._programs: dict[bool, Program] = {}
+        self._half = jax.jit(self._updated, donate_argnums=(0, 2))
+
+    def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
+        executor, structure = self.executor, self.executor.structure
+        training = executor.training
+        if training not in self._programs:
+            self._programs[training] = self._program(training)
+        program, used = self._programs[training]
+        values = executor.natives(executor.keyed(inputs, self.count, first_row), used)
+        updated = {*structure.trainable, *(structure.state_updates if training else ())}
+        changing = {name: value for name, value in executor.params.items() if name in updated}
+        fixed = {name: value for name, value in executor.params.items() if name not in updated}
+        outputs, new, self.states = program(changing, self.states, fixed, values, self.device_step)
+        executor.params = executor.params | new
+        self._done()
         return executor.ordered(outputs)
 
-    def state(self) -> dict[str, np.ndarray]:
-        """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
-        arrays = {
-            f"{name}.{key}": np.array(v)
-            for name, state in self.states.items()
-            for key, v in state.items()
-        }
-        return {"step": np.array(self.count), **arrays}
+    def _update(self) -> None:
+        new, self.states = self._half(
+            self._trained(), self.executor.gradients, self.states, self.device_step
+        )
+        self.executor.params = self.executor.params | new
 
-    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        given = {name: jnp.array(value) for name, value in matching(self.state(), state).items()}
-        self.count = given["step"]
-        self.states = {
-            name: {key: given[f"{name}.{key}"] for key in own} for name, own in self.states.items()
-        }
+    def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        self.states[name] = {key: jnp.array(value) for key, value in arrays.items()}
 
-    def _program(self, training: bool) -> tuple[Callable[..., Any], list[str]]:
+    def _trained(self) -> Values:
+        params = self.executor.params
+        return {name: params[name] for name in self.executor.structure.trainable}
+
+    def _updated(
+        self, params: Values, gradients: Values, states: States, step: Any
+    ) -> tuple[Values, States]:
+        """The optimizer's formula, parameter by parameter; JAX compiles the loop away."""
+        new_params, new_states = {}, {}
+        for name, gradient in gradients.items():
+            new_params[name], new_states[name] = self.rule(
+                params[name], gradient, states[name], step
+            )
+        return new_params, new_states
+
+    def _program(self, training: bool) -> Program:
         backprop, used = self.executor.backprop(self.y, training)
-        xp, native = self.executor.framework.xp, self.optimizer.native(self.executor.framework.name)
-        update = partial(native, jax) if native else partial(self.optimizer.update, xp)
 
         def run(
-            changing: Values, states: dict[str, State], count: Any, fixed: Values, inputs: Values
+            changing: Values, states: States, fixed: Values, inputs: Values, step: Any
         ) -> tuple:
-            outputs, gradients, new = backprop(fixed | changing, inputs)
-            states, count = dict(states), count + 1
-            for name, gradient in gradients.items():
-                new[name], states[name] = update(changing[name], gradient, states[name], count)
-            return outputs, new, states, count
+            outputs, gradients, statistics = backprop(fixed | changing, inputs)
+            params, states = self._updated(changing, gradients, states, step)
+            return outputs, statistics | params, states
 
-        return jax.jit(run, donate_argnums=(0, 1, 2)), used
+        return jax.jit(run, donate_argnums=(0, 1)), used

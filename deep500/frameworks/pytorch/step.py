@@ -31,7 +31,7 @@ class PyTorchStep(TrainingStep):
         self._flat = optimizer.elementwise and not native
         self.params = self._pieces(executor.flat, executor.trained)
         with torch.no_grad():
-            self.states: list[State] = [optimizer.init(xp, param) for param in self.params]
+            self.states = [_apart(optimizer.init(xp, param), param) for param in self.params]
         self._step = torch.zeros(())
 
     def _update(self) -> None:
@@ -47,7 +47,8 @@ class PyTorchStep(TrainingStep):
 
     def _apply_formula(self, gradients: Sequence[torch.Tensor]) -> None:
         for i, (param, gradient) in enumerate(zip(self.params, gradients, strict=True)):
-            new, self.states[i] = self._formula(param, gradient, self.states[i], self._step)
+            new, state = self._formula(param, gradient, self.states[i], self._step)
+            self.states[i] = _apart(state, param)
             param.copy_(new)
 
     def state(self) -> dict[str, np.ndarray]:
@@ -96,3 +97,12 @@ class PyTorchStep(TrainingStep):
             return [tensor(next(iter(by_param.values())))] * len(self.states)
         buffers = self.executor.layout.gather(by_param)
         return self._pieces({dtype: tensor(buffer) for dtype, buffer in buffers.items()}, {})
+
+
+def _apart(state: State, param: torch.Tensor) -> State:
+    """The state, with copies of tensors that are the parameter itself, which will be changed in place."""
+    own = param.untyped_storage().data_ptr()
+    return {
+        key: value.clone() if value.untyped_storage().data_ptr() == own else value
+        for key, value in state.items()
+    }

@@ -9,7 +9,7 @@ from ...contracts import tape
 from ...contracts.executor import Executor, TrainingStep, Values, matching
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
-from ...contracts.optimizer import Optimizer
+from ...contracts.optimizer import Optimizer, State
 from ...errors import Unsupported
 
 
@@ -106,18 +106,18 @@ class ReferenceStep(TrainingStep):
     def __init__(self, executor: ReferenceExecutor, optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
         xp, params = executor.framework.xp, executor.params
-        self.states = {
-            name: optimizer.init(xp, params[name]) for name in executor.structure.trainable
-        }
+        self.states = {}
+        for name in executor.structure.trainable:
+            self.states[name] = _apart(optimizer.init(xp, params[name]), params[name])
 
     def _update(self) -> None:
         executor, xp = self.executor, self.executor.framework.xp
         step = np.asarray(self.count + 1, np.float32)
         for name, gradient in executor.gradients.items():
-            param, self.states[name] = self.optimizer.update(
-                xp, executor.params[name], gradient, self.states[name], step
-            )
-            np.copyto(executor.params[name], param)
+            param = executor.params[name]
+            new, state = self.optimizer.update(xp, param, gradient, self.states[name], step)
+            self.states[name] = _apart(state, param)
+            np.copyto(param, new)
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""
@@ -131,3 +131,11 @@ class ReferenceStep(TrainingStep):
         self.count = int(arrays["step"])
         for name, own in self.states.items():
             self.states[name] = {key: arrays[f"{name}.{key}"] for key in own}
+
+
+def _apart(state: State, param: np.ndarray) -> State:
+    """The state, with copies of arrays that are the parameter itself, which will be changed in place."""
+    return {
+        key: np.array(value) if np.may_share_memory(value, param) else value
+        for key, value in state.items()
+    }

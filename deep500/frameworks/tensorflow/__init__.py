@@ -94,11 +94,10 @@ class TensorFlow(Framework):
 
         return derivative(function, arrays, grads)
 
-    def executor(self, network: Network) -> "TensorFlowExecutor":
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _executor(self, network: Network, seed: int, compile: bool) -> "TensorFlowExecutor":
         from .executor import TensorFlowExecutor
 
-        return TensorFlowExecutor(self, network)
+        return TensorFlowExecutor(self, network, seed, compile)
 
 
 FRAMEWORK = TensorFlow()

@@ -8,7 +8,7 @@ import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...custom.operators import CustomOp, one_or_all
 from . import FRAMEWORK
-from .executor import _formula
+from .executor import formula
 
 
 @cache
@@ -21,6 +21,6 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
         op.kinds(xs)  # refuses what does not match
         if not op.differentiable:
             return one_or_all(op.operator.run(FRAMEWORK.xp, *xs))
-        return one_or_all(_formula(FRAMEWORK.xp, op.operator, xs))
+        return one_or_all(formula(FRAMEWORK.xp, op.operator, xs))
 
     return call

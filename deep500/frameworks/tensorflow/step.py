@@ -1,76 +1,74 @@
-"""A whole training step in TensorFlow: forward, backward and the optimizer's pure formula in one graph."""
+"""A training step in TensorFlow: forward, backward and the optimizer's pure formula in one graph or in two."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
-from ...contracts.executor import TrainingStep, Values, matching
+from ...contracts.executor import Values
+from ...contracts.functional import FunctionalStep, Program
 from ...contracts.optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from .executor import Program, TensorFlowExecutor
+    from .executor import TensorFlowExecutor, Traced
+
+STEP = "deep500:step"  # the number of the step, among the inputs of a graph
 
 
-class TensorFlowStep(TrainingStep):
+class TensorFlowStep(FunctionalStep):
     """The optimizer's state is in variables, which the graph assigns to."""
 
-    def __init__(self, executor: "TensorFlowExecutor", optimizer: Optimizer, y: str):
-        self.executor, self.optimizer, self.y = executor, optimizer, y
-        self.count = tf.Variable(tf.zeros((), "float32"))
-        params, xp = executor.params, executor.framework.xp
-        self.states = {
-            name: {key: tf.Variable(value) for key, value in init.items()}
-            for name in executor.structure.trainable
-            for init in [optimizer.init(xp, tf.convert_to_tensor(params[name]))]
-        }
-        self._programs: dict[bool, tuple[Program, list[str]]] = {}
+    executor: "TensorFlowExecutor"
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Values:
-        training = self.executor.training
+    def __init__(self, executor: "TensorFlowExecutor", optimizer: Optimizer, y: str):
+        super().__init__(executor, optimizer, y)
+        self.states = {}
+        for name in executor.structure.trainable:
+            param = tf.convert_to_tensor(executor.params[name])
+            first = optimizer.init(executor.framework.xp, param)
+            self.states[name] = {key: tf.Variable(value) for key, value in first.items()}
+        self._programs: dict[bool, Program] = {}
+        self._half: Traced | None = None
+
+    def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
+        executor, training = self.executor, self.executor.training
         if training not in self._programs:
             self._programs[training] = self._program(training)
-        return self.executor.run(self._programs[training], self.executor.keyed(inputs, self.count))
+        program, used = self._programs[training]
+        values = executor.natives(executor.keyed(inputs, self.count, first_row), used)
+        outputs = program(values | {STEP: tf.constant(self.device_step)})
+        self._done()
+        return outputs
 
-    def state(self) -> dict[str, np.ndarray]:
-        """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
-        return {name: np.array(value.numpy()) for name, value in self._variables().items()}
+    def _update(self) -> None:
+        if self._half is None:
+            self._half = self.executor.traced(self._assign)
+        self._half(self.executor.gradients | {STEP: tf.constant(self.device_step)})
 
-    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        variables = self._variables()
-        for name, value in matching(self.state(), state).items():
-            variables[name].assign(value)
+    def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        for key, value in arrays.items():
+            self.states[name][key].assign(value)
 
-    def _variables(self) -> Values:
-        return {"step": self.count} | {
-            f"{name}.{key}": variable
-            for name, state in self.states.items()
-            for key, variable in state.items()
-        }
+    def _assign(self, values: Values) -> Any:
+        """The optimizer's formula, parameter by parameter; `values` are gradients by parameter, and the step."""
+        params = self.executor.params
+        for name, own in self.states.items():
+            state = {key: tf.convert_to_tensor(variable) for key, variable in own.items()}
+            param = tf.convert_to_tensor(params[name])
+            new, state = self.rule(param, values[name], state, values[STEP])
+            params[name].assign(new)
+            for key, value in state.items():
+                own[key].assign(value)
+        return values[STEP]
 
-    def _program(self, training: bool) -> "tuple[Program, list[str]]":
-        from .executor import Traced
+    def _program(self, training: bool) -> Program:
+        backprop, used = self.executor.backprop(self.y, training)
 
-        executor, framework = self.executor, self.executor.framework
-        backprop, used = executor.backprop(self.y, training)
-        native = self.optimizer.native(framework.name)
-        update = partial(native, tf) if native else partial(self.optimizer.update, framework.xp)
-
-        def run(inputs: Values) -> Values:
+        def run(values: Values) -> Values:
+            inputs = {name: value for name, value in values.items() if name != STEP}
             outputs, gradients = backprop(inputs)
-            count = self.count.assign_add(1).read_value()
-            for name, gradient in gradients.items():
-                state = {
-                    key: tf.convert_to_tensor(value) for key, value in self.states[name].items()
-                }
-                new, state = update(
-                    tf.convert_to_tensor(executor.params[name]), gradient, state, count
-                )
-                executor.params[name].assign(new)
-                for key, value in state.items():
-                    self.states[name][key].assign(value)
+            self._assign(gradients | {STEP: values[STEP]})
             return outputs
 
-        return Traced(run), used
+        return self.executor.traced(run), used

@@ -1,0 +1,129 @@
+"""What executors have in common whose framework traces pure functions and compiles them, such as JAX and TensorFlow."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import tape
+from .executor import Executor, TrainingStep, Values, matching
+from .framework import Framework
+from .network import Network, Node
+from .operator import Operator
+from .optimizer import State
+
+Program = tuple[Callable[..., Any], list[str]]  # a compiled function, and the inputs that it takes
+Update = Callable[..., tuple[Any, State]]
+
+
+class FunctionalExecutor(Executor):
+    """Builds programs from pure functions; parameters live on the framework's side.
+
+    Flat buffers are copies on the host: one copy per call, counted in `copies`.
+    """
+
+    def __init__(self, framework: Framework, network: Network, seed: int, compile: bool):
+        super().__init__(framework, network, seed, compile)
+        self._programs: dict[tuple, Program] = {}
+
+    @abstractmethod
+    def native(self, value: Any, dtype: str) -> Any:
+        """An input as the framework takes it."""
+
+    @abstractmethod
+    def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
+        """An operator's formula with its own derivative, as one step of the framework's differentiation."""
+
+    @abstractmethod
+    def set_gradients(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Put these in the place of the last gradients."""
+
+    def program(self, key: tuple, build: Callable[[], Program]) -> Program:
+        """The program of this key, built when first asked for."""
+        if key not in self._programs:
+            self._programs[key] = build()
+        return self._programs[key]
+
+    def forward(self, nodes: Iterable[Node], values: Values, outputs: Collection[str]) -> Values:
+        """Run nodes over the framework's values, or over what stands for them while tracing."""
+        xp = self.framework.xp
+        return tape.forward(xp, nodes, values, outputs, self._kernel, record=False)[0]
+
+    def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
+        """The inputs that are used, checked, in their declared dtypes."""
+        specs = self.structure.inputs
+        values = {}
+        for name in used:
+            if name in inputs:
+                values[name] = self.native(inputs[name], specs[name].dtype)
+        shapes = {name: tuple(value.shape) for name, value in values.items()}
+        self.structure.check_shapes(used, shapes)
+        return values
+
+    def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
+        kernel, word = self.choose(node, node.inputs)
+        if word == "native" or not node.operator.differentiable:
+            return kernel(*inputs)
+        return self.with_derivative(node.operator, inputs)
+
+    def _flat_params(self) -> dict[str, np.ndarray]:
+        return self._gathered({name: self.params[name] for name in self.structure.trainable})
+
+    def _flat_gradients(self) -> dict[str, np.ndarray]:
+        return self._gathered(self.gradients)
+
+    def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
+        self.copies["to device"] += 1
+        for name, value in self.layout.views(buffers).items():
+            self._write(name, value)
+
+    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        self.copies["to device"] += 1
+        self.set_gradients(self.layout.views(buffers))
+
+    def _gathered(self, values: Values) -> dict[str, np.ndarray]:
+        self.copies["to host"] += 1
+        array = self.framework.array
+        return self.layout.gather({name: array(value) for name, value in values.items()})
+
+
+class FunctionalStep(TrainingStep):
+    """The whole step is one program; its halves are two. Compiled apart, they may round differently in the last bit."""
+
+    executor: FunctionalExecutor
+    states: dict[str, State]
+
+    @property
+    def rule(self) -> Update:
+        """The optimizer's formula for one tensor."""
+        return partial(self.optimizer.update, self.executor.framework.xp)
+
+    @property
+    def device_step(self) -> np.ndarray:
+        """The number of the step to be done, as the optimizer takes it."""
+        return np.asarray(self.count + 1, np.float32)
+
+    def _done(self) -> None:
+        """A whole step has been done."""
+        self.count += 1
+        self.executor.generation += 1
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
+        array = self.executor.framework.array
+        arrays = {"step": np.asarray(self.count, np.float32)}
+        for name, state in self.states.items():
+            arrays |= {f"{name}.{key}": np.array(array(value)) for key, value in state.items()}
+        return arrays
+
+    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
+        arrays = matching(self.state(), state)
+        self.count = int(arrays["step"])
+        for name, own in self.states.items():
+            self.set_state(name, {key: arrays[f"{name}.{key}"] for key in own})
+
+    @abstractmethod
+    def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Replace the state of one parameter."""
