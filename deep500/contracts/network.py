@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import registry
 from ..errors import Deep500Error
+from .format import Format
 from .operator import Adapted, Operator, Tensor
 
 KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
@@ -257,11 +258,11 @@ class Network:
     @classmethod
     def from_onnx(cls, source: Any) -> "Network":
         """Read a network from an ONNX file (its path or its bytes) or from an onnx.ModelProto."""
-        return registry.module("networks", "onnx_file").read(source)
+        return _onnx().read(source)
 
     def to_onnx(self, path: "str | os.PathLike[str] | None" = None) -> Any:
         """The network as an onnx.ModelProto, written to `path` if there is one."""
-        return registry.module("networks", "onnx_file").write(self, path)
+        return _onnx().write(self, path)
 
     def backward_network(self, y: str = "loss", batch: int = 1, training: bool = True) -> Any:
         """An onnx.ModelProto that computes the outputs and the gradients of y, for batches of this size.
@@ -275,9 +276,7 @@ class Network:
             name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape
             for name, t in twin.inputs.items()
         }
-        xp = registry.module("onnx", "recording.namespace").Recorder()
-        record = registry.module("onnx", "recording.graphs").backward_model
-        return record(xp, twin, y, shapes, training)
+        return _onnx().backward(twin, y, shapes, training)
 
     def copy(self) -> "Network":
         """The same structure with its own arrays."""
@@ -320,3 +319,7 @@ class Network:
             )
         inputs = (*old.inputs[:position], value, *old.inputs[position + 1 :])
         self.nodes[self.nodes.index(old)] = Node(old.name, old.operator, inputs, old.outputs)
+
+
+def _onnx() -> Format:
+    return cast(Format, registry.find("formats", "Onnx")())
