@@ -42,9 +42,10 @@ def forward(framework: "Framework", operator: Operator, inputs: Sequence[Any], k
     if kernel == "native":
         own = _own(framework, operator, inputs)
         ours = type(operator).__module__.startswith(BUILT_IN) and len(given) == len(inputs)
-        function = (_shortest(own.func, framework.module, given) if ours else None) or of_arrays(
-            own, inputs
+        direct = (
+            _shortest(operator.native(framework.name), framework.module, given) if ours else None
         )
+        function = direct or of_arrays(own, inputs)
     else:
         function = of_arrays(framework.formula(operator), inputs)
     return Call(
@@ -128,9 +129,11 @@ def of_arrays(function: Callable, inputs: Sequence[Any]) -> Callable:
     return lambda *values: function(*fill(shown, inputs, values))
 
 
-def _shortest(native: Callable, module: Any, given: tuple) -> Callable | None:
+def _shortest(native: Callable | None, module: Any, given: tuple) -> Callable | None:
     """The framework's function itself, where one of our methods only hands its inputs to it."""
     calls: list[tuple] = []
+    if native is None:
+        return None
     try:
         made = native(Watched(module, calls), *given)
     except Exception:  # it would not be watched; what is really wrong comes again when it runs
@@ -171,12 +174,12 @@ def check_differentiable(operator: Operator) -> None:
         raise Unsupported(f"{type(operator).__name__} has no derivative")
 
 
-def _own(framework: "Framework", operator: Operator, inputs: Sequence[Any]) -> partial:
+def _own(framework: "Framework", operator: Operator, inputs: Sequence[Any]) -> Callable[..., Any]:
     """The framework's own kernel, with nothing around it."""
-    native = operator.native(framework.name)
+    native = framework.native(operator)
     if native is None or framework.kernel(operator, inputs=inputs)[1] != "native":
         raise Unsupported(
             f"{framework.name} has no kernel of its own for {type(operator).__name__} with these inputs "
             "and settings: ask for composed"
         )
-    return partial(native, framework.module)
+    return native

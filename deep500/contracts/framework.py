@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ from . import calls, random_key
 from .calls import Call
 from .dtypes import PLAIN, listed
 from .network import Network
-from .operator import Operator, Tensor
+from .operator import Adapted, Operator, Tensor
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -68,10 +68,22 @@ class Framework(ABC):
             )
         return importlib.import_module(self.module_name)
 
-    @property
-    @abstractmethod
+    def require(self) -> None:
+        """Import the framework; raises `Unsupported`, with the command that installs it, if it is missing.
+
+        Public methods call it before an adapter's own method (whose name has an underscore) imports its files.
+        """
+        _ = self.module
+
+    @cached_property
     def xp(self) -> Namespace:
         """The array namespace that formulas run on."""
+        self.require()
+        return self._namespace()
+
+    @abstractmethod
+    def _namespace(self) -> Namespace:
+        """A new one."""
 
     def dtype(self, name: str) -> str:
         """The name itself, if there is such a dtype here."""
@@ -100,15 +112,35 @@ class Framework(ABC):
 
         It depends on how many outputs are in use, and on the inputs: arrays or names, None where one is left out.
         """
-        native = operator.native(self.name)
+        native = self.native(operator)
         given = {name for name, x in zip(operator.inputs, inputs, strict=False) if x is not None}
         if (
             native is not None
             and outputs <= (operator.native_outputs or outputs)
             and given.isdisjoint(operator.native_without)
         ):
-            return lambda *inputs: _tuple(native(self.module, *inputs)), "native"
+            return lambda *inputs: _tuple(native(*inputs)), "native"
         return self.formula(operator), "composed"
+
+    def native(self, operator: Operator) -> Callable[..., Any] | None:
+        """This framework's own function for an operator, or None: the method of its name, or the custom operator."""
+        if operator.adapted is not None and self.abilities.custom_operators:
+            return self.custom_op(operator.adapted)
+        method = operator.native(self.name)
+        return None if method is None else partial(method, self.module)
+
+    def custom_op(self, operator: Adapted) -> Callable[..., Any]:
+        """A custom operator as a function of native values, differentiable where the framework differentiates."""
+        if not isinstance(operator, Adapted):
+            raise Deep500Error(
+                f"{operator!r} is no custom operator: give a CustomPythonOp, or what "
+                "compile_custom_cppop returned"
+            )
+        self.require()
+        return self._custom_op(operator)
+
+    def _custom_op(self, operator: Any) -> Callable[..., Any]:
+        raise Unsupported(f"{self.name} takes no custom operators")
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         """Our formula over this framework's values."""
@@ -127,6 +159,7 @@ class Framework(ABC):
         `composed` asks for our formula even where there is a native kernel; a random operator draws by `key`, two
         32-bit words, or by its attribute `seed`.
         """
+        self.require()
         given = keyed(operator, inputs, key)
         with self._in_one_line(operator, inputs):
             operator.check(*inputs)
@@ -143,6 +176,7 @@ class Framework(ABC):
 
         None for an input without a gradient; an operator that declares no derivative has none at all.
         """
+        self.require()
         _check_grads(operator, grads)
         if not operator.differentiable:
             return [None] * len(inputs)
@@ -193,10 +227,18 @@ class Framework(ABC):
 
     def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
         """The framework's own derivative of a function of native arrays, ready to be repeated for other gradients."""
+        self.require()
+        return self._derivative(function, arrays, grads)
+
+    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
         raise Unsupported(f"{self.name} does not differentiate by itself")
 
     def forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
         """One run of the operator by its own kernel ("native"), by our formula ("composed"), or by that "compiled"."""
+        self.require()
+        return self._forward_call(operator, inputs, kernel)
+
+    def _forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
         return calls.forward(self, operator, inputs, kernel)
 
     def backward_call(
@@ -206,6 +248,12 @@ class Framework(ABC):
 
         "native" is the framework's own derivative of its own kernel, the others are our formula.
         """
+        self.require()
+        return self._backward_call(operator, inputs, grads, kernel)
+
+    def _backward_call(
+        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+    ) -> Call:
         return calls.backward(self, operator, inputs, grads, kernel)
 
     def executor(

@@ -11,6 +11,7 @@ import numpy as np
 from .. import registry
 from ..errors import Deep500Error
 from . import random_key
+from .format import Format
 from .operator import Adapted, Operator, Tensor
 
 KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
@@ -258,11 +259,11 @@ class Network:
     @classmethod
     def from_onnx(cls, source: Any) -> "Network":
         """Read a network from an ONNX file (its path or its bytes) or from an onnx.ModelProto."""
-        return registry.module("networks", "onnx_file").read(source)
+        return _onnx().read(source)
 
     def to_onnx(self, path: "str | os.PathLike[str] | None" = None) -> Any:
         """The network as an onnx.ModelProto, written to `path` if there is one."""
-        return registry.module("networks", "onnx_file").write(self, path)
+        return _onnx().write(self, path)
 
     def backward_network(self, y: str = "loss", batch: int = 1, training: bool = True) -> Any:
         """An onnx.ModelProto that computes the outputs and the gradients of y, for batches of this size.
@@ -276,9 +277,7 @@ class Network:
             name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape
             for name, t in twin.inputs.items()
         }
-        xp = registry.module("onnx", "recording.namespace").Recorder()
-        record = registry.module("onnx", "recording.graphs").backward_model
-        return record(xp, twin, y, shapes, training)
+        return _onnx().backward(twin, y, shapes, training)
 
     def outline(self) -> "Network":
         """The same structure with the shapes and dtypes of the parameters in the place of their arrays."""
@@ -331,3 +330,7 @@ class Network:
             )
         inputs = (*old.inputs[:position], value, *old.inputs[position + 1 :])
         self.nodes[self.nodes.index(old)] = Node(old.name, old.operator, inputs, old.outputs)
+
+
+def _onnx() -> Format:
+    return cast(Format, registry.find("formats", "Onnx")())

@@ -114,6 +114,11 @@ class Operator(Definition):
         """The method named after the framework, if this operator has one."""
         return getattr(self, framework, None) if framework in dir(type(self)) else None
 
+    @property
+    def adapted(self) -> "Adapted | None":
+        """The custom operator that this one stands for, if it stands for one."""
+        return None
+
     def check(self, *inputs: Any) -> None:
         pass
 

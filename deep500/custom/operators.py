@@ -2,12 +2,11 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .. import registry
 from ..contracts.dtypes import name_of
 from ..contracts.operator import (
     Adapted,
@@ -117,34 +116,14 @@ class Custom(Operator):
     def settings(self) -> dict[str, Any]:
         return self.op.attributes
 
-    def reference(self, numpy: Any, *xs: Any) -> tuple:
-        self.op.kinds(xs)  # refuses what does not match
-        return self.op.run(xs)
-
-    def onnxruntime(self, module: Any, *xs: Any) -> tuple:
-        return self.reference(module, *xs)
-
-    def pytorch(self, torch: Any, *xs: Any) -> Any:
-        return self._on("pytorch", xs)
-
-    def jax(self, jax: Any, *xs: Any) -> Any:
-        return self._on("jax", xs)
-
-    def tensorflow(self, tf: Any, *xs: Any) -> Any:
-        return self._on("tensorflow", xs)
-
-    def _on(self, framework: str, xs: tuple) -> Any:
-        return _function(framework, self.op)(*xs)
+    @property
+    def adapted(self) -> CustomOp:
+        return self.op
 
     def _fitting(self, xs: Sequence[Any]) -> CustomOp:
         """Checks compute the truth in float64, which an operator bound to float32 would refuse."""
         floats = [name for x in xs if "float" in (name := name_of(x.dtype))]
         return self.op.in_dtype(floats[0]) if floats else self.op
-
-
-@cache
-def _function(framework: str, op: CustomOp) -> Any:
-    return registry.module("frameworks", f"{framework}.custom").custom_op(op)
 
 
 class Differentiable(Custom):

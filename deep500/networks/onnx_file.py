@@ -1,21 +1,11 @@
-"""ONNX files in and out. A file may come from anyone: nothing of it is run, nothing outside its folder is opened."""
+"""A classifier that someone has written to an ONNX file."""
 
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-import numpy as np
-import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from collections.abc import Sequence
 
 from ..contracts.network import Network
 from ..contracts.operator import Tensor
 from ..definition import Definition
 from ..errors import Deep500Error
-from ..onnx.reading import network_of
-from ..onnx.writing import model_of
-
-Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
 class OnnxFile(Definition):
@@ -27,7 +17,7 @@ class OnnxFile(Definition):
         self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32"
     ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
-        network = read(self.path)
+        network = Network.from_onnx(self.path)
         wanted = {"x": Tensor((0, *shape), dtype), "label": Tensor((0,), "int64")}
         if network.inputs != wanted or not {"loss", "logits"} <= set(network.outputs):
             raise Deep500Error(
@@ -35,65 +25,3 @@ class OnnxFile(Definition):
                 f"the inputs {wanted} and the outputs loss and logits are wanted"
             )
         return network
-
-
-def read(source: Source, given: Mapping[str, np.ndarray] | None = None) -> Network:
-    """The network in a file (its path or its bytes) or in an onnx.ModelProto.
-
-    `given` holds inputs by name: their values serve where an operator needs a constant.
-    """
-    model, folder, what = _model(source)
-    _load_external_data(model, folder, what)
-    return network_of(model, what, given)
-
-
-def write(network: Network, path: str | os.PathLike[str] | None = None) -> onnx.ModelProto:
-    """The network as a model, also written to `path` if there is one."""
-    model = model_of(network)
-    if path is not None:
-        try:
-            Path(path).write_bytes(model.SerializeToString(deterministic=True))
-        except (OSError, ValueError) as error:  # a ValueError: beyond protobuf's 2 GB
-            raise Deep500Error(f"cannot write {os.fspath(path)}: {error}") from None
-    return model
-
-
-def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
-    """The parsed model, the folder that its external data must be in, and what to call it in messages."""
-    if isinstance(source, onnx.ModelProto):
-        return source, None, "the ONNX model"
-    folder, what, content = None, "the ONNX model", source
-    if not isinstance(source, bytes):
-        try:
-            folder, what = Path(source).parent, os.fspath(source)
-            content = Path(source).read_bytes()
-        except (OSError, TypeError, ValueError) as error:
-            raise Deep500Error(f"cannot read an ONNX model from {source!r}: {error}") from None
-    try:
-        model = onnx.ModelProto.FromString(content)
-    except (DecodeError, ValueError):
-        raise Deep500Error(f"{what} is not an ONNX model: it does not parse") from None
-    if not model.HasField("graph") or not model.opset_import:
-        raise Deep500Error(
-            f"{what} is not an ONNX model: it has no {'opset' if model.HasField('graph') else 'graph'}"
-        )
-    return model, folder, what
-
-
-def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) -> None:
-    """Weights kept beside the file; onnx itself refuses paths that leave the folder, links and wrong sizes."""
-    outside = [
-        t.name for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL
-    ]
-    if outside and folder is None:
-        raise Deep500Error(
-            f"{what} keeps {outside[0]!r} in another file: give the path of the model, not its bytes"
-        )
-    if outside:
-        try:
-            onnx.load_external_data_for_model(model, str(folder))
-        except (OSError, ValueError, onnx.checker.ValidationError) as error:
-            raise Deep500Error(
-                f"{what} keeps {outside[0]!r} in another file, which cannot be used: "
-                f"{' '.join(str(error).split())[:300]}"
-            ) from None

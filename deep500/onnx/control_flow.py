@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import helper
 
-from .. import registry
 from ..errors import Deep500Error, Unsupported
+from .operators import If, Loop
 from .scopes import Reference, Scope
 from .values import array, label, tensor
 
@@ -78,7 +78,7 @@ def _branches(
     parts = [reader.apart(node, partial(body.write, (), name)) for name, body in bodies.items()]
     seen = tuple(dict.fromkeys(name for part in parts for name in part.inputs))
     branches = [replace(part, inputs=seen) for part in parts]
-    operator = registry.module("operators", "_control_flow").If(*branches)
+    operator = If(*branches)
     return reader.hold(operator, node, [scope.value(node, node.input[0]), *seen], scope)
 
 
@@ -136,9 +136,7 @@ def _endless(
     formal = [reader.unknown(f"{body.scope.prefix}{i.name}") for i in body.graph.input]
     part = reader.apart(node, lambda: body.write(formal, "body"))
     around = [name for name in part.inputs if name not in formal]
-    operator = registry.module("operators", "_control_flow").Loop(
-        replace(part, inputs=(*formal, *around)), carried
-    )
+    operator = Loop(replace(part, inputs=(*formal, *around)), carried)
     given = [scope.value(node, name) or None for name in node.input]
     return reader.hold(operator, node, [*given, *around], scope)
 

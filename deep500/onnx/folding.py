@@ -1,15 +1,16 @@
 """Values that can be known while reading: what exporters compute from shapes and constants to feed static inputs."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from .. import registry
 from ..contracts.network import Network, Node
-from ..contracts.operator import Tensor
+from ..contracts.operator import Operator, Tensor
 from ..errors import Deep500Error
 
+Evaluate = Callable[[Operator, Sequence[Any]], Sequence[np.ndarray]]  # an operator on NumPy inputs
 LARGEST = 1 << 16  # elements; a static input is small, and a file may come from anyone
 OF_SHAPES = {"Shape", "Size"}  # operators that look only at the shape of their input
 
@@ -22,7 +23,9 @@ class Folding:
         inputs: Mapping[str, Tensor],
         constants: Mapping[str, np.ndarray],
         given: Mapping[str, np.ndarray],
+        evaluate: Evaluate,
     ):
+        self.evaluate = evaluate
         self.values = {**given, **constants}
         self.tensors = {
             name: t for name, t in inputs.items() if 0 not in t.shape[:1]
@@ -86,9 +89,7 @@ class Folding:
             return
         inputs = [self._input(node, i) if isinstance(i, str) else i for i in node.inputs]
         try:
-            made = registry.module("frameworks", "reference").FRAMEWORK.evaluate(
-                node.operator, inputs
-            )
+            made = self.evaluate(node.operator, inputs)
         except Exception as error:
             raise Deep500Error(
                 f"node {node.name!r} cannot be computed from its constants: {error}"

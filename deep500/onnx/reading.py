@@ -17,7 +17,7 @@ from ..contracts.operator import Operator, Tensor
 from ..errors import Deep500Error, Unsupported
 from .control_flow import CONTROL_FLOW, Expansion
 from .flex_attention import flex_attention
-from .folding import Folding
+from .folding import Evaluate, Folding
 from .functions import inlined
 from .roles import RUNNING, Roles, read_roles
 from .scopes import Reference, Scope
@@ -38,15 +38,17 @@ MOST = 10_000  # nodes that subgraphs may be written out to
 
 def network_of(
     model: onnx.ModelProto,
+    evaluate: Evaluate,
     what: str = "the ONNX model",
     given: Mapping[str, np.ndarray] | None = None,
 ) -> Network:
     """The network of a model; an error is one line that starts with `what`.
 
-    `given` holds inputs by name: their values serve where an operator needs a constant.
+    `evaluate` computes what is constant. `given` holds inputs by name: their values serve where an operator needs a
+    constant.
     """
     try:
-        return Reader(inlined(model), given or {}).network
+        return Reader(inlined(model), given or {}, evaluate).network
     except Unsupported as error:
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
@@ -59,7 +61,7 @@ class Reader:
     Names in the network are those of the main graph; what stands in a subgraph gets new ones, by its `Scope`.
     """
 
-    def __init__(self, model: onnx.ModelProto, given: Mapping[str, np.ndarray]):
+    def __init__(self, model: onnx.ModelProto, given: Mapping[str, np.ndarray], evaluate: Evaluate):
         graph = model.graph
         self.opsets = _opsets(model)
         for node in graph.node:
@@ -77,7 +79,7 @@ class Reader:
         }  # not for what subgraphs make
         self.names: set[str] = set()  # of nodes
         self.left = MOST
-        self.folding = Folding(self.network.inputs, self.constants, given)
+        self.folding = Folding(self.network.inputs, self.constants, given, evaluate)
         scope = Scope()
         self.read(graph.node, scope)
         self.network.ordered()

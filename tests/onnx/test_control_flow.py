@@ -10,9 +10,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from deep500.contracts.network import Network
 from deep500.errors import Deep500Error, Unsupported
+from deep500.formats.onnx import Onnx
 from deep500.frameworks import available_frameworks, framework
-from deep500.networks.onnx_file import read
 from deep500.onnx import reading
+
+read = Onnx().read
 
 node = helper.make_node
 X = np.random.default_rng(0).normal(size=(3, 4)).astype("f4")

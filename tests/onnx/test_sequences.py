@@ -9,8 +9,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from deep500.errors import Deep500Error, Unsupported
+from deep500.formats.onnx import Onnx
 from deep500.frameworks import framework
-from deep500.networks.onnx_file import read
+
+read = Onnx().read
 
 node = helper.make_node
 X = np.arange(12, dtype="f4").reshape(3, 4)

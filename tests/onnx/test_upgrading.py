@@ -8,8 +8,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from deep500.errors import Unsupported
+from deep500.formats.onnx import Onnx
 from deep500.frameworks import framework
-from deep500.networks.onnx_file import read
+
+read = Onnx().read
 
 X = np.random.default_rng(3).standard_normal((2, 3, 4)).astype("f4")
 

@@ -7,8 +7,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from deep500.contracts.dtypes import ALL, NAMES
 from deep500.errors import Deep500Error, Unsupported
-from deep500.networks.onnx_file import read
+from deep500.formats.onnx import Onnx
 from deep500.onnx.values import array, static_value
+
+read = Onnx().read
 
 
 @pytest.mark.parametrize("dtype", sorted(ALL))

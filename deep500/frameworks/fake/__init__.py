@@ -11,3 +11,4 @@ class Fake(Reference):
 
 FRAMEWORK = Fake()
 from_model = FRAMEWORK.from_model
+custom_op = FRAMEWORK.custom_op

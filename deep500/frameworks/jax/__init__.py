@@ -61,9 +61,7 @@ class Jax(Framework):
         found.config.update("jax_cpu_enable_async_dispatch", False)
         return found
 
-    @cached_property
-    def xp(self) -> Namespace:
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _namespace(self) -> Namespace:
         from .namespace import JaxNamespace
 
         return JaxNamespace()
@@ -111,11 +109,16 @@ class Jax(Framework):
     def compile(self, function: Callable) -> Callable:
         return self.module.jit(function)
 
-    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
         from .derivative import derivative
 
         return derivative(function, arrays, grads)
+
+    def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
+        """A differentiable function of arrays, for jit, grad and vmap."""
+        from .custom import custom_op
+
+        return custom_op(operator)
 
     def _executor(self, network: Network, seed: int, compile: bool) -> "JaxExecutor":
         from .executor import JaxExecutor
@@ -125,14 +128,7 @@ class Jax(Framework):
 
 FRAMEWORK = Jax()
 from_model = FRAMEWORK.from_model
-
-
-def custom_op(op: CustomOp) -> Callable[..., Any]:
-    """A differentiable function of arrays, for jit, grad and vmap."""
-    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
-    from .custom import custom_op
-
-    return custom_op(op)
+custom_op = FRAMEWORK.custom_op
 
 
 def _run(

@@ -23,7 +23,6 @@ TARGET = "deep500_custom_op"
 @cache
 def custom_op(op: CustomOp) -> Callable[..., Any]:
     """A differentiable function of arrays, for jit, grad and vmap."""
-    FRAMEWORK.module  # noqa: B018 - sets JAX up as everything here expects it
     run = _foreign(op) if isinstance(op, CppOp) else _called_back(op)
 
     def call(*inputs: Any) -> Any:

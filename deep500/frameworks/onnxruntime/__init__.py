@@ -3,7 +3,7 @@
 import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ...contracts.network import Network
 from ...contracts.operator import Operator, Tensor
 from ...custom.operators import Custom, CustomOp
 from ...errors import Unsupported
+from ...namespace import Namespace
 
 if TYPE_CHECKING:
     import onnx
@@ -51,16 +52,19 @@ class OnnxRuntime(Framework):
 
     @cached_property
     def xp(self) -> "Recorder":
-        self.module  # noqa: B018 - says how to install it where it is missing
+        return cast("Recorder", super().xp)
+
+    def _namespace(self) -> Namespace:
         from ...onnx.recording.namespace import Recorder
         from .kernels import OnnxRuntimeKernels
 
         return Recorder(OnnxRuntimeKernels())
 
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
+        native = self.module.OrtValue
         from .values import from_numpy
 
-        if isinstance(array, self.module.OrtValue):
+        if isinstance(array, native):
             array = self.array(array)
         values = np.asarray(array, dtype, order="C")
         self.dtype(values.dtype.name)
@@ -68,9 +72,10 @@ class OnnxRuntime(Framework):
 
     def array(self, tensor: Any) -> np.ndarray:
         """A copy: what OrtValue.numpy gives is a view that does not keep its memory alive."""
+        native = self.module.OrtValue
         from .values import to_numpy
 
-        return to_numpy(tensor) if isinstance(tensor, self.module.OrtValue) else np.asarray(tensor)
+        return to_numpy(tensor) if isinstance(tensor, native) else np.asarray(tensor)
 
     def set_threads(self, count: int) -> None:
         """For sessions made from now on."""
@@ -87,10 +92,9 @@ class OnnxRuntime(Framework):
 
         A node without a kernel for the dtypes that come is the formula, too; the word knows where arrays are given.
         """
-        self.module  # noqa: B018 - says how to install it where it is missing
+        xp, kernels = self.xp, self.xp.kernels
         from ...onnx.recording.nodes import node_or_formula
 
-        xp, kernels = self.xp, self.xp.kernels
         dtypes = [x.dtype.name if isinstance(x, np.ndarray) else None for x in inputs]
         native = kernels.has_kernel(operator, dtypes) if any(dtypes) else kernels.has_node(operator)
         if not native:
@@ -99,9 +103,10 @@ class OnnxRuntime(Framework):
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
         """Over recorded values."""
+        xp = self.xp
         from ...onnx.recording.nodes import formula
 
-        return formula(self.xp, operator)
+        return formula(xp, operator)
 
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
@@ -141,28 +146,31 @@ class OnnxRuntime(Framework):
     @property
     def _host(self) -> Framework:
         """Where custom operators run: on NumPy's side, between sessions."""
-        self.module  # noqa: B018 - says how to install it where it is missing
         from .custom import HOST
 
         return HOST
 
-    def forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+    def _forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
         if isinstance(operator, Custom):
             return self._host.forward_call(operator, inputs, kernel)
-        self.module  # noqa: B018 - says how to install it where it is missing
         from .calls import forward
 
         return forward(operator, inputs, kernel)
 
-    def backward_call(
+    def _backward_call(
         self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
     ) -> Call:
         if isinstance(operator, Custom):
             return self._host.backward_call(operator, inputs, grads, kernel)
-        self.module  # noqa: B018 - says how to install it where it is missing
         from .calls import backward
 
         return backward(operator, inputs, grads, kernel)
+
+    def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
+        """A function of OrtValues, or of NumPy arrays; networks are split around it."""
+        from .custom import custom_op
+
+        return custom_op(operator)
 
     def executor(self, network: Network) -> "OnnxRuntimeExecutor | SplitExecutor":
         if any(isinstance(node.operator, Custom) for node in network.nodes):
@@ -177,14 +185,7 @@ class OnnxRuntime(Framework):
 
 FRAMEWORK = OnnxRuntime()
 from_model = FRAMEWORK.from_model
-
-
-def custom_op(op: CustomOp) -> Callable[..., Any]:
-    """A function of OrtValues, or of NumPy arrays; networks are split around it."""
-    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
-    from .custom import custom_op
-
-    return custom_op(op)
+custom_op = FRAMEWORK.custom_op
 
 
 def _session(model: bytes, threads: int) -> Any:

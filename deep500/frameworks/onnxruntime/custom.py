@@ -51,8 +51,7 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
 class Host(OnnxRuntime):
     """ONNX Runtime as seen from NumPy: values are arrays, which go into sessions and come out of them."""
 
-    @property
-    def xp(self) -> Namespace:  # type: ignore[override]
+    def _namespace(self) -> Namespace:
         return REFERENCE.xp
 
     def tensor(self, array: Any, dtype: str | None = None) -> np.ndarray:
@@ -63,8 +62,11 @@ class Host(OnnxRuntime):
     ) -> tuple[Callable[..., tuple], str]:
         return lambda *inputs: operator.run(self.xp, *inputs), "native"
 
+    def _custom_op(self, operator: CustomOp) -> HostFunction:
+        return HostFunction(operator)
+
     _evaluate, _gradient = Framework._evaluate, Framework._gradient
-    forward_call, backward_call = Framework.forward_call, Framework.backward_call
+    _forward_call, _backward_call = Framework._forward_call, Framework._backward_call
 
 
 HOST = Host()

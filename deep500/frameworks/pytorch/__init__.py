@@ -1,7 +1,6 @@
 """PyTorch on the CPU."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,9 +46,7 @@ class PyTorch(Framework):
     )
     dtypes = PLAIN | {"bfloat16", "float8_e8m0fnu", *FLOAT8}
 
-    @cached_property
-    def xp(self) -> Namespace:
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _namespace(self) -> Namespace:
         from .namespace import TorchNamespace
 
         return TorchNamespace()
@@ -90,11 +87,16 @@ class PyTorch(Framework):
         whole.__code__ = whole.__code__.replace()
         return self.module.compile(whole, dynamic=False, fullgraph=True)
 
-    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
         from .derivative import derivative
 
         return derivative(function, arrays, grads)
+
+    def _custom_op(self, operator: CustomOp) -> "torch.library.CustomOpDef":
+        """A differentiable function of tensors, and an operator of torch.library."""
+        from .custom import custom_op
+
+        return custom_op(operator)
 
     def _executor(self, network: Network, seed: int, compile: bool) -> "PyTorchExecutor":
         from .executor import PyTorchExecutor
@@ -104,11 +106,4 @@ class PyTorch(Framework):
 
 FRAMEWORK = PyTorch()
 from_model = FRAMEWORK.from_model
-
-
-def custom_op(op: CustomOp) -> "torch.library.CustomOpDef":
-    """A differentiable function of tensors, and an operator of torch.library."""
-    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
-    from .custom import custom_op
-
-    return custom_op(op)
+custom_op = FRAMEWORK.custom_op

@@ -3,7 +3,6 @@
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,11 @@ from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.rounding import rounded_once
-from ...custom.operators import CustomOp
+from ...custom.operators import CustomOp, HostFunction
 from ...errors import Unsupported
 from ...namespace import Namespace
 
 if TYPE_CHECKING:
-    from ...custom.operators import HostFunction
     from .executor import ReferenceExecutor
 
 
@@ -34,8 +32,7 @@ class Reference(Framework):
     abilities = Abilities(custom_operators=True, eager=True)
     dtypes = ALL
 
-    @cached_property
-    def xp(self) -> Namespace:
+    def _namespace(self) -> Namespace:
         from .namespace import NumpyNamespace
 
         return NumpyNamespace()
@@ -74,6 +71,10 @@ class Reference(Framework):
             for g, x in zip(found, inputs, strict=True)
         ]
 
+    def _custom_op(self, operator: CustomOp) -> HostFunction:
+        """A function of NumPy arrays, with its `backward`."""
+        return HostFunction(operator)
+
     def _executor(self, network: Network, seed: int, compile: bool) -> "ReferenceExecutor":
         from .executor import ReferenceExecutor
 
@@ -82,13 +83,7 @@ class Reference(Framework):
 
 FRAMEWORK = Reference()
 from_model = FRAMEWORK.from_model
-
-
-def custom_op(op: CustomOp) -> "HostFunction":
-    """A function of NumPy arrays, with its `backward`."""
-    from .custom import custom_op
-
-    return custom_op(op)
+custom_op = FRAMEWORK.custom_op
 
 
 def _halves(values: Sequence[Any]) -> bool:

@@ -51,9 +51,7 @@ class TensorFlow(Framework):
         )  # or its import writes notes on the processor to stderr
         return super().module
 
-    @cached_property
-    def xp(self) -> Namespace:
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _namespace(self) -> Namespace:
         from .namespace import TensorFlowNamespace
 
         return TensorFlowNamespace()
@@ -88,11 +86,16 @@ class TensorFlow(Framework):
         """Through XLA."""
         return self.module.function(function, jit_compile=True, autograph=False)
 
-    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
-        self.module  # noqa: B018 - says how to install it where it is missing
+    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
         from .derivative import derivative
 
         return derivative(function, arrays, grads)
+
+    def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
+        """A differentiable function of tensors, for tf.function and GradientTape."""
+        from .custom import custom_op
+
+        return custom_op(operator)
 
     def _executor(self, network: Network, seed: int, compile: bool) -> "TensorFlowExecutor":
         from .executor import TensorFlowExecutor
@@ -102,11 +105,4 @@ class TensorFlow(Framework):
 
 FRAMEWORK = TensorFlow()
 from_model = FRAMEWORK.from_model
-
-
-def custom_op(op: CustomOp) -> Callable[..., Any]:
-    """A differentiable function of tensors, for tf.function and GradientTape."""
-    FRAMEWORK.module  # noqa: B018 - says how to install it where it is missing
-    from .custom import custom_op
-
-    return custom_op(op)
+custom_op = FRAMEWORK.custom_op

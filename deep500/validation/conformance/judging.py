@@ -12,8 +12,8 @@ from ...contracts.dtypes import SMALL
 from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...errors import Deep500Error, Unsupported
+from ...formats.onnx import Onnx
 from ...frameworks import framework
-from ...networks.onnx_file import read
 from .suite import Case
 
 PASS, WRONG, UNSUPPORTED, ERROR = VERDICTS = ("pass", "wrong", "unsupported", "error")
@@ -58,7 +58,7 @@ def network_and_feed(case: Case, inputs: Sequence[Any]) -> tuple[Network, dict[s
         ):
             info.type.tensor_type.shape.CopyFrom(_shape(value))
     feed = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
-    return read(model, feed), feed
+    return Onnx().read(model, feed), feed
 
 
 def run_network(

@@ -1,0 +1,45 @@
+"""The format contract: a form in which networks are kept outside Deep500."""
+
+import importlib.util
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..definition import Definition
+from ..errors import Unsupported
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .network import Network
+
+
+class Format(Definition):
+    """Reads and writes networks. An error is one line that says what in the file cannot be used."""
+
+    extra: ClassVar[str]  # pip install 'deep500-bench[extra]'
+
+    def read(self, source: Any, given: "Mapping[str, np.ndarray] | None" = None) -> "Network":
+        """The network in a file or in the format's own object.
+
+        `given` holds values of inputs by name, for formats that allow an input where an operator needs a constant.
+        """
+        raise NotImplementedError
+
+    def write(self, network: "Network", path: "str | os.PathLike[str] | None" = None) -> Any:
+        """The network as the format's own object, also written to `path` if there is one."""
+        raise NotImplementedError
+
+    def backward(
+        self, network: "Network", y: str, shapes: Mapping[str, Sequence[int]], training: bool
+    ) -> Any:
+        """The network with its backward pass: its outputs, and the gradients of y under `network.gradient`'s names."""
+        raise Unsupported(f"{type(self).__name__} has no form for a backward pass")
+
+    def require(self, *packages: str) -> None:
+        """Raise `Unsupported`, with the command that installs it, if one of these packages is missing."""
+        for package in packages:
+            if importlib.util.find_spec(package) is None:
+                raise Unsupported(
+                    f"{package} is not installed: pip install 'deep500-bench[{self.extra}]'"
+                )
