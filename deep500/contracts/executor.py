@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Deep500Error
-from .layout import FlatBuffers, Layout
+from .layout import FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
 from .optimizer import Optimizer
@@ -86,7 +86,7 @@ class Executor(ABC):
         self.compile = compile
         self.structure = network.outline()
         self.random = take_keys(self.structure)  # operators by the inputs that are their keys
-        self.layout = Layout.of({name: self.spec(name) for name in self.structure.trainable})
+        self.layout = self.structure.layout()
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
@@ -125,7 +125,7 @@ class Executor(ABC):
         specs = None
         for node in self.structure.nodes:
             if node.name not in self._kernel_words:
-                specs = specs or self._inferred_specs()
+                specs = specs or inferred_specs(self.structure)
                 inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
                 self.choose(node, inputs)
         return {node.name: self._kernel_words[node.name] for node in self.structure.nodes}
@@ -211,21 +211,6 @@ class Executor(ABC):
     def _write(self, name: str, value: np.ndarray) -> None:
         """Set one parameter from an array of its shape and dtype."""
 
-    def _inferred_specs(self) -> dict[str, Tensor]:
-        """Shape and dtype of every value, as far as they follow from the inputs, for a batch of one."""
-        structure = self.structure
-        specs: dict[str, Any] = dict(structure.params)
-        for name, tensor in structure.inputs.items():
-            specs[name] = Tensor(tuple(n or 1 for n in tensor.shape), tensor.dtype)
-        for node in structure.ordered():
-            inputs = [specs.get(i) if isinstance(i, str) else i for i in node.inputs]
-            try:
-                results = node.operator.infer(*inputs[: len(node.operator.inputs) or None])
-            except Exception:  # it needs a value, or a shape that only a run brings
-                continue
-            specs.update(zip(node.outputs, results, strict=False))
-        return specs
-
 
 class NetworkView:
     """An executor's network: the structure of the Network, the tensors of the executor."""
@@ -258,6 +243,22 @@ class NetworkView:
             f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
             "after inference_and_backprop"
         )
+
+
+def inferred_specs(structure: Network) -> dict[str, Tensor]:
+    """Shape and dtype of every value, as far as they follow from the inputs, for a batch of one."""
+    specs: dict[str, Any] = dict(structure.params)
+    for name, tensor in structure.inputs.items():
+        specs[name] = Tensor(tuple(n or 1 for n in tensor.shape), tensor.dtype)
+    for node in structure.ordered():
+        inputs = [specs.get(i) if isinstance(i, str) else i for i in node.inputs]
+        without_key = inputs[: len(node.operator.inputs)] if node.operator.random else inputs
+        try:
+            results = node.operator.infer(*without_key)
+        except Exception:  # it needs a value, or a shape that only a run brings
+            continue
+        specs.update(zip(node.outputs, results, strict=False))
+    return specs
 
 
 def matching(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, np.ndarray]:

@@ -270,7 +270,7 @@ class Framework(ABC):
         `seed` decides what random operators draw. `compile` asks for the framework's own compiler where that is not
         its only way. `threads` is passed to `set_threads`. `device` can only be "cpu" so far.
         """
-        self.module  # noqa: B018 - says how to install it where it is missing
+        self.require()
         if device not in (None, "cpu"):
             raise Unsupported(
                 f"{self.name} cannot run on device {device!r}: only 'cpu' is supported; leave device out"

@@ -12,6 +12,7 @@ from .. import registry
 from ..errors import Deep500Error
 from . import random_key
 from .format import Format
+from .layout import Layout
 from .operator import Adapted, Operator, Tensor
 
 KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
@@ -278,6 +279,11 @@ class Network:
             for name, t in twin.inputs.items()
         }
         return _onnx().backward(twin, y, shapes, training)
+
+    def layout(self) -> Layout:
+        """Where each trained parameter lies in flat buffers."""
+        params = {name: self.params[name] for name in self.trainable}
+        return Layout.of({name: Tensor(p.shape, str(p.dtype)) for name, p in params.items()})
 
     def outline(self) -> "Network":
         """The same structure with the shapes and dtypes of the parameters in the place of their arrays."""

@@ -233,7 +233,7 @@ def test_wrong_inputs_and_arrays_give_one_line() -> None:
         executor.load({})
     with pytest.raises(Deep500Error, match="shape"):
         executor.load(executor.arrays() | {"fc1.bias": np.zeros(9, "f4")})
-    with pytest.raises(Deep500Error, match="optimizer's state"):
+    with pytest.raises(Deep500Error, match="these arrays are wanted: step"):
         step.load_state({"step": np.zeros(())})
     with pytest.raises(Deep500Error, match="single number"):
         executor.inference_and_backprop(

@@ -25,9 +25,8 @@ from ...namespace import Namespace
 if TYPE_CHECKING:
     import onnx
 
+    from ...contracts.executor import Executor
     from ...onnx.recording.namespace import Recorder
-    from .custom import SplitExecutor
-    from .executor import OnnxRuntimeExecutor
 
 What = Literal["native", "composed", "gradient"]
 
@@ -172,15 +171,14 @@ class OnnxRuntime(Framework):
 
         return custom_op(operator)
 
-    def executor(self, network: Network) -> "OnnxRuntimeExecutor | SplitExecutor":
+    def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":
         if any(isinstance(node.operator, Custom) for node in network.nodes):
-            self.module  # noqa: B018 - says how to install it where it is missing
             from .custom import SplitExecutor
 
-            return SplitExecutor(self, network)
+            return SplitExecutor(self, network, seed, compile)
         from .executor import OnnxRuntimeExecutor
 
-        return OnnxRuntimeExecutor(self, network)
+        return OnnxRuntimeExecutor(self, network, seed, compile)
 
 
 FRAMEWORK = OnnxRuntime()

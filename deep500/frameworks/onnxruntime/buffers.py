@@ -1,64 +1,47 @@
-"""Arrays that a training step replaces: two sets that take turns, so that nothing is copied and nothing overwritten."""
+"""Values that a training step replaces: two sets that take turns, so that nothing is copied and nothing overwritten."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.executor import Values
-from ...errors import Deep500Error
-from .values import from_numpy, to_numpy
+from ...contracts.layout import Layout
+from .values import from_numpy
 
 
 class Buffers:
     """Two sets of values by name: a step reads the current one and writes the other, then they change places.
 
-    Values that do not change are the same in both. Those named in `flat` are parts of one vector.
+    Values that never change are the same in both.
     """
 
-    def __init__(
-        self, arrays: Mapping[str, np.ndarray], changing: Collection[str], flat: Sequence[str] = ()
-    ):
-        self.shapes = {name: value.shape for name, value in arrays.items()}
+    def __init__(self, first: Values, second: Values):
+        self.sets = (first, first | second)
         self.turn = 0
-        first, vector = _values(arrays, flat)
-        second, other = _values({name: arrays[name] for name in changing}, flat)
-        self.sets, self.vectors = (first, first | second), (vector, other)
 
     @property
     def current(self) -> Values:
         return self.sets[self.turn]
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set all arrays in place."""
-        if self.shapes.keys() != arrays.keys():
-            raise Deep500Error(
-                f"these arrays are wanted: {', '.join(self.shapes)}; these came: "
-                f"{', '.join(arrays) or 'none'}"
-            )
-        for name, shape in self.shapes.items():
-            if shape != np.shape(arrays[name]):
-                raise Deep500Error(f"{name!r} has the shape {shape}, not {np.shape(arrays[name])}")
-        for name in self.shapes:
-            value = self.current[name]
-            value.update_inplace(
-                from_numpy(np.asarray(arrays[name], to_numpy(value).dtype, order="C"))
-            )
+    def swap(self) -> None:
+        self.turn ^= 1
+
+    def write(self, name: str, array: np.ndarray) -> None:
+        """Set one value in place."""
+        self.current[name].update_inplace(from_numpy(np.asarray(array, order="C")))
+
+
+class FlatValues:
+    """The tensors of a layout as values over flat buffers in NumPy's memory, and the buffers as values themselves."""
+
+    def __init__(self, layout: Layout, arrays: Mapping[str, np.ndarray] | None = None):
+        self.arrays = layout.gather(arrays) if arrays else layout.zeros()
+        self.vectors = {dtype: from_numpy(buffer) for dtype, buffer in self.arrays.items()}
+        views = layout.views(self.arrays)
+        self.tensors: Values = {name: from_numpy(view) for name, view in views.items()}
 
 
 def owned(array: np.ndarray) -> OrtValue:
     """A value of its own with these contents."""
     return from_numpy(np.array(array, order="C"))
-
-
-def _values(
-    arrays: Mapping[str, np.ndarray], flat: Sequence[str]
-) -> tuple[Values, OrtValue | None]:
-    values = {name: owned(value) for name, value in arrays.items() if name not in flat}
-    if not flat:
-        return values, None
-    memory = np.concatenate([arrays[name].ravel() for name in flat])
-    parts = np.split(memory, np.cumsum([arrays[name].size for name in flat])[:-1])
-    for name, part in zip(flat, parts, strict=True):
-        values[name] = from_numpy(part.reshape(arrays[name].shape))
-    return {name: values[name] for name in arrays}, from_numpy(memory)

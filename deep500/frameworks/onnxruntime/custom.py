@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...contracts import tape
+from ...contracts.executor import inferred_specs
 from ...contracts.framework import Framework
 from ...contracts.network import (
     Network,
@@ -25,11 +26,11 @@ from ...custom.operators import (
 )
 from ...namespace import Namespace, kind
 from ...onnx.recording.arrays import argument, build
-from ...onnx.recording.graphs import is_native
 from ...onnx.recording.graphs import kernel as recording_kernel
 from ..reference import FRAMEWORK as REFERENCE
 from ..reference.executor import ReferenceExecutor, ReferenceStep
 from . import FRAMEWORK, OnnxRuntime
+from .kernels import kernel_word
 
 
 @cache
@@ -75,10 +76,16 @@ HOST = Host()
 class SplitExecutor(ReferenceExecutor):
     """The reference's walk over a network whose nodes are custom operators and sessions."""
 
-    def __init__(self, framework: OnnxRuntime, network: Network):
-        HOST.threads, self._whole = framework.threads, network.copy()
-        keys = take_keys(self._whole)
-        super().__init__(HOST, split(self._whole))
+    def __init__(
+        self, framework: OnnxRuntime, network: Network, seed: int = 0, compile: bool = False
+    ):
+        HOST.threads = framework.threads
+        whole = network.copy()
+        keys = take_keys(whole)
+        words: dict[str, str] = {}
+        super().__init__(HOST, split(whole, words), seed, compile)
+        self._whole = whole.outline()
+        self._kernel_words = words
         self.random |= keys
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> ReferenceStep:
@@ -86,17 +93,21 @@ class SplitExecutor(ReferenceExecutor):
         return super().training_step(optimizer, y)
 
     def kernels(self) -> dict[str, str]:
-        return {
-            node.name: "native"
-            if isinstance(node.operator, Custom)
-            or is_native(FRAMEWORK.xp, node.operator, ["float32"], self.training)
-            else "composed"
-            for node in self._whole.nodes
-        }
+        specs = inferred_specs(self._whole)
+        words = {}
+        for node in self._whole.nodes:
+            inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
+            words[node.name] = self._kernel_words.get(node.name) or self._word(node, inputs)
+        return words
+
+    def _word(self, node: Node, inputs: Sequence[Any]) -> str:
+        if isinstance(node.operator, Custom):
+            return "native"
+        return kernel_word(FRAMEWORK.xp, node, inputs, self.training)
 
 
-def split(network: Network) -> Network:
-    """The same network with all nodes between custom ones made one."""
+def split(network: Network, words: dict[str, str]) -> Network:
+    """The same network with all nodes between custom ones made one; `words` takes up how each will be recorded."""
     made = network.copy()
     runs = [*_runs(network.ordered())]
     made.nodes = []
@@ -106,7 +117,12 @@ def split(network: Network) -> Network:
             continue
         later = {x for other in runs[i + 1 :] for node in other for x in node.inputs}
         made.nodes.append(
-            _joined(f"part_{i}", run, {*network.outputs, *network.state_updates.values(), *later})
+            _joined(
+                f"part_{i}",
+                run,
+                {*network.outputs, *network.state_updates.values(), *later},
+                words,
+            )
         )
     return made
 
@@ -124,7 +140,7 @@ def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
         yield run
 
 
-def _joined(name: str, nodes: list[Node], wanted: Collection[Any]) -> Node:
+def _joined(name: str, nodes: list[Node], wanted: Collection[Any], words: dict[str, str]) -> Node:
     inside = [y for node in nodes for y in node.outputs]
     inputs = [
         *dict.fromkeys(
@@ -134,7 +150,7 @@ def _joined(name: str, nodes: list[Node], wanted: Collection[Any]) -> Node:
     outputs = [y for y in inside if y in wanted] or inside[-1:]
     return Node(
         name,
-        Part(Nodes(tuple(nodes), tuple(inputs), tuple(outputs))),
+        Part(Nodes(tuple(nodes), tuple(inputs), tuple(outputs), words)),
         tuple(inputs),
         tuple(outputs),
     )
@@ -147,6 +163,7 @@ class Nodes:
     nodes: tuple[Node, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    words: dict[str, str]  # how each node was recorded
 
 
 class Part(Operator):
@@ -181,7 +198,7 @@ def _session(
         nodes,
         given,
         inside.outputs,
-        recording_kernel(FRAMEWORK.xp, backward),
+        recording_kernel(FRAMEWORK.xp, backward, inside.words),
         record=backward,
     )
     made = [found[name] for name in inside.outputs]

@@ -8,34 +8,52 @@ import onnx
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
 from ...contracts.executor import Executor, Values
-from ...contracts.network import Network
+from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
-from ...onnx.recording.graphs import NEW, backward_model, inference_model, is_native
+from ...errors import Unsupported
+from ...onnx.recording.graphs import NEW, backward_model, inference_model
 from . import OnnxRuntime
-from .buffers import Buffers, owned
+from .buffers import Buffers, FlatValues, owned
+from .kernels import kernel_word
 from .step import OnnxRuntimeStep
 from .values import to_numpy
+
+Record = Callable[[dict[str, Sequence[int]]], onnx.ModelProto]  # a model for inputs of these shapes
 
 
 class OnnxRuntimeExecutor(Executor):
     """Runs a network in sessions; gradients come from the backward pass recorded as ONNX.
 
-    `params` are the live buffers: a training step writes them again, `arrays` copies.
+    `params` are the live buffers: a training step writes them again, `arrays` copies. Parameters are held twice, since
+    a step reads one set and writes the other.
     """
 
     framework: OnnxRuntime
 
-    def __init__(self, framework: OnnxRuntime, network: Network):
-        super().__init__(framework, network)
-        trainable, params = self.structure.trainable, self.structure.params
-        one_type = len({params[name].dtype for name in trainable}) == 1
-        changing = {*trainable, *self.structure.state_updates}
-        self.buffers = Buffers(params, changing, flat=trainable if one_type else ())
+    def __init__(
+        self, framework: OnnxRuntime, network: Network, seed: int = 0, compile: bool = False
+    ):
+        if compile:
+            raise Unsupported(
+                "onnxruntime optimises every graph when it is loaded and has no other compiler: "
+                "leave compile out"
+            )
+        super().__init__(framework, network, seed)
+        self.flat = FlatValues(self.layout, network.params), FlatValues(self.layout)
+        self.buffers = self._buffers(network)
+        self.flat_gradient = FlatValues(self.layout)
         self._sessions: dict[tuple, Any] = {}
         self._outputs: dict[tuple, list[str]] = {}  # what these inputs suffice for
-        self._used: dict[
-            tuple, list[str]
-        ] = {}  # the inputs that these outputs need; the structure never changes
+        self._used: dict[tuple, list[str]] = {}  # the inputs that these outputs need
+
+    def _buffers(self, network: Network) -> Buffers:
+        trained, other = (flat.tensors for flat in self.flat)
+        first = {
+            name: trained[name] if name in trained else owned(value)
+            for name, value in network.params.items()
+        }
+        statistics = {name: owned(network.params[name]) for name in network.state_updates}
+        return Buffers(first, other | statistics)
 
     @property
     def params(self) -> Values:
@@ -47,64 +65,66 @@ class OnnxRuntimeExecutor(Executor):
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
-        given = tuple(inputs)
-        if given not in self._outputs:
-            self._outputs[given] = self.structure.computable(inputs)
-        made = [
-            name for name in self._outputs[given] if name not in self.params and name not in inputs
-        ]
-        found = (
-            self._run(
-                ("inference", *made),
-                inputs,
-                self._inputs_of(made),
-                lambda shapes: inference_model(self.framework.xp, self.structure, made, shapes),
-            )
-            if made
-            else {}
-        )
-        return self.complete(found, inputs, self._outputs[given])
+        names = tuple(inputs)
+        if names not in self._outputs:
+            self._outputs[names] = self.structure.computable(inputs)
+        outputs = self._outputs[names]
+        computed = [name for name in outputs if name not in self.params and name not in inputs]
+        results = self._infer(computed, inputs) if computed else {}
+        return self.complete(results, inputs, outputs)
+
+    def _infer(self, outputs: Sequence[str], inputs: Mapping[str, Any]) -> Values:
+        def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
+            words = self._kernel_words
+            return inference_model(self.framework.xp, self.structure, outputs, shapes, words)
+
+        values = self.natives(inputs, self._inputs_of(outputs))
+        session = self._session(("inference", *outputs), values, record)
+        names = [o.name for o in session.get_outputs()]
+        results = session.run_with_ort_values(names, self._feed(session, values))
+        return dict(zip(names, results, strict=True))
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
         structure, training = self.structure, self.training
-        found = self._run(
-            ("backprop", y, training),
-            self.keyed(inputs, step),
-            self.needed(y),
-            lambda shapes: backward_model(self.framework.xp, structure, y, shapes, training),
-        )
-        self.gradients = {param: found[name] for param, name in structure.gradient(y)}
+
+        def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
+            words = self._kernel_words
+            return backward_model(self.framework.xp, structure, y, shapes, training, words)
+
+        values = self.natives(self.keyed(inputs, step, first_row), self.needed(y))
+        session = self._session(("backprop", y, training), values, record)
+        gradients = {
+            name: self.flat_gradient.tensors[param] for param, name in structure.gradient(y)
+        }
+        results = self._run_into(session, values, gradients)
+        self.gradients = self.flat_gradient.tensors
+        self.generation += 1
         for name in structure.state_updates if training else ():
-            self.params[name].update_inplace(found[NEW + name])
-        return self.complete(found, inputs, structure.outputs)
+            self.params[name].update_inplace(results[NEW + name])
+        return self.complete(results, inputs, structure.outputs)
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> OnnxRuntimeStep:
         self.structure.warn_before_training()
         return OnnxRuntimeStep(self, optimizer, y)
 
-    def kernels(self) -> dict[str, str]:
-        """As in training, or in inference when `training` is off."""
-        dtype = next((value.dtype.name for value in self.structure.params.values()), "float32")
-        return {
-            node.name: "native"
-            if is_native(self.framework.xp, node.operator, [dtype], self.training)
-            else "composed"
-            for node in self.structure.nodes
-        }
+    def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
+        """For a node that has not been recorded yet; recording notes its choice by itself."""
+        self._kernel_words[node.name] = kernel_word(self.framework.xp, node, inputs, self.training)
+        return None, self._kernel_words[node.name]
 
-    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.buffers.load(arrays)
-
-    def complete(self, found: Values, inputs: Mapping[str, Any], outputs: Sequence[str]) -> Values:
+    def complete(
+        self, results: Values, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> Values:
         """These outputs, of which some may be parameters or inputs: no graph makes those."""
-        handed = [name for name in outputs if name not in found]
-        given = self.natives(inputs, [name for name in handed if name not in self.params])
-        return {
-            name: found.get(name) or given.get(name) or owned(to_numpy(self.params[name]))
-            for name in outputs
-        }
+        missing = [name for name in outputs if name not in results]
+        if not missing:
+            return {name: results[name] for name in outputs}
+        passed = self.natives(inputs, [name for name in missing if name not in self.params])
+        params = {n: owned(to_numpy(self.params[n])) for n in missing if n in self.params}
+        everything = results | passed | params
+        return {name: everything[name] for name in outputs}
 
     def needed(self, y: str) -> list[str]:
         """The inputs that a step towards y takes."""
@@ -119,9 +139,8 @@ class OnnxRuntimeExecutor(Executor):
     def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
         """The inputs that are used, checked, as OrtValues of their declared dtypes."""
         values = {name: self._native(name, inputs[name]) for name in used if name in inputs}
-        self.structure.check_shapes(
-            used, {name: tuple(value.shape()) for name, value in values.items()}
-        )
+        shapes = {name: tuple(value.shape()) for name, value in values.items()}
+        self.structure.check_shapes(used, shapes)
         return values
 
     def _native(self, name: str, value: Any) -> OrtValue:
@@ -129,20 +148,36 @@ class OnnxRuntimeExecutor(Executor):
             return value
         return self.framework.tensor(value, self.structure.inputs[name].dtype)
 
-    def _run(
-        self,
-        key: tuple,
-        inputs: Mapping[str, Any],
-        used: Sequence[str],
-        record: Callable[[dict[str, Sequence[int]]], onnx.ModelProto],
-    ) -> Values:
-        values = self.natives(inputs, used)
+    def _session(self, key: tuple, values: Values, record: Record) -> Any:
         shapes = {name: value.shape() for name, value in values.items()}
         key = (*key, self.framework.threads, *map(tuple, shapes.values()))
         if key not in self._sessions:
             self._sessions[key] = self.framework.session(record(shapes))
-        session = self._sessions[key]
-        given = values | self.params
-        feed = {i.name: given[i.name] for i in session.get_inputs()}
+        return self._sessions[key]
+
+    def _feed(self, session: Any, values: Values) -> Values:
+        everything = values | self.params
+        return {i.name: everything[i.name] for i in session.get_inputs()}
+
+    def _run_into(self, session: Any, values: Values, places: Values) -> Values:
+        """The outputs of a session, of which those named in `places` are written there."""
+        binding = session.io_binding()
+        for name, value in self._feed(session, values).items():
+            binding.bind_ortvalue_input(name, value)
         names = [o.name for o in session.get_outputs()]
-        return dict(zip(names, session.run_with_ort_values(names, feed), strict=True))
+        for name in names:
+            if name in places:
+                binding.bind_ortvalue_output(name, places[name])
+            else:
+                binding.bind_output(name)
+        session.run_with_iobinding(binding)
+        return dict(zip(names, binding.get_outputs(), strict=True))
+
+    def _flat_params(self) -> dict[str, np.ndarray]:
+        return self.flat[self.buffers.turn].arrays
+
+    def _flat_gradients(self) -> dict[str, np.ndarray]:
+        return self.flat_gradient.arrays
+
+    def _write(self, name: str, value: np.ndarray) -> None:
+        self.buffers.write(name, value)

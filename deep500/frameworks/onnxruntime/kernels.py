@@ -6,8 +6,11 @@ from typing import Any
 
 import onnx
 
-from ...contracts.operator import Operator
+from ...contracts.network import Node
+from ...contracts.operator import Operator, Tensor
+from ...onnx.recording.graphs import is_native
 from ...onnx.recording.kernels import OPSET, Kernels, type_name, typed_inputs
+from ...onnx.recording.namespace import Recorder
 from . import FRAMEWORK
 
 RECURRENT = dict.fromkeys(
@@ -51,6 +54,14 @@ class OnnxRuntimeKernels(Kernels):
         name = type(operator).__name__
         pairs = typed_inputs(name, dtypes)
         return any(_fits(types, pairs) for types in _kernel_types(name))
+
+
+def kernel_word(xp: Recorder, node: Node, inputs: Sequence[Any], training: bool) -> str:
+    """How a node will be recorded for inputs of these dtypes: "native" or "composed"."""
+    dtypes = [x.dtype if isinstance(x, Tensor) else None for x in inputs]
+    if not any(dtypes):  # nothing to choose a kernel by
+        return "native" if xp.kernels.has_node(node.operator) else "composed"
+    return "native" if is_native(xp, node.operator, dtypes, training) else "composed"
 
 
 def _fits(types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]) -> bool:

@@ -20,26 +20,37 @@ from .nodes import dtypes_of, formula, node
 Shapes = Mapping[str, Sequence[int]]
 FLAT = "deep500:flat"  # all trained parameters in one vector
 STEP = "deep500:step"  # the count of steps, an input
+GRADIENT = "deep500:gradient:"  # what begins the name of an input that is a gradient
 NEW = "deep500:new:"  # what begins the name of an output that replaces an input
 
 
 def inference_model(
-    xp: Recorder, network: Network, outputs: Sequence[str], shapes: Shapes
+    xp: Recorder,
+    network: Network,
+    outputs: Sequence[str],
+    shapes: Shapes,
+    words: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
-    """These outputs, in evaluation mode."""
+    """These outputs, in evaluation mode. Here and below, `words` takes up how each node was recorded."""
     nodes, used = network.part(outputs, training=False)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
-    found, _ = tape.forward(xp, nodes, inputs, outputs, kernel(xp, training=False), record=False)
-    return build(inputs, found)
+    record = kernel(xp, training=False, words=words)
+    results, _ = tape.forward(xp, nodes, inputs, outputs, record, record=False)
+    return build(inputs, results)
 
 
 def backward_model(
-    xp: Recorder, network: Network, y: str, shapes: Shapes, training: bool = True
+    xp: Recorder,
+    network: Network,
+    y: str,
+    shapes: Shapes,
+    training: bool = True,
+    words: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
     """The network's outputs, what replaces its running statistics, and the gradients of y under their own names."""
-    inputs, found, grads, new = _differentiated(xp, network, y, shapes, training)
-    named = {name: grads[param] for param, name in network.gradient(y)}
-    return build(inputs, found | _new(new) | named)
+    inputs, outputs, gradients, new = _differentiated(xp, network, y, shapes, training, words)
+    named = {name: gradients[param] for param, name in network.gradient(y)}
+    return build(inputs, outputs | _new(new) | named)
 
 
 def step_model(
@@ -49,63 +60,75 @@ def step_model(
     y: str,
     shapes: Shapes,
     training: bool = True,
+    words: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
     """A whole training step: outputs, and what replaces the parameters and the optimizer's state.
 
     An elementwise rule goes over all parameters as one vector, FLAT, which is one more input.
     """
-    inputs, found, grads, new = _differentiated(xp, network, y, shapes, training)
-    kinds, step = state_kinds(xp, network, optimizer), argument((), "float32")
-    states = {
-        name: {key: argument(kind.shape, kind.dtype) for key, kind in own.items()}
-        for name, own in kinds.items()
-    }
+    inputs, outputs, gradients, new = _differentiated(xp, network, y, shapes, training, words)
     params = {name: inputs[name] for name in network.trainable}
     if is_flat(network, optimizer):
-        params, grads = (
-            _flat_param(network),
-            {FLAT: xp.concat([xp.reshape(g, (-1,)) for g in grads.values()])},
-        )
-    for name, param in params.items():
-        new[name], after = optimizer.update(xp, param, grads[name], states[name], step)
+        params = _updated_params(network, optimizer)
+        gradients = {FLAT: _flat_gradient(xp, network, gradients)}
+    more_inputs, updates = _updates(xp, network, optimizer, params, gradients)
+    return build(inputs | params | more_inputs, outputs | _new(new | updates))
+
+
+def update_model(xp: Recorder, network: Network, optimizer: Optimizer) -> onnx.ModelProto:
+    """The second half of a step: from parameters, gradients and the optimizer's state to what replaces them.
+
+    Gradients are inputs whose names begin with GRADIENT.
+    """
+    params = _updated_params(network, optimizer)
+    gradients = {name: argument(param.shape, param.dtype) for name, param in params.items()}
+    more_inputs, updates = _updates(xp, network, optimizer, params, gradients)
+    named = {GRADIENT + name: gradient for name, gradient in gradients.items()}
+    return build(params | named | more_inputs, _new(updates))
+
+
+def _updates(
+    xp: Recorder,
+    network: Network,
+    optimizer: Optimizer,
+    params: Mapping[str, Recorded],
+    gradients: Mapping[str, Recorded],
+) -> tuple[dict[str, Recorded], dict[str, Recorded]]:
+    """The optimizer's rule: the inputs that it needs besides, and what replaces parameters and state."""
+    step = argument((), "float32")
+    inputs, new = {STEP: step}, {}
+    for name, specs in state_kinds(xp, network, optimizer).items():
+        state = {key: argument(spec.shape, spec.dtype) for key, spec in specs.items()}
+        inputs |= {f"{name}.{key}": value for key, value in state.items()}
+        new[name], after = optimizer.update(xp, params[name], gradients[name], state, step)
         new |= {f"{name}.{key}": value for key, value in after.items()}
-    given = {f"{name}.{key}": value for name, own in states.items() for key, value in own.items()}
-    return build(inputs | params | given | {STEP: step}, found | _new(new))
+    return inputs, new
 
 
 def state_model(xp: Recorder, network: Network, optimizer: Optimizer) -> onnx.ModelProto:
     """The optimizer's state before the first step, under the names "parameter.key"."""
-    params = _flat_param(network) if is_flat(network, optimizer) else _params(network, ())
-    return build(
-        params,
-        {
-            f"{name}.{key}": value
-            for name, param in params.items()
-            for key, value in optimizer.init(xp, param).items()
-        },
-    )
+    params = _updated_params(network, optimizer)
+    state: dict[str, Recorded] = {}
+    for name, param in params.items():
+        first = optimizer.init(xp, param)
+        state |= {f"{name}.{key}": value for key, value in first.items()}
+    return build(params, state)
 
 
 def state_kinds(
     xp: Recorder, network: Network, optimizer: Optimizer
 ) -> dict[str, dict[str, Tensor]]:
     """Shape and dtype of the optimizer's state, by parameter and key."""
-    params = _flat_param(network) if is_flat(network, optimizer) else _params(network, ())
-    return {
-        name: {
-            key: Tensor(value.shape, value.dtype.name)
-            for key, value in optimizer.init(xp, param).items()
-        }
-        for name, param in params.items()
-    }
+    specs = {}
+    for name, param in _updated_params(network, optimizer).items():
+        first = optimizer.init(xp, param)
+        specs[name] = {key: Tensor(v.shape, v.dtype.name) for key, v in first.items()}
+    return specs
 
 
 def is_flat(network: Network, optimizer: Optimizer) -> bool:
     """Whether the optimizer's rule goes over all parameters as one vector."""
-    return (
-        optimizer.elementwise
-        and len({network.params[name].dtype for name in network.trainable}) == 1
-    )
+    return optimizer.elementwise and len(network.layout().sizes) == 1
 
 
 def is_native(
@@ -118,7 +141,12 @@ def is_native(
 
 
 def _differentiated(
-    xp: Recorder, network: Network, y: str, shapes: Shapes, training: bool
+    xp: Recorder,
+    network: Network,
+    y: str,
+    shapes: Shapes,
+    training: bool,
+    words: dict[str, str] | None,
 ) -> tuple[dict, dict, dict, dict]:
     """Inputs of the graph, the outputs that it makes, gradients by parameter, and the running statistics to come."""
     updates = network.state_updates if training else {}
@@ -130,7 +158,7 @@ def _differentiated(
     kept = [*dict.fromkeys((*outputs, y, *updates.values()))]
     nodes, used = network.part(kept, training)
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
-    found, record = tape.forward(xp, nodes, inputs, kept, kernel(xp, training=True))
+    found, record = tape.forward(xp, nodes, inputs, kept, kernel(xp, True, words))
     by = {name: inputs[name] for name in network.trainable}
     grads = tape.backward(xp, record, y, tape.seed(xp, found[y], y), by)
     return (
@@ -141,12 +169,15 @@ def _differentiated(
     )
 
 
-def kernel(xp: Recorder, training: bool) -> tape.Kernel:
+def kernel(xp: Recorder, training: bool, words: dict[str, str] | None = None) -> tape.Kernel:
     """How the tape records a node: as itself where `is_native` says so, else by its formula."""
 
     def record(where: Node, inputs: Sequence[Any]) -> tuple:
         operator = where.operator
-        if not is_native(xp, operator, dtypes_of(inputs), training):
+        native = is_native(xp, operator, dtypes_of(inputs), training)
+        if words is not None:
+            words[where.name] = "native" if native else "composed"
+        if not native:
             return formula(xp, operator)(*inputs)
         if operator.variadic:
             return node(xp, operator, inputs)
@@ -173,9 +204,28 @@ def _params(network: Network, nodes: Sequence[Node]) -> dict[str, Recorded]:
     }
 
 
-def _flat_param(network: Network) -> dict[str, Recorded]:
-    params = [network.params[name] for name in network.trainable]
-    return {FLAT: argument((sum(p.size for p in params),), params[0].dtype)}
+def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorded]:
+    """What the optimizer's rule is applied to: every trained parameter, or all of them as one vector."""
+    if not is_flat(network, optimizer):
+        params = {name: network.params[name] for name in network.trainable}
+        return {name: argument(p.shape, p.dtype) for name, p in params.items()}
+    [(dtype, size)] = network.layout().sizes.items()
+    return {FLAT: argument((size,), dtype)}
+
+
+def _flat_gradient(xp: Recorder, network: Network, gradients: Mapping[str, Recorded]) -> Recorded:
+    """All gradients as one vector, laid out as the parameters are."""
+    layout = network.layout()
+    [(dtype, size)] = layout.sizes.items()
+    parts, end = [], 0
+    for slot in layout.slots:
+        if slot.offset > end:
+            parts.append(xp.zeros((slot.offset - end,), dtype))
+        parts.append(xp.reshape(gradients[slot.name], (-1,)))
+        end = slot.stop
+    if size > end:
+        parts.append(xp.zeros((size - end,), dtype))
+    return xp.concat(parts)
 
 
 def _new(values: Mapping[str, Recorded]) -> dict[str, Recorded]:
