@@ -48,7 +48,9 @@ class PyTorchExecutor(Executor):
             name: self.trained[name] if name in self.trained else FRAMEWORK.tensor(value.copy())
             for name, value in network.params.items()
         }
+        self._trained = [*self.trained.values()]
         self._gradient_buffers: dict[str, np.ndarray] = {}
+        self._gradient_views: list[torch.Tensor] = []
         self.flat_gradient: dict[str, torch.Tensor] = {}
         self._gradients_are_flat = False
         self._modes: dict[tuple, _Mode] = {}
@@ -59,10 +61,7 @@ class PyTorchExecutor(Executor):
         """By parameter; zeros for one that the loss does not depend on. Empty before the first backprop."""
         if not self._has_gradients:
             return {}
-        for param in self.trained.values():
-            if param.grad is None:
-                param.grad = torch.zeros_like(param)
-        return {name: param.grad for name, param in self.trained.items()}
+        return dict(zip(self.trained, self.gradient_list(), strict=True))
 
     @gradients.setter
     def gradients(self, values: Values) -> None:
@@ -94,7 +93,7 @@ class PyTorchExecutor(Executor):
         return {name: results[name].detach() for name in self.structure.outputs}
 
     def _backward(self, loss: torch.Tensor, y: str) -> None:
-        for param in self.trained.values():
+        for param in self._trained:
             param.grad = None  # then autograd hands its own result over, and adds nothing
         if loss.requires_grad:
             torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
@@ -110,27 +109,33 @@ class PyTorchExecutor(Executor):
         array = self.framework.array
         return {name: array(value.detach().clone()) for name, value in self.params.items()}
 
-    def flatten_gradients(self) -> dict[str, torch.Tensor]:
-        """The gradients as flat buffers; from now on these are what `grad` of every parameter is."""
-        if self._gradients_are_flat:
-            return self.flat_gradient
+    def gathered_gradients(self) -> dict[str, torch.Tensor]:
+        """The gradients in flat buffers, copied there unless that is where they are."""
         if not self._gradient_buffers:
             self._gradient_buffers = self.layout.zeros()
             self.flat_gradient = _tensors(self._gradient_buffers)
-        views = self.layout.views(self.flat_gradient)
-        gradients = self.gradients
-        torch._foreach_copy_([*views.values()], [gradients[name] for name in views])
-        for name, view in views.items():
-            self.trained[name].grad = view
-        self._gradients_are_flat = True
+            self._gradient_views = [*self.layout.views(self.flat_gradient).values()]
+        if not self._gradients_are_flat:
+            torch._foreach_copy_(self._gradient_views, self.gradient_list())
         return self.flat_gradient
+
+    def gradient_list(self) -> list[torch.Tensor]:
+        """The gradients in the order of the parameters."""
+        for param in self._trained:
+            if param.grad is None:  # the loss does not depend on it
+                param.grad = torch.zeros_like(param)
+        return [param.grad for param in self._trained]
+
+    def _flat_gradients(self) -> dict[str, np.ndarray]:
+        """From now on, the flat buffers are what `grad` of every parameter is."""
+        self.gathered_gradients()
+        for param, view in zip(self._trained, self._gradient_views, strict=True):
+            param.grad = view
+        self._gradients_are_flat = True
+        return self._gradient_buffers
 
     def _flat_params(self) -> dict[str, np.ndarray]:
         return self._param_buffers
-
-    def _flat_gradients(self) -> dict[str, np.ndarray]:
-        self.flatten_gradients()
-        return self._gradient_buffers
 
     def _write(self, name: str, value: np.ndarray) -> None:
         param = self.params[name]

@@ -29,23 +29,29 @@ class PyTorchStep(TrainingStep):
         self._native = partial(native, torch) if native else None
         self._formula = partial(optimizer.update, xp)
         self._flat = optimizer.elementwise and not native
-        self.params = self._pieces(executor.flat, executor.trained)
+        # what the rule is applied to, piece by piece
+        self.params = self._chunks(executor.flat) if self._flat else [*executor.trained.values()]
         with torch.no_grad():
             self.states = [_apart(optimizer.init(xp, param), param) for param in self.params]
+        self._gradient_chunks: list[torch.Tensor] = []
         self._step = torch.zeros(())
 
     def _update(self) -> None:
-        executor = self.executor
         self._step.fill_(self.count + 1)
         with torch.no_grad():
             if self._native:
-                gradients = [*executor.gradients.values()]
+                gradients = self.executor.gradient_list()
                 self._native(self.params, gradients, self.states, self._step)
             else:
-                buffers = executor.flatten_gradients() if self._flat else {}
-                self._apply_formula(self._pieces(buffers, executor.gradients))
+                self._apply_formula()
 
-    def _apply_formula(self, gradients: Sequence[torch.Tensor]) -> None:
+    def _apply_formula(self) -> None:
+        if self._flat:
+            buffers = self.executor.gathered_gradients()
+            self._gradient_chunks = self._gradient_chunks or self._chunks(buffers)
+            gradients = self._gradient_chunks
+        else:
+            gradients = self.executor.gradient_list()
         for i, (param, gradient) in enumerate(zip(self.params, gradients, strict=True)):
             new, state = self._formula(param, gradient, self.states[i], self._step)
             self.states[i] = _apart(state, param)
@@ -68,12 +74,7 @@ class PyTorchStep(TrainingStep):
             for i, value in enumerate(self._by_piece(by_param, key)):
                 self.states[i] = self.states[i] | {key: value}
 
-    def _pieces(
-        self, buffers: Mapping[str, torch.Tensor], tensors: Mapping[str, torch.Tensor]
-    ) -> list[torch.Tensor]:
-        """What the rule is applied to, piece by piece: chunks of the flat buffers, or the tensors."""
-        if not self._flat:
-            return [*tensors.values()]
+    def _chunks(self, buffers: Mapping[str, torch.Tensor]) -> list[torch.Tensor]:
         return [chunk for buffer in buffers.values() for chunk in buffer.split(CHUNK)]
 
     def _by_param(self, pieces: Sequence[torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -96,13 +97,10 @@ class PyTorchStep(TrainingStep):
         if self.states[0][key].shape != self.params[0].shape:
             return [tensor(next(iter(by_param.values())))] * len(self.states)
         buffers = self.executor.layout.gather(by_param)
-        return self._pieces({dtype: tensor(buffer) for dtype, buffer in buffers.items()}, {})
+        return self._chunks({dtype: tensor(buffer) for dtype, buffer in buffers.items()})
 
 
 def _apart(state: State, param: torch.Tensor) -> State:
     """The state, with copies of tensors that are the parameter itself, which will be changed in place."""
-    own = param.untyped_storage().data_ptr()
-    return {
-        key: value.clone() if value.untyped_storage().data_ptr() == own else value
-        for key, value in state.items()
-    }
+    own = param.data_ptr()
+    return {k: v.clone() if v.data_ptr() == own else v for k, v in state.items()}
