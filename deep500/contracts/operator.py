@@ -49,8 +49,8 @@ class Operator(Definition):
     """One ONNX operator: its fields are the attributes, `forward` is the formula, `backward` the derivative.
 
     forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
-        A parameter with a type annotation is *static* (`*xs` never is): it arrives as a Python value, read from an input
-        (new opsets) or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
+        One with a type annotation is *static* (never `*xs`): it arrives as a Python value, read from an input (new
+        opsets) or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
         A keyword-only `key` makes the operator random: two 32-bit words that `xp.uniform` draws by. Whoever runs it may
         hand a key over behind the last input; without one it is that of the attribute `seed`.
     outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
