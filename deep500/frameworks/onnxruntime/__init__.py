@@ -173,8 +173,8 @@ class OnnxRuntime(Framework):
         return custom_op(operator)
 
     def executor(self, network: Network) -> "OnnxRuntimeExecutor | SplitExecutor":
+        self.require()
         if any(isinstance(node.operator, Custom) for node in network.nodes):
-            self.module  # noqa: B018 - says how to install it where it is missing
             from .custom import SplitExecutor
 
             return SplitExecutor(self, network)

@@ -99,6 +99,7 @@ class PyTorch(Framework):
         return custom_op(operator)
 
     def executor(self, network: Network) -> "PyTorchExecutor":
+        self.require()
         from .executor import PyTorchExecutor
 
         return PyTorchExecutor(self, network)
