@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .errors import Deep500Error, Unsupported
+from .errors import Deep500Error
 
 
 def find(kind: str, name: str) -> type:
@@ -44,14 +44,18 @@ def listed(kind: str) -> str:
     )
 
 
-def module(kind: str, name: str) -> ModuleType:
-    """A module in the folder `kind`, by name: how a contract reaches what stands above it."""
-    try:
-        return importlib.import_module(f"{__package__}.{kind}.{name}")
-    except ModuleNotFoundError as error:
-        raise Unsupported(
-            f"{error.name} is not installed: pip install 'deep500-bench[all]'"
-        ) from None
+@cache
+def packages(kind: str) -> dict[str, str]:
+    """The module of every adapter of a kind that is a package (frameworks), by its name; ours come first."""
+    folder = Path(__file__).parent / kind
+    ours = sorted(path.parent.name for path in folder.glob("[!_]*/__init__.py"))
+    outside = {name: point.value for name, point in _outside(kind).items()}
+    return outside | {name: f"{__package__}.{kind}.{name}" for name in ours}
+
+
+def package(kind: str, name: str) -> ModuleType:
+    """One of `packages`, imported; for the folder of that kind alone."""
+    return importlib.import_module(packages(kind)[name])
 
 
 @cache

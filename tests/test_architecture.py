@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,6 +43,29 @@ FRAMEWORKS = {
 }
 HEAVY = {"matplotlib", "mpi4py", "numpy", "onnx", "onnxscript", "scipy", "spox", *FRAMEWORKS}
 
+# The files that import by a name which is known only when they run, or compare names of modules, and why they may.
+BY_NAME = {
+    "registry.py": "finds definitions and adapters by the names of their files",
+    "contracts/framework.py": "imports a framework when it is first used",
+    "contracts/calls.py": "asks whether an operator is one of ours, and imports nothing",
+    "custom/loading.py": "loads a file that the user names",
+    "measure/candidates.py": "imports what the user names",
+    "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
+    "recipe_runner.py": "runs a recipe that the user names",
+    "validation/checking/subjects.py": "runs what the user names",
+    "validation/conformance/suite.py": "imports every file of ONNX's own test suite",
+    "validation/isolation.py": "imports, in a child process, the function that the parent named",
+}
+IMPORTERS = {
+    "__import__",
+    "import_module",
+    "module_from_spec",
+    "resolve_name",
+    "run_module",
+    "run_path",
+    "spec_from_file_location",
+}
+
 
 def nodes(root: Path) -> Iterator[tuple[str, ast.AST]]:
     """Every piece of syntax in the package at `root`, with its file; its own __init__ is above all rows."""
@@ -81,6 +105,60 @@ def import_fault(root: Path, file: str, target: str) -> str | None:
     return None
 
 
+def by_name_fault(root: Path, file: str, node: ast.AST) -> str | None:
+    """What is wrong with an import by name, or with a string that names one of our modules."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name) if name in IMPORTERS:
+            return "imports by name: let the registry find it, or hand it in"
+        case ast.ImportFrom(names=names) if {alias.name for alias in names} & IMPORTERS:
+            return "imports by name: let the registry find it, or hand it in"
+        case ast.Assign(value=ast.Name(id="__package__" | "__name__")):
+            return "an alias of __package__ or __name__ hides what is made of it"
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="registry"), attr="package"),
+            args=[ast.Constant(value=kind), *_],
+        ) if file != f"{kind}/__init__.py":
+            return f"only {kind}/__init__.py asks the registry for packages of {kind}"
+        case ast.Constant(value=str(text)) if re.match(NAMED, text):
+            return string_fault(root, file, text)
+        case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]) if start.startswith(
+            "deep500."
+        ):
+            return "a module's name is made of parts that only a run knows"
+        case ast.JoinedStr() | ast.BinOp() | ast.Call(func=ast.Attribute(value=ast.Constant())):
+            return made_name_fault(root, file, node)
+    return None
+
+
+NAMED = r"(?:from |import )?deep500(?:\.\w+)+(?::\w+)?(?: import .*)?$"
+
+
+def made_name_fault(root: Path, file: str, node: ast.expr) -> str | None:
+    """The same for a string that is made of __package__ or __name__."""
+    own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & {"__package__", "__name__"}
+    if not own:
+        return None
+    module = ".".join(["deep500", *file.removesuffix(".py").split("/")])
+    package = module.rpartition(".")[0]
+    names = {"__package__": package, "__name__": module.removesuffix(".__init__")}
+    try:
+        text = eval(compile(ast.Expression(node), file, "eval"), {"__builtins__": {}, **names})
+    except NameError:
+        return "a module's name is made of parts that only a run knows"
+    return string_fault(root, file, str(text))
+
+
+def string_fault(root: Path, file: str, text: str) -> str | None:
+    """A string that names modules of ours may name those that its file may import."""
+    for target in re.findall(r"deep500(\.\w+)", text):
+        top = target.lstrip(".")
+        exists = (root / top).is_dir() or (root / f"{top}.py").is_file()
+        reason = import_fault(root, file, target) if exists else None
+        if reason:
+            return f"{text!r}: {reason}"
+    return None
+
+
 def source_fault(file: str, node: ast.AST) -> str | None:
     match node:
         case ast.Module() if layer(file) not in RANK:
@@ -107,6 +185,7 @@ def faults(root: Path) -> list[str]:
         for reason in [
             source_fault(file, node),
             *(import_fault(root, file, t) for t in targets(file, node)),
+            by_name_fault(root, file, node) if file not in BY_NAME else None,
         ]
         if reason
     ]
@@ -156,13 +235,45 @@ def test_imports_point_down_and_sources_are_clean() -> None:
         ("bundle.py", "from marshal import loads", "runs code when it is read"),
         ("bundle.py", "from os import *", "star import"),
         ("bundle.py", "try:\n    f()\nexcept:\n    raise", "bare except"),
+        ("contracts/network.py", "importlib.import_module('json')", "imports by name"),
+        ("contracts/network.py", "from importlib import import_module as f", "imports by name"),
+        ("operators/relu.py", "json = __import__('json')", "imports by name"),
+        ("custom/operators.py", "runpy.run_module('json')", "imports by name"),
+        ("custom/operators.py", "from runpy import run_path", "imports by name"),
+        ("custom/operators.py", "util.spec_from_file_location('x', 'x.py')", "imports by name"),
+        (
+            "contracts/network.py",
+            "registry.package('frameworks', 'jax')",
+            "only frameworks/__init__.py asks the registry",
+        ),
+        ("measure/clock.py", "TARGET = 'deep500.cli.verbs:show'", "cli is not below measure"),
+        ("measure/clock.py", "CODE = 'from deep500.cli import main'", "cli is not below measure"),
+        (
+            "measure/clock.py",
+            "TARGET = f\"{__package__.partition('.')[0]}.cli.verbs:show\"",
+            "cli is not below measure",
+        ),
+        (
+            "measure/clock.py",
+            "TARGET = __name__.removesuffix('measure.clock') + 'cli.verbs'",
+            "cli is not below measure",
+        ),
+        ("measure/clock.py", "'{}.x'.format(__package__, where)", "only a run knows"),
+        ("measure/clock.py", "TARGET = f'{__package__}.{where}'", "only a run knows"),
+        ("measure/clock.py", "TARGET = f'deep500.{where}'", "only a run knows"),
+        ("measure/clock.py", "package = __package__", "an alias of __package__"),
     ],
 )
 def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: str) -> None:
     good = {
         "bundle.py": "import re\nre.compile('x')",
+        "cli/check.py": "TARGET = f\"{__package__.rpartition('.')[0]}.measure.worker:serve\"",
         "cli/verbs.py": "print(1)",
+        "custom/python.py": "DOMAIN = 'deep500.custom'\nKEY = 'deep500.trainable'",
+        "frameworks/__init__.py": "registry.package('frameworks', name)",
         "frameworks/pytorch.py": "import torch",
+        "measure/fresh.py": "TARGET = f'{__package__}.worker'",
+        "registry.py": "import importlib\nimportlib.import_module(f'{__package__}.{kind}')",
         "measure/__init__.py": "from ..bundle import save\nfrom . import candidates",
         "measure/candidates.py": "exec(compile('1', 'f', 'exec'))",
         "reports/html.py": "from .. import measure\nfrom ..measure.clock import now",
@@ -172,6 +283,11 @@ def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: 
     plant(tmp_path, {file: code})
     assert len(found := faults(tmp_path)) == 1
     assert found[0].startswith(f"{file}:") and reason in found[0]
+
+
+def test_every_file_that_may_import_by_name_does() -> None:
+    importing = {file for file, node in nodes(ROOT) if by_name_fault(ROOT, file, node)}
+    assert importing & set(BY_NAME) == set(BY_NAME)
 
 
 def plant(root: Path, files: dict[str, str]) -> None:

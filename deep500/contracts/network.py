@@ -124,6 +124,8 @@ class Network:
         for value in inputs:
             if isinstance(value, str):
                 self._known(value)
+        if any(node.name == name for node in self.nodes):
+            raise Deep500Error(f"the name {name!r} is taken: every node of a network has its own")
         name = name or self._free(type(operator).__name__)
         made = tuple(outputs or [self._free(f"{name}.{operator.result_names(1)[0]}")])
         for value in made:
@@ -330,6 +332,8 @@ class Network:
 
     def _rewire(self, node: str, position: int, value: str | None) -> None:
         old = self.node(node)
+        if not old.inputs:
+            raise Deep500Error(f"node {node!r} has no inputs")
         if not 0 <= position < len(old.inputs):
             raise Deep500Error(
                 f"node {node!r} has inputs 0 to {len(old.inputs) - 1}, not {position}"

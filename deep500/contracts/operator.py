@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..definition import Definition
+from ..errors import Deep500Error
 from ..namespace import kind
 from . import random_key
 from .dtypes import bits
@@ -48,8 +49,8 @@ class Operator(Definition):
     """One ONNX operator: its fields are the attributes, `forward` is the formula, `backward` the derivative.
 
     forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
-        A parameter with a type annotation is *static*: it arrives as a Python value, read from an input (new opsets)
-        or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
+        One with a type annotation is *static* (never `*xs`): it arrives as a Python value, read from an input (new
+        opsets) or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
         A keyword-only `key` makes the operator random: `xp.uniform` draws by it (see contracts/random_key.py). Whoever
         runs it may hand a key over behind the last input; without one it is that of the attribute `seed`. The rows of
         the first axis are taken for the examples of the batch.
@@ -89,7 +90,11 @@ class Operator(Definition):
         parameters = dict(list(inspect.signature(cls.forward).parameters.items())[2:])
         cls.inputs = {n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY}
         cls.random = "key" in parameters and "key" not in cls.inputs
-        cls.static = frozenset(n for n, p in cls.inputs.items() if p.annotation is not p.empty)
+        cls.static = frozenset(
+            name
+            for name, p in cls.inputs.items()
+            if p.annotation is not p.empty and p.kind is not p.VAR_POSITIONAL
+        )
         cls.wanted = (
             ()
             if cls.backward is Operator.backward
@@ -148,6 +153,25 @@ class Operator(Definition):
         """The results of `run` without the saved ones."""
         return tuple(results if self.variadic else results[: len(self.outputs)])
 
+    @classmethod
+    def input_names(cls, count: int) -> list[str]:
+        """The name of the parameter that each of so many inputs is for.
+
+        A variadic parameter is repeated for all that is left; a key behind the inputs is "key". Raises `Deep500Error`
+        if the operator takes fewer inputs.
+        """
+        names = [*cls.inputs][:count]
+        rest = count - len(names)
+        if not rest:
+            return names
+        if names and cls.inputs[names[-1]].kind is inspect.Parameter.VAR_POSITIONAL:
+            return names + names[-1:] * rest
+        if cls.random and rest == 1:
+            return [*names, "key"]
+        raise Deep500Error(
+            f"{cls.__name__} takes {len(names)} inputs ({', '.join(names)}), and {count} are given"
+        )
+
     def result_names(self, count: int) -> list[str]:
         """The name of each of so many results, saved ones included."""
         names = [name.lstrip("*") for name in (*self.outputs, *self.saved)][:count]
@@ -186,8 +210,8 @@ class Operator(Definition):
         }
         answer = self.backward(xp, **{name: have[name] for name in self.wanted})
         rest = iter(answer if isinstance(answer, tuple | list) else (answer,))
-        names = [*self.inputs, *[""] * len(inputs)]
-        found = [None if names[i] in self.static else next(rest, None) for i in range(len(inputs))]
+        names = self.input_names(len(inputs))
+        found = [None if name in self.static else next(rest, None) for name in names]
         return [
             None if g is None or x is None or kind(x) != "float" else xp.unbroadcast(g, x.shape)
             for g, x in zip(found, inputs, strict=True)

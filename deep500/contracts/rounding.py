@@ -18,17 +18,16 @@ def rounded_once(
     """The results of run(*inputs), with the narrow floats among inputs and outputs computed as float32."""
     if not operator.rounds:
         return run(*inputs)
-    names = [*operator.inputs]
     arrays = {
-        i: x
-        for i, x in enumerate(inputs)
-        if x is not None and not operator.static & {*names[i : i + 1]}
+        i: inputs[i]
+        for i, name in enumerate(operator.input_names(len(inputs)))
+        if inputs[i] is not None and name not in operator.static
     }
     kinds = [
         Tensor(tuple(x.shape), name_of(x.dtype)) if i in arrays else x for i, x in enumerate(inputs)
     ]
     made = operator.infer(
-        *(kinds[: len(names)] if operator.random else kinds)
+        *(kinds[: len(operator.inputs)] if operator.random else kinds)
     )  # a key stands behind the inputs
     results = run(
         *(

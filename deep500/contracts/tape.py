@@ -128,8 +128,7 @@ def _depending(tape: Sequence[Entry], sources: Iterable[str]) -> set[str]:
 
 def _entry(node: Node, inputs: Sequence, results: Sequence) -> Entry:
     operator = node.operator
-    names = [*operator.inputs][: len(inputs)]
-    names += names[-1:] * (len(inputs) - len(names))  # the last parameter is variadic
+    names = operator.input_names(len(inputs))
     made = operator.result_names(len(results))
     kept = {*operator.wanted, *operator.static}
     return Entry(

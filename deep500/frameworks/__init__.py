@@ -1,15 +1,13 @@
 """The frameworks by name: a package in this folder, or a module named in the entry point group `deep500.frameworks`."""
 
 import difflib
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from functools import cache
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
+from .. import registry
 from ..contracts.framework import Framework
 from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
@@ -19,8 +17,9 @@ from ..errors import Deep500Error
 @cache
 def framework(name: str) -> Framework:
     """The adapter of that name; nothing of the framework itself is imported yet."""
-    if name in (modules := _modules()):
-        return importlib.import_module(modules[name]).FRAMEWORK
+    modules = registry.packages("frameworks")
+    if name in modules:
+        return registry.package("frameworks", name).FRAMEWORK
     near = difflib.get_close_matches(name.lower(), modules, 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise Deep500Error(f"no framework is named {name!r}.{hint} Known: {', '.join(sorted(modules))}")
@@ -28,24 +27,12 @@ def framework(name: str) -> Framework:
 
 def known_frameworks() -> list[str]:
     """The names of all frameworks that there is an adapter for."""
-    return sorted(_modules())
+    return sorted(registry.packages("frameworks"))
 
 
 def available_frameworks() -> list[str]:
     """The names of the frameworks that are installed here."""
     return [name for name in known_frameworks() if framework(name).available()]
-
-
-@cache
-def _modules() -> dict[str, str]:
-    """The module of every framework by the framework's name; ours come first."""
-    outside = {
-        point.name: point.value
-        for point in metadata.entry_points(group=f"deep500.{__name__.split('.')[-1]}")
-    }
-    return outside | {
-        found.name: f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)
-    }
 
 
 def evaluate(

@@ -318,9 +318,10 @@ class Reader:
                 f"{len(parameters)}"
             )
         found: list[Any] = []
-        for i, name in enumerate(proto.input):
-            parameter = parameters[min(i, len(parameters) - 1)]
-            static = parameter.name in operator.static
+        names = operator.input_names(len(proto.input))
+        for i, (own, name) in enumerate(zip(names, proto.input, strict=True)):
+            parameter = operator.inputs[own]
+            static = own in operator.static
             found.append(
                 self._static(proto, name, parameter) if static else self._dynamic(proto, name, i)
             )

@@ -83,7 +83,8 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
         if value is not None
     }
     inputs, constants = [], {}
-    for parameter, value in zip(_parameters(node), node.inputs, strict=True):
+    names = operator.input_names(len(node.inputs))
+    for parameter, value in zip(names, node.inputs, strict=True):
         if value is None or isinstance(value, str):
             inputs.append(value or "")
         elif schema is not None and parameter in schema.attributes:
@@ -96,12 +97,6 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
         name, inputs, list(node.outputs), name=node.name, domain=operator.domain, **attributes
     )
     return made, constants
-
-
-def _parameters(node: Node) -> list[str]:
-    """The name of every input; the last parameter's for all that follow it."""
-    names = list(node.operator.inputs)[: len(node.inputs)]
-    return names + names[-1:] * (len(node.inputs) - len(names))
 
 
 def _check_attributes(node: Node, attributes: dict[str, Any], schema: Any) -> None:

@@ -7,7 +7,6 @@ then those that go with R.
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .. import registry
 from ..contracts.operator import Operator, Tensor
 from ._recurrent_activations import activations
 
@@ -116,11 +115,14 @@ class Recurrent(Operator):
 
     def by_pytorch(self, torch, kernel, order, x, w, r, b, states):
         """One of PyTorch's kernels, which has its gates in this order."""
-        xp, reverse, size = pytorch_formulas(), self.direction == "reverse", r.shape[2]
-        x = self._state(xp, x)
+        reverse, size = self.direction == "reverse", r.shape[2]
+
+        def steps_first(value):
+            return value.permute(1, 0, 2) if self.layout else value
+
+        x = steps_first(x)
         first = [
-            x.new_zeros(len(r), x.shape[1], size) if s is None else self._state(xp, s)
-            for s in states
+            x.new_zeros(len(r), x.shape[1], size) if s is None else steps_first(s) for s in states
         ]
         bias = x.new_zeros(len(r), 2 * r.shape[1]) if b is None else b
         parts = [part for d in range(len(r)) for part in (w[d], r[d], *bias[d].chunk(2))]
@@ -138,7 +140,7 @@ class Recurrent(Operator):
         )
         y = (y.flip(0) if reverse else y).unflatten(2, (len(r), size))
         return y.permute(1, 0, 2, 3) if self.layout else y.transpose(1, 2), *(
-            self._state(xp, s) for s in last
+            steps_first(s) for s in last
         )
 
     def _pass(self, xp, d, x, w, r, b, lens, initial, p):
@@ -245,11 +247,6 @@ def _states(xp, operator, cell, gx, first, mask):
         return new, new
 
     return xp.scan(step, first, (gx,) if mask is None else (gx, mask), gx.shape[0])[1]
-
-
-def pytorch_formulas():
-    """The namespace over PyTorch, for what stands around its kernel."""
-    return registry.module("frameworks", "pytorch").FRAMEWORK.xp
 
 
 def transposed(xp, x):

@@ -25,9 +25,8 @@ def _swapped(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
 
 def _logical(of_booleans: Callable, of_integers: Callable) -> Callable:
     def method(x: "Recorded", y: Any) -> "Recorded":
-        return Recorded(
-            (of_booleans if x.dtype == bool else of_integers)(x.var, const(y, x.dtype).var)
-        )
+        function = of_booleans if x.dtype == bool else of_integers
+        return Recorded(function(x.var, const(y, x.dtype).var))
 
     return method
 
@@ -72,7 +71,8 @@ class Recorded:
         return Recorded(op.neg(self.var))
 
     def __invert__(self) -> "Recorded":
-        return Recorded((op.not_ if self.dtype == bool else op.bitwise_not)(self.var))
+        invert = op.not_ if self.dtype == bool else op.bitwise_not
+        return Recorded(invert(self.var))
 
     def __mod__(self, other: Any) -> "Recorded":
         """With the sign of the divisor, as Python has it; ONNX's Mod does so for integers only."""
@@ -93,23 +93,19 @@ class Recorded:
 
     def __getitem__(self, key: Any) -> "Recorded":
         keys = _one_per_axis(key if isinstance(key, tuple) else (key,), self.ndim)
-        spans = [
-            slice(k, k + 1) if isinstance(k, int) else k for k in _not_negative(keys, self.shape)
-        ]
-        cuts = [
-            (axis, *span.indices(self.shape[axis]))
-            for axis, span in enumerate(spans)
-            if span != slice(None)
-        ]
+        cuts = []
+        for axis, index in enumerate(_not_negative(keys, self.shape)):
+            span = slice(index, index + 1) if isinstance(index, int) else index
+            if span != slice(None):
+                cuts.append((axis, *span.indices(self.shape[axis])))
         if not cuts:
             return self
         axes, starts, stops, steps = zip(*cuts, strict=True)
-        ends = [
-            np.iinfo(np.int64).min if stop < 0 else stop for stop in stops
-        ]  # -1 means "before the start" here
+        before_start = np.iinfo(np.int64).min  # what Python's -1 means as the end of a range
+        ends = [before_start if stop < 0 else stop for stop in stops]
         part = op.slice(self.var, int64s(starts), int64s(ends), int64s(axes), int64s(steps))
-        gone = [axis for axis, k in enumerate(keys) if isinstance(k, int)]
-        return Recorded(op.squeeze(part, int64s(gone)) if gone else part)
+        dropped = [axis for axis, k in enumerate(keys) if isinstance(k, int)]
+        return Recorded(op.squeeze(part, int64s(dropped)) if dropped else part)
 
 
 def const(value: Any, dtype: Any = None) -> Recorded:

@@ -50,18 +50,22 @@ ONNX = Kernels()
 
 
 @cache
-def formal_inputs(operator: str) -> list[Any]:
-    """What ONNX says about the inputs; the last may stand for many."""
+def _formal_inputs(operator: str) -> list[Any]:
     return list(onnx.defs.get_schema(operator, OPSET).inputs)
+
+
+def formal_input(operator: str, place: int) -> Any:
+    """What ONNX says about the input at this place; the last formal one may stand for many."""
+    formal = _formal_inputs(operator)
+    return formal[min(place, len(formal) - 1)]
 
 
 def typed_inputs(operator: str, dtypes: Sequence[str | None]) -> list[tuple[Any, str]]:
     """The formal input and the dtype of every input that has one."""
-    formal = formal_inputs(operator)
     pairs = []
-    for i, dtype in enumerate(dtypes):
+    for place, dtype in enumerate(dtypes):
         if dtype is not None:
-            pairs.append((formal[min(i, len(formal) - 1)], dtype))
+            pairs.append((formal_input(operator, place), dtype))
     return pairs
 
 

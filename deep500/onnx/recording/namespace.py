@@ -70,12 +70,10 @@ class Recorder(Namespace):
     max, min, mean = map(_reduction, (op.reduce_max, op.reduce_min, op.reduce_mean))
 
     def where(self, condition: Recorded, x: Any, y: Any) -> Recorded:
-        narrow = next(v for v in (x, y) if isinstance(v, Recorded)).dtype
+        narrow = x.dtype if isinstance(x, Recorded) else y.dtype
         if self.kernels.takes("Where", narrow.name):
             return Recorded(op.where(condition.var, *_vars(x, y)))
-        wide = [
-            self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)
-        ]  # where it has a kernel
+        wide = [self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)]
         return self.astype(self.where(condition, *wide), narrow)
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
@@ -83,11 +81,14 @@ class Recorder(Namespace):
         return Recorded(op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8)))
 
     def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
-        if "float" in (both := x.dtype.name + name_of(dtype)):
+        name = name_of(dtype)
+        if "float" in x.dtype.name or "float" in name:
             raise Unsupported(
-                f"ONNX opset {OPSET} has no node that takes the bits of {x.dtype} for {name_of(dtype)}"
+                f"ONNX opset {OPSET} has no node that takes the bits of {x.dtype} for {name}"
             )
-        return x if both == "bool" * 2 else self.astype(x, dtype)  # the bits of whole numbers stay
+        if x.dtype.name == name == "bool":
+            return x
+        return self.astype(x, dtype)  # the bits of whole numbers stay
 
     def asarray(self, value: Any, dtype: Any) -> Recorded:
         return const(value, dtype)
@@ -190,43 +191,36 @@ class Recorder(Namespace):
     def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
         """A Loop (spox 0.18.2 types the body of Scan wrongly), whose body forgets the shapes."""
         shapes = [c.shape for c in carry]
-        made: list[tuple[int, ...]] = []
+        row_shapes: list[tuple[int, ...]] = []
 
         def body(t: spox.Var, go: spox.Var, *state: spox.Var) -> list[spox.Var]:
-            before = tuple(
-                self.reshape(Recorded(v), shape) for v, shape in zip(state, shapes, strict=True)
-            )
+            before = _reshaped(state, shapes)
             rows = tuple(self.reshape(Recorded(op.gather(x.var, t)), x.shape[1:]) for x in xs)
             after, ys = f(before, rows)
-            made[:] = [y.shape for y in ys]
+            row_shapes[:] = [y.shape for y in ys]
             return [op.identity(go), *(v.var for v in (*after, *ys))]
 
         out = op.loop(
             int64s([length]), op.const(np.array([True])), [c.var for c in carry], body=body
         )
-        final = [*shapes, *((length, *shape) for shape in made)]
-        values = tuple(
-            Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, final, strict=True)
-        )
+        values = _reshaped(out, [*shapes, *((length, *shape) for shape in row_shapes)])
         return values[: len(carry)], values[len(carry) :]
 
     def cond(self, condition: Recorded, yes: Function, no: Function, *args: Any) -> Any:
-        several: list[bool] = []
+        returns_tuple: list[bool] = []
 
         def branch(f: Function) -> Function:
             def run() -> list[spox.Var]:
-                made = f(*args)
-                several.append(isinstance(made, tuple))
-                return [
-                    op.identity(y.var) for y in (made if several[-1] else (made,))
-                ]  # which may come from outside
+                result = f(*args)
+                returns_tuple.append(isinstance(result, tuple))
+                results = result if isinstance(result, tuple) else (result,)
+                return [op.identity(y.var) for y in results]  # y may come from outside the branch
 
             return run
 
-        made = tuple(
-            map(Recorded, op.if_(condition.var, then_branch=branch(yes), else_branch=branch(no)))
-        )
-        return made if several[0] else made[0]
+        variables = op.if_(condition.var, then_branch=branch(yes), else_branch=branch(no))
+        values = tuple(map(Recorded, variables))
+        return values if returns_tuple[0] else values[0]
 
     def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
         """A Loop, whose body forgets the shapes; spox has its condition as an array of one."""
@@ -236,15 +230,11 @@ class Recorder(Namespace):
             return self.reshape(condition(*values), (1,)).var
 
         def step(t: spox.Var, go: spox.Var, *values: spox.Var) -> list[spox.Var]:
-            after = body(
-                *(self.reshape(Recorded(v), shape) for v, shape in zip(values, shapes, strict=True))
-            )
+            after = body(*_reshaped(values, shapes))
             return [going(*after), *(op.identity(x.var) for x in after)]
 
         out = op.loop(None, going(*state), [x.var for x in state], body=step)
-        return tuple(
-            Recorded(op.reshape(v, int64s(shape))) for v, shape in zip(out, shapes, strict=True)
-        )
+        return _reshaped(out, shapes)
 
     def host(self, function: Function, kinds: Sequence[Any], *xs: Recorded) -> Sequence[Recorded]:
         raise Unsupported(
@@ -256,9 +246,8 @@ class Recorder(Namespace):
             return x * (1 << by)
         if self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float":  # which ONNX refuses
             return Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
-        return self.astype(
-            self.astype(x, "int64") * self._powers(by), x.dtype
-        )  # the lowest bits stay
+        wide = self.astype(x, "int64") * self._powers(by)
+        return self.astype(wide, x.dtype)  # the lowest bits stay
 
     def shift_right(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
@@ -266,10 +255,9 @@ class Recorder(Namespace):
         if self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float":
             return Recorded(op.bit_shift(x.var, by.var, direction="RIGHT"))
         wide, power = self.astype(x, "int64"), self._powers(by)
-        moved = self.where(
-            power > 0, wide // self.where(power > 0, power, 1), self.where(wide < 0, -1, wide * 0)
-        )
-        return self.astype(moved, x.dtype)
+        quotient = wide // self.where(power > 0, power, 1)
+        all_shifted_out = self.where(wide < 0, -1, wide * 0)
+        return self.astype(self.where(power > 0, quotient, all_shifted_out), x.dtype)
 
     def _powers(self, by: Recorded) -> Recorded:
         """Powers of 2 in int64, of which the last is negative."""
@@ -280,6 +268,12 @@ def _vars(x: Any, y: Any) -> tuple[spox.Var, spox.Var]:
     """Two values, of which one may be a Python number."""
     dtype = x.dtype if isinstance(x, Recorded) else y.dtype
     return const(x, dtype).var, const(y, dtype).var
+
+
+def _reshaped(values: Sequence[spox.Var], shapes: Sequence[Sequence[int]]) -> tuple[Recorded, ...]:
+    """Values whose shapes ONNX has forgotten, with their shapes."""
+    pairs = zip(values, shapes, strict=True)
+    return tuple(Recorded(op.reshape(value, int64s(shape), allowzero=1)) for value, shape in pairs)
 
 
 def _flat(pads: Pads) -> list[int]:

@@ -12,7 +12,7 @@ from ...contracts.operator import Operator, Tensor
 from ...contracts.rounding import rounded_once
 from ...errors import Unsupported
 from .arrays import Recorded
-from .kernels import OPSET, fields, formal_inputs
+from .kernels import OPSET, fields, formal_input
 from .namespace import Recorder
 
 
@@ -57,45 +57,53 @@ def node(
             f"ONNX opset {OPSET} has no operator {type(operator).__name__}, or not with these settings: "
             "use the formula instead"
         )
-    count = (
-        _count(operator, inputs)
-        if operator.variadic
-        else min(outputs or len(operator.outputs), _allowed(operator))
-    )
-    arguments = {f"i{k}": x for k, x in enumerate(inputs) if isinstance(x, Recorded)}
     dtypes = _static_dtypes(operator, inputs)
-    statics = {
-        f"i{k}": _static(x, dtypes.get(k))
-        for k, x in enumerate(inputs)
-        if x is not None and not isinstance(x, Recorded)
-    }
-    names = [f"i{k}" if x is not None else "" for k, x in enumerate(inputs)]
-    while names and not names[-1]:  # ONNX Runtime takes an empty name at the end for an input
+    arguments: dict[str, Recorded] = {}
+    constants: dict[str, np.ndarray] = {}
+    for k, value in enumerate(inputs):
+        if isinstance(value, Recorded):
+            arguments[f"i{k}"] = value
+        elif value is not None:
+            constants[f"i{k}"] = _constant(value, dtypes.get(k))
+    names = [f"i{k}" if value is not None else "" for k, value in enumerate(inputs)]
+    while names and not names[-1]:  # an empty name at the end would count as an input
         names.pop()
-    model = spox.inline(_model(operator, names, arguments, statics, count))
-    made = model(**{name: x.var for name, x in arguments.items()})
-    results = tuple(Recorded(made[f"o{k}"]) for k in range(count))
+    count = _output_count(operator, inputs, outputs)
+    inline = spox.inline(_model(operator, names, arguments, constants, count))
+    variables = inline(**{name: x.var for name, x in arguments.items()})
+    results = tuple(Recorded(variables[f"o{k}"]) for k in range(count))
     for y in results:
         xp.kernels.dtype(y.dtype.name)
     return results
+
+
+def _output_count(operator: Operator, inputs: Sequence[Any], wanted: int | None) -> int:
+    """How many outputs the node has, of those that are wanted (all by default)."""
+    if operator.variadic:
+        kinds = [Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs]
+        return len(operator.infer(*kinds))
+    is_norm = type(operator).__name__ == "BatchNormalization"
+    if is_norm and not operator.settings.get("training_mode"):
+        return 1  # ONNX gives the running statistics in training mode only
+    return min(wanted or len(operator.outputs), len(operator.outputs))
 
 
 def _model(
     operator: Operator,
     names: list[str],
     arguments: dict[str, Recorded],
-    statics: dict[str, np.ndarray],
+    constants: dict[str, np.ndarray],
     count: int,
 ) -> onnx.ModelProto:
-    made = [f"o{k}" for k in range(count)]
-    proto = helper.make_node(type(operator).__name__, names, made)
+    outputs = [f"o{k}" for k in range(count)]
+    proto = helper.make_node(type(operator).__name__, names, outputs)
     proto.attribute.extend(_attributes(operator))
     graph = helper.make_graph(
         [proto],
         "node",
         [_info(name, x) for name, x in arguments.items()],
-        [onnx.ValueInfoProto(name=n) for n in made],
-        [numpy_helper.from_array(value, name) for name, value in statics.items()],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
@@ -111,11 +119,14 @@ def _attributes(operator: Operator) -> list[onnx.AttributeProto]:
 
 
 def _typed(value: Any, kind: Any) -> Any:
-    if kind == onnx.defs.OpSchema.AttrType.FLOAT:
+    types = onnx.defs.OpSchema.AttrType
+    if kind == types.FLOAT:
         return float(value)
-    if kind == onnx.defs.OpSchema.AttrType.TENSOR:
+    if kind == types.FLOATS:
+        return [float(v) for v in value]
+    if kind == types.TENSOR:
         return numpy_helper.from_array(np.reshape(value, (1,)))
-    return [float(v) for v in value] if kind == onnx.defs.OpSchema.AttrType.FLOATS else value
+    return value
 
 
 def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
@@ -123,29 +134,19 @@ def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
 
 
 def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dtype]:
-    """The dtypes of static inputs that ONNX wants to be those of other inputs."""
-    formal = [kind.type_str for kind in formal_inputs(type(operator).__name__)]
-    places = [(min(i, len(formal) - 1), i, x) for i, x in enumerate(inputs)]
-    known = {formal[at]: x.dtype for at, _, x in places if isinstance(x, Recorded)}
-    return {i: known[formal[at]] for at, i, _ in places if formal[at] in known}
+    """The dtypes of static inputs that ONNX wants to be those of other inputs, by the places of the inputs."""
+    name = type(operator).__name__
+    types = [formal_input(name, i).type_str for i in range(len(inputs))]
+    dtypes: dict[str, np.dtype] = {}
+    for type_name, value in zip(types, inputs, strict=True):
+        if isinstance(value, Recorded):
+            dtypes[type_name] = value.dtype
+    return {i: dtypes[type_name] for i, type_name in enumerate(types) if type_name in dtypes}
 
 
-def _static(value: Any, dtype: np.dtype | None) -> np.ndarray:
+def _constant(value: Any, dtype: np.dtype | None) -> np.ndarray:
     """Python's numbers as ONNX takes them: of another input's dtype, or int64, float32 and bool."""
     if dtype is not None or isinstance(value, np.generic):
         return np.asarray(value, dtype)
     array = np.asarray(value, np.int64 if np.size(value) == 0 else None)
     return array.astype(np.float32) if array.dtype.kind == "f" else array
-
-
-def _count(operator: Operator, inputs: Sequence[Any]) -> int:
-    kinds = [Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs]
-    return len(operator.infer(*kinds))
-
-
-def _allowed(operator: Operator) -> int:
-    """ONNX gives the running statistics of BatchNormalization in training mode only."""
-    frozen = type(operator).__name__ == "BatchNormalization" and not operator.settings.get(
-        "training_mode"
-    )
-    return 1 if frozen else len(operator.outputs)

@@ -63,11 +63,10 @@ def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[An
     """Arrays of these shapes with values drawn by the seed."""
     words = [word.strip() for word in re.split(r",(?![^\[\(]*[\]\)])", shape)]
     _check_count(operator, words)
-    names = [*operator.inputs] or ["x"]
-    names += names[-1:] * (len(words) - len(names))
+    names = operator.input_names(len(words))
     return tuple(
         _input(word, name in operator.static, generator(type(operator).__name__, i, seed), dtype)
-        for i, (word, name) in enumerate(zip(words, names, strict=False))
+        for i, (word, name) in enumerate(zip(words, names, strict=True))
     )
 
 

@@ -28,6 +28,7 @@ from .jobs import (
 
 Says = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
+IMPORTS = f"from {__package__}.jobs import Job\nfrom {__package__}.subject import Subject\n"
 
 
 @dataclass(frozen=True)
@@ -193,10 +194,8 @@ def _entry(trial: Trial) -> Entry:
     """The statement that the clock sees, and around it what makes and checks it."""
     job = replace(trial.job, kernel=trial.found["kernel"])
     names = ", ".join(f"x{i}" for i in range(trial.found["arguments"]))
-    package = __package__
     setup = (
-        f"from {package}.jobs import Job\nfrom {package}.subject import Subject\n"
-        f"subject = Subject(Job(**{job.to_json()!r}))\nrun = subject.call.function\n"
+        f"{IMPORTS}subject = Subject(Job(**{job.to_json()!r}))\nrun = subject.call.function\n"
         f"[{names}] = subject.call.arguments"
     )
     work = {key: trial.found[key] for key in ("flops", "bytes", "memory", "process_memory")} | {

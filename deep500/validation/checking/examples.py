@@ -123,8 +123,7 @@ class Example:
         return any(g is not None for g in self.gradients)
 
     def input_name(self, i: int) -> str:
-        names = [*self.operator.inputs]
-        return names[i] if i < len(names) - 1 or i < len(names) == len(self.inputs) else names[-1]
+        return self.operator.input_names(len(self.inputs))[i]
 
 
 def _turned(x: np.ndarray) -> np.ndarray:

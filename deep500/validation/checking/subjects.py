@@ -110,20 +110,13 @@ def _adapted(name: str, function: Callable, truth: Reference, framework: str) ->
 
 def _given(operator: Operator, inputs: Sequence[Any], seed: int) -> tuple:
     """Arrays as they are, shapes (tuples, Tensors) drawn, the values of static inputs."""
-    known = [*operator.inputs.values()]
-    if len(inputs) > len(known) and not (known and known[-1].kind is known[-1].VAR_POSITIONAL):
-        raise Deep500Error(
-            f"{type(operator).__name__} takes {len(known)} inputs ({', '.join(operator.inputs)}), and "
-            f"{len(inputs)} are given"
-        )
-    static = [p.name in operator.static and p.kind is not p.VAR_POSITIONAL for p in known]
-    static += static[-1:] * (len(inputs) - len(static))
-    return tuple(
-        x
-        if isinstance(x, np.ndarray) or x is None or fixed
-        else drawn(x, generator(type(operator).__name__, i, seed))
-        for i, (fixed, x) in enumerate(zip(static, inputs, strict=False))
-    )
+    values = []
+    for i, name in enumerate(operator.input_names(len(inputs))):
+        value = inputs[i]
+        if not isinstance(value, np.ndarray) and value is not None and name not in operator.static:
+            value = drawn(value, generator(type(operator).__name__, i, seed))
+        values.append(value)
+    return tuple(values)
 
 
 def _case_inputs(operator: Operator, seed: int) -> list[tuple]:
