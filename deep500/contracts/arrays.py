@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ..errors import Deep500Error
+from .dtypes import name_of
 
 
 class Shaped(Protocol):
@@ -31,12 +32,14 @@ def check_matching(
             raise Deep500Error(f"{what}: {name!r} is not one of {_listed(expected)}")
     for name, own in expected.items():
         other = given[name]
-        if tuple(own.shape) != tuple(other.shape) or (dtypes and own.dtype != other.dtype):
+        same_shape = tuple(own.shape) == tuple(other.shape)
+        same_dtype = name_of(own.dtype) == name_of(other.dtype)
+        if not same_shape or (dtypes and not same_dtype):
             raise Deep500Error(f"{what}: {name!r} is {_kind(other)}, expected {_kind(own)}")
 
 
 def _kind(array: Shaped) -> str:
-    return f"{array.dtype}{list(array.shape)}"
+    return f"{name_of(array.dtype)}{list(array.shape)}"
 
 
 def _listed(names: Mapping[str, Any]) -> str:

@@ -15,7 +15,8 @@ from ...frameworks import framework
 from ..checking.comparing import gradient_check, output_check
 from ..checking.examples import Example
 from ..checking.formats import is_float
-from .jobs import Job, inputs_of
+from ..shapes import inputs_of
+from .jobs import Job
 
 
 class Subject:

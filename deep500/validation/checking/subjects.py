@@ -36,10 +36,7 @@ def examples_for(
     seed: int,
 ) -> list[Example]:
     """What is checked: a class with all its cases, an operator or function with these inputs or those of its cases."""
-    if isinstance(operator, CustomOp):
-        operator = operator.operator
-    elif not isinstance(operator, Operator | type):
-        operator = function_operator(operator, reference, framework)
+    operator = as_operator(operator, reference, framework)
     name = operator.__name__ if isinstance(operator, type) else type(operator).__name__
     if isinstance(operator, type) and (not issubclass(operator, Operator) or inputs is None):
         found = list(examples_of(operator, seed)) if issubclass(operator, Operator) else []  # type: ignore[arg-type]
@@ -54,6 +51,15 @@ def examples_for(
             [Example(f"{name}-{i}", instance, values) for i, values in enumerate(given)]
         )
     return [replace(e, reference=reference) if reference else e for e in found]
+
+
+def as_operator(subject: Any, reference: Reference | None, framework: str) -> Any:
+    """An operator of a user's or a plain function as an Operator; a class stays what it is."""
+    if isinstance(subject, CustomOp):
+        return subject.operator
+    if isinstance(subject, Operator | type):
+        return subject
+    return function_operator(subject, reference, framework)
 
 
 def function_operator(function: Any, reference: Reference | None, framework: str) -> Operator:
