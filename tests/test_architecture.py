@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1] / "deep500"
 
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
-    "errors",
+    "errors progress",
     "home",
     "bundle registry",
     "measure",
@@ -40,7 +40,17 @@ FRAMEWORKS = {
     "tensorflow": "tensorflow",
     "onnxruntime": "onnxruntime",
 }
-HEAVY = {"matplotlib", "mpi4py", "numpy", "onnx", "onnxscript", "scipy", "spox", *FRAMEWORKS}
+HEAVY = {
+    "matplotlib",
+    "mpi4py",
+    "numpy",
+    "onnx",
+    "onnxscript",
+    "rich",
+    "scipy",
+    "spox",
+    *FRAMEWORKS,
+}
 
 
 def nodes(root: Path) -> Iterator[tuple[str, ast.AST]]:

@@ -4,9 +4,9 @@ import argparse
 import sys
 
 from ..errors import Deep500Error
+from ..progress import ProgressLine
 from . import options
 from .output import beside, say, write_page
-from .progress import ProgressLine
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

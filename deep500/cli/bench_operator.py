@@ -5,9 +5,9 @@ import os
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, Unsupported
+from ..progress import ProgressLine
 from . import options
 from .output import beside, say, write_page
-from .progress import ProgressLine
 
 if TYPE_CHECKING:
     from ..validation.benching.jobs import Problem
