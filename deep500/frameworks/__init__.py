@@ -1,6 +1,5 @@
 """The frameworks by name: a package in this folder, or a module named in the entry point group `deep500.frameworks`."""
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import numpy as np
 from ..contracts.framework import Framework
 from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
-from ..errors import Deep500Error
+from ..errors import unknown
 
 
 @cache
@@ -21,9 +20,7 @@ def framework(name: str) -> Framework:
     """The adapter of that name; nothing of the framework itself is imported yet."""
     if name in (modules := _modules()):
         return importlib.import_module(modules[name]).FRAMEWORK
-    near = difflib.get_close_matches(name.lower(), modules, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise Deep500Error(f"no framework is named {name!r}.{hint} Known: {', '.join(sorted(modules))}")
+    raise unknown("framework", name, sorted(modules))
 
 
 def known_frameworks() -> list[str]:

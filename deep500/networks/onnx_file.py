@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from ..contracts.network import Network
 from ..contracts.operator import Tensor
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from ..onnx.reading import network_of
 from ..onnx.writing import model_of
 
@@ -95,5 +95,5 @@ def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) 
         except (OSError, ValueError, onnx.checker.ValidationError) as error:
             raise Deep500Error(
                 f"{what} keeps {outside[0]!r} in another file, which cannot be used: "
-                f"{' '.join(str(error).split())[:300]}"
+                f"{one_line(error, 300)}"
             ) from None
