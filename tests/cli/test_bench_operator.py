@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_a_changed_rate_does_not_verify(d5, home, tmp_path):
         == 0
     )
     found = bundle.read(tmp_path / "run")
-    derived = found.documents["derived.json"]
+    derived: Any = found.documents["derived.json"]
     derived["entries"][0]["rates"]["flops"]["value"] *= 2
     writer = bundle.create(
         tmp_path / "other", {n: found.documents[n] for n in ("plan.json", "environment.json")}

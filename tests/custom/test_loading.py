@@ -50,7 +50,7 @@ def test_every_form(file: Path, sources: Path) -> None:
     assert (
         power.differentiable
         and power.settings == {"DPOWER": "2"}
-        and power.infer(*power.op.kinds([X]))
+        and power.infer(*power.op.kinds([X]))  # type: ignore[attr-defined]
     )
 
 

@@ -371,7 +371,7 @@ def test_results_carry_no_graph() -> None:
 
 
 def test_parameters_and_gradients_are_views_of_one_buffer_each() -> None:
-    executor = TORCH.executor(NETWORKS["cnn"]())
+    executor: Any = TORCH.executor(NETWORKS["cnn"]())
     before = dict(executor.params)
     executor.training_step(Adam())(batch(0))
     executor.load(executor.arrays())
@@ -430,7 +430,7 @@ def test_other_batch_sizes_get_their_own_code_and_many_share_one(
     monkeypatch.setattr(executors, "MOST_SHAPES", 1)
     others = [shared.inference_and_backprop(_first(n)) for n in (6, 3, 1, 6)]
     assert all(torch.equal(a["loss"], b["loss"]) for a, b in zip(results, others, strict=True))
-    assert torch.equal(own.flat_gradient, shared.flat_gradient)
+    assert torch.equal(own.flat_gradient, shared.flat_gradient)  # type: ignore[attr-defined]
 
 
 def _first(count: int) -> Batch:
