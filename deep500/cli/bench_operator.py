@@ -12,8 +12,6 @@ from .output import beside, say, write_page
 if TYPE_CHECKING:
     from ..validation.benching.jobs import Problem
 
-DTYPES = ("float16", "bfloat16", "float32", "float64")
-
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -34,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K/N",
         help="a part of the suite: every Nth problem, from the Kth on",
     )
-    options.dtype(parser, ["float32"], DTYPES)
+    options.dtype(parser, ["float32"])
     options.framework(parser, "pytorch", ["pytorch"])
     add(
         "--kernel",

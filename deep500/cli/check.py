@@ -12,7 +12,7 @@ from .output import print_json
 if TYPE_CHECKING:
     from ..validation.checking.report import OperatorReport
 
-DTYPES = ("float64", "float32", "float16", "bfloat16")
+DTYPES = options.FLOATS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser, "--inputs", "--shape, one word for all inputs, as in --shape 4x6,int64:4x6"
     )
     options.set_(parser, "an attribute of the operator, such as alpha=0.3")
-    options.dtype(parser, ["float64", "float32"], DTYPES)
+    options.dtype(parser, ["float64", "float32"])
     options.seed(parser, "the inputs", 0)
     options.timeout(parser, "all checks of one framework", 120.0)
     add(

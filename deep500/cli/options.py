@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from ..errors import Deep500Error
 
 Parser = argparse.ArgumentParser
+FLOATS = ("float16", "bfloat16", "float32", "float64")  # those of operators
 
 
 def json(parser: Parser) -> None:
@@ -47,7 +48,7 @@ def shape(parser: Parser, each: str) -> None:
     )
 
 
-def dtype(parser: Parser, default: Sequence[str], choices: Sequence[str]) -> None:
+def dtype(parser: Parser, default: Sequence[str], choices: Sequence[str] = FLOATS) -> None:
     parser.add_argument(
         "--dtype",
         nargs="+",

@@ -38,7 +38,9 @@ def fresh(module: str, env: Mapping[str, str], reply: int, request: int, stderr:
 
 def forked(function: Callable[[Send], None], reply: int, request: int, stderr: int) -> Process:
     """A copy of this process that calls the function and ends."""
-    pid = os.fork()
+    with warnings.catch_warnings():  # of threads, which the caller knows of
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
     if pid == 0:
         _run(function, reply, stderr)
     return Forked(pid)

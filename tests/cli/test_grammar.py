@@ -5,7 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from deep500.cli import main, options, options_of, parser
+from deep500.cli import bench_elementary, main, options, options_of, parser
+from deep500.validation.benching import elementary
+from deep500.validation.checking.formats import FORMATS
 
 # What an option means, and the form of its value. The help text of every verb that takes it begins with the meaning.
 MEANINGS = {
@@ -78,6 +80,11 @@ def option_faults(name: str, action: argparse.Action) -> list[str]:
 
 def test_every_option_of_every_verb_has_one_meaning() -> None:
     assert faults(parser()) == []
+
+
+def test_the_dtypes_to_choose_from_are_those_there_are() -> None:
+    assert set(options.FLOATS) == set(FORMATS)
+    assert bench_elementary.DTYPES == elementary.DTYPES
 
 
 def test_the_table_lists_no_option_that_is_gone() -> None:
