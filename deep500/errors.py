@@ -7,6 +7,8 @@ Deep500Error          every error meant for users: one line, exit code 2
     └── TooFewSamples it could be computed honestly, from more data
 """
 
+from collections.abc import Collection
+
 
 class Deep500Error(Exception):
     """An error meant for users; its text is one line that says what was asked, what there is and what to do."""
@@ -26,3 +28,27 @@ class Refused(Deep500Error):
 
 class TooFewSamples(Refused):
     """There are too few samples (or too few independent ones) for the statement that was asked for."""
+
+
+def unknown(what: str, name: str, known: Collection[str], listed: str = "") -> Deep500Error:
+    """The error for a name that is not known: the nearest one that is, and all of them (or `listed`, if many)."""
+    names = listed or ", ".join(known) or "none"
+    return Deep500Error(f"no {what} is named {name!r}.{did_you_mean(name, known)} Known: {names}")
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """A question with the nearest known name, to put behind a sentence; empty if none is near."""
+    import difflib  # needed by mistakes only
+
+    by_lower_case = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
+    return f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
+
+
+def one_line(error: BaseException, limit: int = 200, kind: bool = False) -> str:
+    """What an exception says, on one line; with `kind` its type comes first."""
+    text = " ".join(str(error).split())[:limit]
+    name = type(error).__name__
+    if not text:
+        return name
+    return f"{name}: {text}" if kind else text

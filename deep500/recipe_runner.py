@@ -20,7 +20,7 @@ from .contracts.executor import Executor
 from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.sampler import Sampler
-from .errors import Deep500Error
+from .errors import Deep500Error, one_line
 from .evidence.ledger import Ledger
 from .home import home
 from .measure.machine import environment
@@ -68,9 +68,8 @@ def load_recipe(path: str | Path) -> Recipe:
     except BaseException as error:  # whatever a file from anyone does, including sys.exit
         if isinstance(error, KeyboardInterrupt):
             raise
-        what = " ".join(str(error).split())[:200]
         raise Deep500Error(
-            f"the recipe {path} cannot be read: {type(error).__name__}: {what}"
+            f"the recipe {path} cannot be read: {one_line(error, kind=True)}"
         ) from None
     for part in ("FIXED", "MUTABLE", "METRICS"):
         if part not in found:
@@ -120,7 +119,7 @@ def cook(
     try:
         derived, manifest = _Cooking(recipe, plan, folder, resume, tuple(events)).go()
     except (Exception, KeyboardInterrupt) as error:
-        ledger.failed(run, " ".join(str(error).split()) or type(error).__name__)
+        ledger.failed(run, one_line(error, 1000))
         raise
     ledger.finished(run, manifest)
     return Outcome(folder, derived)
@@ -203,9 +202,8 @@ class _Cooking:
         try:
             executor.training_step(optimizer)(self.splits["train"].batch(slice(0, 2)))
         except (TypeError, ValueError, RuntimeError, AttributeError) as error:
-            what = " ".join(str(error).split())[:200]
             raise Deep500Error(
-                f"recipe {self.recipe.name} cannot be trained: {type(error).__name__}: {what}"
+                f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
             ) from None
         self.plan |= {
             "framework": executor.framework.name,

@@ -3,7 +3,6 @@
 Packages from outside add their own through entry points in the group `deep500.<kind>`.
 """
 
-import difflib
 import importlib
 import re
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .errors import Deep500Error
+from .errors import Deep500Error, unknown
 
 
 def find(kind: str, name: str) -> type:
@@ -23,15 +22,7 @@ def find(kind: str, name: str) -> type:
             return found
     if name in (outside := _outside(kind)):
         return outside[name].load()
-    near = difflib.get_close_matches(name, known(kind), 1) or difflib.get_close_matches(
-        name.lower(), [k.lower() for k in known(kind)], 1
-    )
-    hint = (
-        f" Did you mean {next(k for k in known(kind) if k.lower() == near[0].lower())!r}?"
-        if near
-        else ""
-    )
-    raise Deep500Error(f"no {_singular(kind)} is named {name!r}.{hint} Known: {listed(kind)}")
+    raise unknown(_singular(kind), name, known(kind), listed(kind))
 
 
 def listed(kind: str) -> str:

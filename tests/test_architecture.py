@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1] / "deep500"
 
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
-    "errors",
-    "home",
+    "errors progress",
+    "home supervision",
     "bundle registry",
     "measure",
     "definition namespace",
@@ -41,7 +41,17 @@ FRAMEWORKS = {
     "tensorflow": "tensorflow",
     "onnxruntime": "onnxruntime",
 }
-HEAVY = {"matplotlib", "mpi4py", "numpy", "onnx", "onnxscript", "scipy", "spox", *FRAMEWORKS}
+HEAVY = {
+    "matplotlib",
+    "mpi4py",
+    "numpy",
+    "onnx",
+    "onnxscript",
+    "rich",
+    "scipy",
+    "spox",
+    *FRAMEWORKS,
+}
 
 # The files that import by a name which is known only when they run, or compare names of modules, and why they may.
 BY_NAME = {

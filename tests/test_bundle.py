@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -356,12 +357,13 @@ def test_what_cannot_be_written_leaves_nothing_half(tmp_path: Path) -> None:
     size = (tmp_path / "b" / "samples.jsonl").stat().st_size
     with pytest.raises(Deep500Error, match="JSON"):
         writer.append({"x": float("inf")})
-    for arguments in (
+    contents: list[Any] = [
         ({"d.json": float("nan")}, {}),
         ({"plan.json": 1}, {}),
         ({}, {"x.json": b""}),
         ({}, {"..": b""}),
-    ):
+    ]
+    for arguments in contents:
         with pytest.raises(Deep500Error):
             writer.finish(*arguments)
     assert sorted(os.listdir(tmp_path / "b")) == ["environment.json", "plan.json", "samples.jsonl"]

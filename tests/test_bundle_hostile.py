@@ -5,7 +5,7 @@ import os
 import socket
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from deep500 import bundle
 from deep500.bundle import containers, encoding
 from deep500.errors import Deep500Error
 
-DOCUMENTS = {"plan.json": {"a": [1, 2.5]}}
+DOCUMENTS: dict[str, object] = {"plan.json": {"a": [1, 2.5]}}
 NAMES = ["plan.json", "samples.jsonl", "derived.json", "weights.bin", "manifest.json"]
 
 
@@ -52,6 +52,15 @@ def reseal(folder: Path, change: Callable[[dict], object]) -> None:
     (folder / "manifest.json").write_bytes(bundle.canonical(manifest))
 
 
+def replaced(key: str, value: object) -> Callable[[dict], object]:
+    return lambda manifest: manifest.update({key: value})
+
+
+def rehash(folder: Path, name: str, digest: object) -> None:
+    """Say in the manifest that this file has this hash."""
+    reseal(folder, lambda manifest: manifest["files"].update({name: digest}))
+
+
 def rechain(folder: Path, header: object, *blocks: object) -> None:
     """An unfinished bundle with these values in a chain whose hashes fit."""
     head, lines = encoding.ZERO, []
@@ -75,7 +84,7 @@ def test_bad_json_is_one_line_in_every_file(folder: Path, name: str) -> None:
     for data in BAD_JSON:
         (folder / name).write_bytes(data)
         if name in ("plan.json", "derived.json"):  # let it pass the hashes: the parser must say no
-            reseal(folder, lambda m, data=data: m["files"].update({name: encoding.sha256(data)}))
+            rehash(folder, name, encoding.sha256(data))
         complaint(folder)
         assert any(line.startswith(f"{name}: ") for line in bundle.read(folder).problems)
 
@@ -113,11 +122,11 @@ def test_wrong_types_in_manifest_and_header(folder: Path, value: object) -> None
     (folder / "manifest.json").write_bytes((folder.parent / "again" / "manifest.json").read_bytes())
     manifest = json.loads((folder / "manifest.json").read_bytes())
     for key in manifest:
-        reseal(folder, lambda m, key=key: m.update({key: value}))
+        reseal(folder, replaced(key, value))
         assert complaint(folder)
         (folder / "manifest.json").write_bytes(bundle.canonical(manifest))
     for name in ("../evil.json", "/etc/passwd", "a/b", "a\0b", "plan.json"):
-        reseal(folder, lambda m, name=name: m["files"].update({name: value}))
+        rehash(folder, name, value)
         assert complaint(folder)
     header = json.loads((folder / "samples.jsonl").read_bytes().splitlines()[0])["block"]
     for key in header:
@@ -132,7 +141,7 @@ def test_a_manifest_cannot_make_it_read_elsewhere(folder: Path) -> None:
     (folder.parent / "secret.json").write_text('"secret"')
     digest = encoding.sha256(b'"secret"')
     for name in ("../secret.json", str(folder.parent / "secret.json")):
-        reseal(folder, lambda m, name=name: m["files"].update({name: digest}))
+        rehash(folder, name, digest)
         assert "names with hashes" in complaint(folder)
     os.symlink("../secret.json", folder / "linked.json")
     reseal(folder, lambda m: [m["files"].pop(n) for n in list(m["files"]) if "secret" in n])
@@ -226,7 +235,7 @@ def test_long_lines_and_documents_are_not_parsed(
 
 def pack(
     path: Path,
-    entries: list[tuple[str | zipfile.ZipInfo, bytes]],
+    entries: Sequence[tuple[str | zipfile.ZipInfo, bytes]],
     method: int = zipfile.ZIP_DEFLATED,
 ) -> Path:
     with zipfile.ZipFile(path, "w", method) as archive:

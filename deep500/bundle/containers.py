@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 
 FILE_LIMIT = 2**30  # bytes
 TOTAL_LIMIT = 2**32
@@ -41,14 +41,10 @@ def show(name: str) -> str:
     return name if _NAME.fullmatch(name) and len(name) < 100 else ascii(name)[:100]
 
 
-def one_line(error: BaseException) -> str:
-    """What an exception says, on one short line."""
-    text = (
-        (error.strerror if isinstance(error, OSError) else None)
-        or str(error)
-        or type(error).__name__
-    )
-    return ascii(" ".join(text.split()))[1:-1][:200]
+def ascii_line(error: BaseException) -> str:
+    """What an exception says, on one short line, with nothing in it that a terminal would obey."""
+    text = error.strerror if isinstance(error, OSError) else None
+    return ascii(text or one_line(error))[1:-1][:200]
 
 
 @contextmanager
@@ -56,7 +52,7 @@ def _reading() -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error, *_NONSENSE) as error:
-        raise Damage(f"cannot be read ({one_line(error)})") from None
+        raise Damage(f"cannot be read ({ascii_line(error)})") from None
 
 
 class Container(ABC):
@@ -205,8 +201,8 @@ def open_container(path: Path) -> Container:
     except FileNotFoundError:
         raise Deep500Error(f"{path}: no such bundle") from None
     except OSError as error:
-        raise Deep500Error(f"{path}: cannot be read ({one_line(error)})") from None
+        raise Deep500Error(f"{path}: cannot be read ({ascii_line(error)})") from None
     except _NONSENSE as error:
         raise Deep500Error(
-            f"{path} is no bundle, neither folder nor zip ({one_line(error)})"
+            f"{path} is no bundle, neither folder nor zip ({ascii_line(error)})"
         ) from None

@@ -6,7 +6,7 @@ import math
 import re
 
 from ..errors import Deep500Error
-from .containers import Damage, one_line, show
+from .containers import Damage, ascii_line, show
 
 FORMAT = 1
 CHAIN, MANIFEST = "samples.jsonl", "manifest.json"
@@ -32,7 +32,7 @@ def _dumps(document: object, indent: int | None, separators: tuple[str, str]) ->
             document, sort_keys=True, indent=indent, separators=separators, allow_nan=False
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise Deep500Error(f"this cannot be written as JSON ({one_line(error)})") from None
+        raise Deep500Error(f"this cannot be written as JSON ({ascii_line(error)})") from None
     return text.encode()
 
 
@@ -41,7 +41,7 @@ def parse(data: bytes) -> object:
     try:
         return _STRICT.decode(data.decode())
     except (ValueError, RecursionError) as error:
-        raise Damage(f"not valid JSON ({one_line(error)})") from None
+        raise Damage(f"not valid JSON ({ascii_line(error)})") from None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

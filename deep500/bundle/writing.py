@@ -12,7 +12,7 @@ from ..errors import Deep500Error
 from .containers import (
     FILE_LIMIT,
     TOTAL_LIMIT,
-    one_line,
+    ascii_line,
     show,
 )
 from .encoding import (
@@ -70,7 +70,7 @@ class Writer:
             ):  # a torn line that stays is cut by resume(), tolerated by read()
                 os.ftruncate(self._fd, self._size)
             raise Deep500Error(
-                f"{self.folder / CHAIN} cannot be written: {one_line(error)}"
+                f"{self.folder / CHAIN} cannot be written: {ascii_line(error)}"
             ) from None
         self.head, self._size = head, self._size + len(line)
 
@@ -260,4 +260,4 @@ def _one_line(what: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: a path that the system cannot spell
-        raise Deep500Error(f"{what}: {one_line(error)}") from None
+        raise Deep500Error(f"{what}: {ascii_line(error)}") from None

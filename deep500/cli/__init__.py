@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import Deep500Error, Wrong
+from ..errors import Deep500Error, Wrong, did_you_mean
 from . import (
     bench,
     bench_elementary,
@@ -16,6 +16,7 @@ from . import (
     compare,
     doctor,
     list_,
+    options,
     report,
     run,
     show,
@@ -50,13 +51,37 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
         summary = (module.__doc__ or "").splitlines()[0]
-        verb = verbs.add_parser(name, help=summary, description=summary)
-        verb.add_argument(
-            "--json", action="store_true", help="data on standard output, for programs"
-        )
+        verb = verbs.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        options.json(verb)
         module.arguments(verb)
         verb.set_defaults(call=module.call)
     return top
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    top = parser()
+    args, rest = top.parse_known_args(words)
+    if not rest:
+        return args
+    odd = rest[0].partition("=")[0]
+    if not odd.startswith("-"):
+        raise Deep500Error(f"`d5 {args.verb}` has no use for {odd!r} (see `d5 {args.verb} --help`)")
+    hint = did_you_mean(odd, options_of(top)[args.verb])
+    raise Deep500Error(
+        f"`d5 {args.verb}` has no option {odd}.{hint} `d5 {args.verb} --help` lists them"
+    )
+
+
+def options_of(top: argparse.ArgumentParser) -> dict[str, dict[str, argparse.Action]]:
+    """The options of every verb by their names; old spellings, which only name the new one, are left out."""
+    [verbs] = [a for a in top._actions if isinstance(a, argparse._SubParsersAction)]
+    found: dict[str, dict[str, argparse.Action]] = {}
+    for verb, subparser in verbs.choices.items():
+        found[verb] = {}
+        for action in subparser._actions:
+            if action.help != argparse.SUPPRESS:
+                found[verb] |= dict.fromkeys(action.option_strings, action)
+    return found
 
 
 def _joined(words: Sequence[str]) -> list[str]:
@@ -73,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 errors="backslashreplace"
             )  # a bundle may hold what a terminal cannot show
     try:
-        args = parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+        args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
         code = args.call(args)
         sys.stdout.flush()
         return code

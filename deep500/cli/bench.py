@@ -2,11 +2,11 @@
 
 import argparse
 import sys
-from pathlib import Path
 
 from ..errors import Deep500Error
+from ..progress import ProgressLine
+from . import options
 from .output import beside, say, write_page
-from .progress import ProgressLine
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,69 +17,47 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="MODULE:NAME",
-        help="time a function that can be imported",
+        help="a function to time, one that can be imported",
     )
-    add("--command", action="append", default=[], metavar="CMD", help="time a shell command")
+    add("--command", action="append", default=[], metavar="CMD", help="a shell command to time")
     add(
         "--setup",
         default="",
         metavar="CODE",
-        help="runs once in every process, before the statements",
+        help="code that runs once in every process, before the statements",
     )
     add(
         "--name",
         action="append",
         default=[],
         metavar="NAME",
-        help="names of the candidates, in their order",
+        help="the name of a candidate; several in the candidates' order",
     )
     add(
         "--factor",
         action="append",
         default=[],
         metavar="NAME=A,B,…",
-        help="measure at every one of these levels",
+        help="a variable, and the levels to measure it at",
     )
-    add("--budget", type=float, default=5.0, metavar="SECONDS", help="time to spend (5)")
-    add("--precision", type=float, default=0.02, help="stop at this relative half-width (0.02)")
-    add("--margin", type=float, default=0.02, help="differences up to this do not matter (0.02)")
-    add("--level", type=float, default=0.95, help="level of confidence (0.95)")
-    add(
-        "--processes",
-        type=int,
-        default=None,
-        metavar="N",
-        help="exactly N processes, even beyond the budget",
-    )
+    options.measuring(parser, 5.0, "of them")
     add(
         "--cache",
         choices=("warm", "cold"),
         default="warm",
-        help="drive the caches out before every call, or not",
+        help="whether caches stay warm between calls, or are emptied (warm)",
     )
     add(
         "--sync",
         default=None,
         metavar="MODULE:NAME",
-        help="call this to wait for a device before reading the clock",
+        help="a function that waits for a device, called before the clock is read",
     )
-    add("--control", action="store_true", help="measure the first candidate twice, as a control")
-    add(
-        "--timeout",
-        type=float,
-        default=None,
-        metavar="SECONDS",
-        help="for one answer (3 x the budget, at least 10)",
-    )
-    add("--seed", type=int, default=None, help="of the random order (drawn and recorded)")
-    add(
-        "--out",
-        type=Path,
-        default=None,
-        metavar="FOLDER",
-        help="the bundle's new folder (under $DEEP500_HOME)",
-    )
-    add("--report", action="store_true", help="also write FOLDER.html")
+    add("--control", action="store_true", help="the first candidate a second time, as a control")
+    options.timeout(parser, "one answer", None, "3 x the budget, at least 10")
+    options.seed(parser, "the random order")
+    options.out(parser)
+    options.report(parser)
 
 
 def call(args: argparse.Namespace) -> int:
@@ -151,11 +129,10 @@ def _candidates(args: argparse.Namespace) -> dict[str, object]:
 def _factors(texts: list[str]) -> dict[str, list]:
     found: dict[str, list] = {}
     for text in texts:
-        name, equals, levels = text.partition("=")
-        if not equals or not levels or set("[](){}") & set(levels):
-            raise Deep500Error(
-                f"--factor {text!r} is not of the form name=level,level,… with numbers or words"
-            )
+        form = "name=level,level,… with numbers or words"
+        name, levels = options.named_value("--factor", text, form)
+        if not levels or set("[](){}") & set(levels):
+            raise Deep500Error(f"--factor {text!r} is not of the form {form}")
         if name in found:
             raise Deep500Error(f"--factor {name} is given twice: list all its levels at once")
         found[name] = [_level(v) for v in levels.split(",")]

@@ -3,22 +3,20 @@
 import argparse
 from dataclasses import asdict
 
+from . import options
 from .output import print_json
+
+DTYPES = ("float32", "float64")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("functions", nargs="*", metavar="FUNCTION", help="exp, log, erf … (all of them)")
-    add(
-        "--framework",
-        nargs="+",
-        default=None,
-        help="as `d5 list frameworks` names them (all that are installed)",
-    )
-    add("--dtype", nargs="+", default=["float32"], help="float32, float64 (float32)")
-    add("--n", type=int, default=1000, help="arguments drawn for each function (1000)")
-    add("--seed", type=int, default=0, help="of the arguments (0)")
-    add("--timeout", type=float, default=600.0, metavar="SECONDS", help="for one framework (600)")
+    options.framework(parser, "all that are installed")
+    options.dtype(parser, ["float32"], DTYPES)
+    add("--n", type=int, default=1000, metavar="N", help="how many arguments are drawn (1000)")
+    options.seed(parser, "the arguments", 0)
+    options.timeout(parser, "one framework", 600.0)
 
 
 def call(args: argparse.Namespace) -> int:

@@ -1,14 +1,13 @@
 """measure operators over shapes, dtypes, frameworks, kernels and directions; what is timed is checked"""
 
 import argparse
-import ast
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, Unsupported
+from ..progress import ProgressLine
+from . import options
 from .output import beside, say, write_page
-from .progress import ProgressLine
 
 if TYPE_CHECKING:
     from ..validation.benching.jobs import Problem
@@ -17,93 +16,58 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("operators", nargs="*", metavar="OPERATOR", help="MatMul, my_op.py:Name or my_op.cpp:name")
-    add(
-        "--shape",
-        nargs="+",
-        default=[],
-        help="of the inputs: 64x64,64x64 (several: each is measured)",
-    )
-    add(
-        "--attribute",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="of the operator, such as alpha=0.3",
-    )
+    options.shape(parser, "measured")
+    options.set_(parser, "an attribute of the operator, such as alpha=0.3")
+    options.renamed(parser, "--attribute", "--set NAME=VALUE")
     add(
         "--suite",
         default=None,
-        help="sizes of others: deepbench:gemm, deepbench:conv, deepbench:rnn",
+        metavar="SUITE",
+        help="a suite of problems: deepbench:gemm, deepbench:conv, deepbench:rnn",
     )
-    add("--tier", default="tiny", help="of the suite: tiny (minutes on two cores), small, full")
+    options.tier(parser, "tiny", "of a suite tiny (minutes on two cores), small or full")
     add(
         "--part",
         default=None,
         metavar="K/N",
-        help="only every Nth problem of the suite, from the Kth on",
+        help="a part of the suite: every Nth problem, from the Kth on",
     )
-    add(
-        "--dtype",
-        nargs="+",
-        default=["float32"],
-        help="float16, bfloat16, float32, float64 (float32)",
-    )
-    add(
-        "--framework",
-        nargs="+",
-        default=["pytorch"],
-        help="as `d5 list frameworks` names them (pytorch)",
-    )
+    options.dtype(parser, ["float32"])
+    options.framework(parser, "pytorch", ["pytorch"])
     add(
         "--kernel",
         nargs="+",
         default=[""],
         choices=("native", "composed", "compiled"),
         metavar="KERNEL",
-        help="native: the framework's own; composed: our formula; compiled: that through the framework's compiler",
+        help="whose code runs: native, the framework's own; composed, our formula; compiled, that through the "
+        "framework's compiler",
     )
-    add("--direction", nargs="+", default=["forward"], help="forward, backward (forward)")
+    add(
+        "--direction",
+        nargs="+",
+        default=["forward"],
+        metavar="DIRECTION",
+        help="the direction: forward, backward (forward)",
+    )
     add(
         "--threads",
         type=int,
         default=None,
         metavar="N",
-        help="for every framework (all CPUs; 0: its own choice)",
-    )
-    add("--device", default="cpu", help="cpu, the only one there is")
-    add(
-        "--budget",
-        type=float,
-        default=10.0,
-        metavar="SECONDS",
-        help="time to spend on measuring (10)",
-    )
-    add("--precision", type=float, default=0.02, help="stop at this relative half-width (0.02)")
-    add("--margin", type=float, default=0.02, help="differences up to this do not matter (0.02)")
-    add("--level", type=float, default=0.95, help="level of confidence (0.95)")
-    add(
-        "--processes",
-        type=int,
-        default=None,
-        metavar="N",
-        help="exactly N rounds of processes, beyond the budget",
+        help="the threads of every framework (all CPUs; 0: its own choice)",
     )
     add(
-        "--timeout",
-        type=float,
-        default=None,
-        metavar="SECONDS",
-        help="for one answer (3 x the budget, at least 120)",
+        "--device",
+        default="cpu",
+        metavar="DEVICE",
+        help="the device it runs on: cpu, the only one there is",
     )
-    add("--seed", type=int, default=None, help="of the random order (drawn and recorded)")
-    add(
-        "--out",
-        type=Path,
-        default=None,
-        metavar="FOLDER",
-        help="the bundle's new folder (under $DEEP500_HOME)",
-    )
-    add("--report", action="store_true", help="also write FOLDER.html")
+    options.measuring(parser, 10.0, "rounds of them")
+    options.timeout(parser, "one answer", None, "3 x the budget, at least 120")
+    options.seed(parser, "the random order")
+    options.out(parser)
+    options.report(parser)
 
 
 def call(args: argparse.Namespace) -> int:
@@ -153,11 +117,12 @@ def _threads(asked: int | None) -> int:
 
 
 def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
-    from ..validation.benching.jobs import SYNTAX, Problem
+    from ..validation.benching.jobs import Problem
     from ..validation.benching.suites import part, suite
+    from ..validation.shapes import SYNTAX
 
     if args.suite:
-        if args.operators or args.shape or args.attribute:
+        if args.operators or args.shape or args.set:
             raise Deep500Error(
                 "--suite brings its operators, shapes and attributes: leave yours out"
             )
@@ -172,18 +137,7 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
         )
     if args.part:
         raise Deep500Error("--part is for --suite: leave it out")
-    attributes = dict(_attribute(text) for text in args.attribute)
+    attributes = options.settings(args.set)
     if not args.shape:
         raise Deep500Error(f"no --shape for {args.operators[0]}: {SYNTAX}")
     return [Problem(op, attributes, shape) for op in args.operators for shape in args.shape], ""
-
-
-def _attribute(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise Deep500Error(f"--attribute {text!r} is not of the form name=value")
-    try:
-        found = ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
-    return name, tuple(found) if isinstance(found, list) else found

@@ -1,18 +1,18 @@
 """check that an operator is right: forward, gradient, shapes, determinism, batches and memory, each with a verdict"""
 
 import argparse
-import ast
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error
+from . import options
 from .output import print_json
 
 if TYPE_CHECKING:
     from ..validation.checking.report import OperatorReport
 
-DTYPES = ("float64", "float32", "float16", "bfloat16")
+DTYPES = options.FLOATS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,63 +20,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("what", choices=("operator",), help="what is checked")
     add(
         "operator",
+        metavar="OPERATOR",
         help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
     )
-    add(
-        "--framework",
-        nargs="+",
-        default=["pytorch"],
-        metavar="NAME",
-        help="where it runs (pytorch)",
-    )
+    options.framework(parser, "pytorch", ["pytorch"])
     add(
         "--reference",
         default=None,
         metavar="FILE:NAME",
         help="a NumPy function that computes the same in float64",
     )
-    add(
-        "--inputs",
-        nargs="+",
-        default=None,
-        metavar="SHAPE",
-        help="4x6, 4x6:int64, a value such as [1,2], or - (none)",
+    options.shape(parser, "checked")
+    options.renamed(
+        parser, "--inputs", "--shape, one word for all inputs, as in --shape 4x6,int64:4x6"
     )
-    add(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an attribute, such as alpha=0.3",
-    )
-    add(
-        "--dtype",
-        nargs="+",
-        default=["float64", "float32"],
-        choices=DTYPES,
-        help="float64 float32 unless said",
-    )
-    add("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
-    add(
-        "--timeout",
-        type=float,
-        default=120.0,
-        metavar="SECONDS",
-        help="for all checks of one framework (120)",
-    )
+    options.set_(parser, "an attribute of the operator, such as alpha=0.3")
+    options.dtype(parser, ["float64", "float32"])
+    options.seed(parser, "the inputs", 0)
+    options.timeout(parser, "all checks of one framework", 120.0)
     add(
         "--heatmap",
         type=Path,
         default=None,
         metavar="FILE",
-        help="where it differs, as a picture (.svg or .png)",
+        help="a picture of where it differs (.svg or .png)",
     )
     add(
         "--variance",
         type=Path,
         default=None,
         metavar="FILE",
-        help="where it varies between runs, as a picture",
+        help="a picture of where it varies between runs (.svg or .png)",
     )
 
 
@@ -114,11 +88,11 @@ def _from_child(
 
     request = {
         "operator": args.operator,
-        "attributes": dict(map(_attribute, args.set)),
+        "attributes": options.settings(args.set),
         "reference": args.reference,
         "frameworks": [framework],
         "dtypes": args.dtype,
-        "inputs": args.inputs,
+        "shapes": args.shape,
         "seed": args.seed,
         "folder": folder,
     }
@@ -158,13 +132,3 @@ def _draw(args: argparse.Namespace, arrays: Path) -> list[str]:
     made = [difference_map(args.heatmap, got, kept["want"], title)] if args.heatmap else []
     made += [variance_map(args.variance, kept["runs"], title)] if args.variance else []
     return [str(path) for path in made]
-
-
-def _attribute(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise Deep500Error(f"--set {text!r} is not of the form name=value")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value

@@ -2,18 +2,17 @@
 
 import argparse
 
+from . import options
 from .output import print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", help="the base: folder, zip or run id")
-    parser.add_argument("b", help="what is compared with it")
+    parser.add_argument("a", metavar="A", help="the base: a folder, a zip or a run of `d5 list`")
+    parser.add_argument("b", metavar="B", help="what is compared with it")
+    options.margin(parser)
+    options.level(parser)
     parser.add_argument(
-        "--margin", type=float, default=0.02, help="differences up to this do not matter (0.02)"
-    )
-    parser.add_argument("--level", type=float, default=0.95, help="level of confidence (0.95)")
-    parser.add_argument(
-        "--gate", action="store_true", help="exit with 1 if anything in B is slower"
+        "--gate", action="store_true", help="exit code 1 if anything in B is slower"
     )
 
 

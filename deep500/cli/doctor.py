@@ -2,13 +2,12 @@
 
 import argparse
 
+from . import options
 from .output import print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--budget", type=float, default=2.0, metavar="SECONDS", help="for measuring the noise (2)"
-    )
+    options.budget(parser, 2.0)
 
 
 def call(args: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="how many rows (all; of the runs the last 100)",
+        help="how many rows are shown (all; of the runs the last 100)",
     )
 
 

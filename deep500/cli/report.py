@@ -1,23 +1,20 @@
 """write a report of a bundle: one HTML page with pictures, Markdown, or the terminal's text"""
 
 import argparse
-from pathlib import Path
 
+from . import options
 from .output import beside, print_json, write_page
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    options.bundle(parser)
     parser.add_argument(
-        "bundle", nargs="?", default=None, help="folder, zip or run id (the last run)"
+        "--format",
+        choices=("html", "markdown", "terminal"),
+        default="html",
+        help="the form of the page (html)",
     )
-    parser.add_argument("--format", choices=("html", "markdown", "terminal"), default="html")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=None,
-        metavar="FILE",
-        help="where to write (html: beside the bundle; others: standard output)",
-    )
+    options.out(parser, "the page (html: beside the bundle; others: standard output)")
 
 
 def call(args: argparse.Namespace) -> int:

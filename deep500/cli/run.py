@@ -1,43 +1,29 @@
 """run a recipe: train every seed, keep everything in a bundle, and say whether the result is acceptable"""
 
 import argparse
-import ast
 from pathlib import Path
 
 from ..errors import Deep500Error
+from . import options
 from .output import beside, print_json, write_page
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("recipe", type=Path, help="a recipe file, or the name of one of ours (digits_cnn)")
     add(
-        "--framework",
-        default=None,
-        metavar="NAME",
-        help="run it on this framework (the recipe's own)",
-    )
-    add(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a MUTABLE entry, such as batch_size=32",
-    )
-    add("--seeds", type=int, default=None, metavar="N", help="how many seeds (the tier's)")
-    add(
-        "--tier",
-        default="small",
-        help="tiny (2 seeds, a tenth of the epochs), small (6 seeds), full (20 seeds)",
-    )
-    add(
-        "--out",
+        "recipe",
         type=Path,
-        default=None,
-        metavar="FOLDER",
-        help="the bundle's new folder (under $DEEP500_HOME)",
+        metavar="RECIPE",
+        help="a recipe file, or the name of one of ours (digits_cnn)",
     )
-    add("--resume", action="store_true", help="go on with an interrupted run in FOLDER")
+    options.framework(parser, "the recipe's own", several=False)
+    options.set_(parser, "a MUTABLE entry of the recipe, such as batch_size=32")
+    add("--seeds", type=int, default=None, metavar="N", help="how many seeds (the tier's)")
+    options.tier(
+        parser, "small", "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)"
+    )
+    options.out(parser)
+    add("--resume", action="store_true", help="go on with the interrupted run in --out")
 
 
 def call(args: argparse.Namespace) -> int:
@@ -49,7 +35,7 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             "--resume needs --out FOLDER: the folder of the run that was interrupted"
         )
-    settings = dict(_setting(text) for text in args.set)
+    settings = options.settings(args.set)
     if args.framework:
         settings["executor"] = args.framework
     recipe = load_recipe(args.recipe).with_settings(_named(settings))
@@ -73,13 +59,3 @@ def _named(settings: dict[str, object]) -> dict[str, object]:
     if isinstance(name := settings.get("optimizer"), str):
         settings["optimizer"] = registry.find("optimizers", name)
     return settings
-
-
-def _setting(text: str) -> tuple[str, object]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise Deep500Error(f"--set {text!r} is not of the form key=value")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value

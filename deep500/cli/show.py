@@ -2,11 +2,12 @@
 
 import argparse
 
+from . import options
 from .output import say
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", nargs="?", default=None, help="folder, zip or run id")
+    options.bundle(parser)
 
 
 def call(args: argparse.Namespace) -> int:

@@ -3,11 +3,12 @@
 import argparse
 
 from ..errors import Deep500Error
+from . import options
 from .output import print_json
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", help="folder, zip or run id")
+    options.bundle(parser, required=True)
 
 
 def call(args: argparse.Namespace) -> int:

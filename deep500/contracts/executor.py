@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import Deep500Error
+from .arrays import Shaped, check_matching
+from .dtypes import name_of
 from .layout import FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
@@ -176,18 +178,29 @@ class Executor(ABC):
         self.layout.check(buffers)
         self._load_flat_gradients(buffers)
 
-    @abstractmethod
-    def _flat_params(self) -> dict[str, np.ndarray]: ...
+    # Copies, each counted. An executor whose tensors are in the host's memory gives and takes that memory instead.
 
-    @abstractmethod
-    def _flat_gradients(self) -> dict[str, np.ndarray]: ...
+    def _flat_params(self) -> dict[str, np.ndarray]:
+        return self._gathered({name: self.params[name] for name in self.structure.trainable})
+
+    def _flat_gradients(self) -> dict[str, np.ndarray]:
+        return self._gathered(self.gradients)
 
     def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
-        """In place, for frameworks whose flat buffers are the parameters' own memory."""
-        _copy_into(self._flat_params(), buffers)
+        self.copies["to device"] += 1
+        for name, value in self.layout.views(buffers).items():
+            self._write(name, value)
 
     def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
-        _copy_into(self._flat_gradients(), buffers)
+        self.copies["to device"] += 1
+        tensor = self.framework.tensor
+        views = self.layout.views(buffers)
+        self.gradients = {name: tensor(value) for name, value in views.items()}
+
+    def _gathered(self, values: Values) -> dict[str, np.ndarray]:
+        self.copies["to host"] += 1
+        array = self.framework.array
+        return self.layout.gather({name: array(value) for name, value in values.items()})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Copies of all parameters as NumPy arrays."""
@@ -195,7 +208,7 @@ class Executor(ABC):
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set all parameters, in place where the framework holds on to them."""
-        for name, value in matching(self.structure.params, arrays).items():
+        for name, value in matching("parameters", self.structure.params, arrays).items():
             self._write(name, value)
 
     def write(self, name: str, value: Any) -> None:
@@ -204,12 +217,12 @@ class Executor(ABC):
             raise Deep500Error(
                 f"no parameter is named {name!r}; there are: {', '.join(self.structure.params)}"
             )
-        spec = self.spec(name)
-        self._write(name, matching({name: spec}, {name: self.framework.array(value)})[name])
+        array = self.framework.array(value)
+        self._write(name, matching("parameters", {name: self.spec(name)}, {name: array})[name])
 
-    @abstractmethod
     def _write(self, name: str, value: np.ndarray) -> None:
         """Set one parameter from an array of its shape and dtype."""
+        self.params[name] = self.framework.tensor(value)
 
 
 class NetworkView:
@@ -261,20 +274,13 @@ def inferred_specs(structure: Network) -> dict[str, Tensor]:
     return specs
 
 
-def matching(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Copies of the given arrays in the dtypes of our own, which must have the same names and shapes."""
-    if own.keys() != given.keys():
-        raise Deep500Error(
-            f"these arrays are wanted: {', '.join(own)}; these came: {', '.join(given) or 'none'}"
-        )
-    copies = {}
-    for name, value in own.items():
-        if np.shape(given[name]) != tuple(value.shape):
-            raise Deep500Error(
-                f"{name!r} has the shape {tuple(value.shape)}, not {np.shape(given[name])}"
-            )
-        copies[name] = np.array(given[name], str(value.dtype))
-    return copies
+def matching(
+    what: str, expected: Mapping[str, Shaped], given: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Copies of the given arrays in the dtypes that are expected; names and shapes must be the same."""
+    arrays = {name: np.asarray(value) for name, value in given.items()}
+    check_matching(what, expected, arrays, dtypes=False)
+    return {name: np.array(arrays[name], name_of(own.dtype)) for name, own in expected.items()}
 
 
 def _rows(inputs: Mapping[str, Any]) -> int:
@@ -284,6 +290,22 @@ def _rows(inputs: Mapping[str, Any]) -> int:
         if shape:
             return shape[0]
     return 1
+
+
+class HostMemoryExecutor(Executor):
+    """An executor whose flat buffers are the memory of its parameters and gradients."""
+
+    @abstractmethod
+    def _flat_params(self) -> dict[str, np.ndarray]: ...
+
+    @abstractmethod
+    def _flat_gradients(self) -> dict[str, np.ndarray]: ...
+
+    def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
+        _copy_into(self._flat_params(), buffers)
+
+    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
+        _copy_into(self._flat_gradients(), buffers)
 
 
 def _copy_into(own: Mapping[str, np.ndarray], buffers: Mapping[str, np.ndarray]) -> None:

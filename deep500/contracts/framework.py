@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..errors import Deep500Error, Unsupported
+from ..errors import Deep500Error, Unsupported, one_line
 from ..namespace import Namespace
 from . import calls, random_key
 from .calls import Call
@@ -369,4 +369,4 @@ def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
         error = found
     except Exception:  # the framework's own text says more
         pass
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    return one_line(error)

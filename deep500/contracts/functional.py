@@ -19,10 +19,7 @@ Update = Callable[..., tuple[Any, State]]
 
 
 class FunctionalExecutor(Executor):
-    """Builds programs from pure functions; parameters live on the framework's side.
-
-    Flat buffers are copies on the host: one copy per call, counted in `copies`.
-    """
+    """Builds programs from pure functions; parameters live on the framework's side, flat buffers are copies."""
 
     def __init__(self, framework: Framework, network: Network, seed: int, compile: bool):
         super().__init__(framework, network, seed, compile)
@@ -35,10 +32,6 @@ class FunctionalExecutor(Executor):
     @abstractmethod
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         """An operator's formula with its own derivative, as one step of the framework's differentiation."""
-
-    @abstractmethod
-    def set_gradients(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Put these in the place of the last gradients."""
 
     def program(self, key: tuple, build: Callable[[], Program]) -> Program:
         """The program of this key, built when first asked for."""
@@ -67,26 +60,6 @@ class FunctionalExecutor(Executor):
         if word == "native" or not node.operator.differentiable:
             return kernel(*inputs)
         return self.with_derivative(node.operator, inputs)
-
-    def _flat_params(self) -> dict[str, np.ndarray]:
-        return self._gathered({name: self.params[name] for name in self.structure.trainable})
-
-    def _flat_gradients(self) -> dict[str, np.ndarray]:
-        return self._gathered(self.gradients)
-
-    def _load_flat_params(self, buffers: Mapping[str, np.ndarray]) -> None:
-        self.copies["to device"] += 1
-        for name, value in self.layout.views(buffers).items():
-            self._write(name, value)
-
-    def _load_flat_gradients(self, buffers: Mapping[str, np.ndarray]) -> None:
-        self.copies["to device"] += 1
-        self.set_gradients(self.layout.views(buffers))
-
-    def _gathered(self, values: Values) -> dict[str, np.ndarray]:
-        self.copies["to host"] += 1
-        array = self.framework.array
-        return self.layout.gather({name: array(value) for name, value in values.items()})
 
 
 class FunctionalStep(TrainingStep):
@@ -119,7 +92,7 @@ class FunctionalStep(TrainingStep):
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        arrays = matching(self.state(), state)
+        arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays["step"])
         for name, own in self.states.items():
             self.set_state(name, {key: arrays[f"{name}.{key}"] for key in own})

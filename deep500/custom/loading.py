@@ -1,6 +1,5 @@
 """From what a user writes ("Relu", "my_op.py:IPowOp", "ipowop.cpp:ipowop") to an Operator."""
 
-import difflib
 import importlib.util
 import inspect
 import sys
@@ -11,7 +10,7 @@ from typing import Any
 
 from .. import registry
 from ..contracts.operator import Operator
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line, unknown
 from .cpp import compile_custom_cppop
 from .operators import CustomOp, as_operator
 
@@ -50,11 +49,7 @@ def _class(path: Path, name: str) -> type:
     }
     if name in found:
         return found[name]
-    near = difflib.get_close_matches(name, found, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise Deep500Error(
-        f"{path} has no operator named {name!r}.{hint} It has: {', '.join(found) or 'none'}"
-    )
+    raise unknown(f"operator in {path}", name, found)
 
 
 def _imported(path: Path) -> ModuleType:
@@ -68,9 +63,7 @@ def _imported(path: Path) -> ModuleType:
     except Deep500Error:
         raise
     except Exception as error:  # whatever the user's code says
-        raise Deep500Error(
-            f"{path} cannot be imported: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        ) from error
+        raise Deep500Error(f"{path} cannot be imported: {one_line(error, kind=True)}") from error
     return module
 
 
@@ -79,16 +72,14 @@ def _made(cls: type, settings: dict[str, Any]) -> Operator:
         inspect.signature(cls).bind(**settings)
     except TypeError:
         known = [*inspect.signature(cls).parameters]
-        wrong = [key for key in settings if key not in known]
-        near = difflib.get_close_matches(wrong[0], known, 1) if wrong else []
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        reason = f"has no attribute {wrong[0]!r}.{hint}" if wrong else "needs more attributes."
+        for key in settings:
+            if key not in known:
+                raise unknown(f"attribute of {cls.__name__}", key, known) from None
         raise Deep500Error(
-            f"{cls.__name__} {reason} It takes: {', '.join(known) or 'none'}"
+            f"{cls.__name__} needs more attributes. It takes: {', '.join(known)}"
         ) from None
     try:
         return as_operator(cls(**settings))
     except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         shown = ", ".join(f"{key}={value!r}" for key, value in settings.items())
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise Deep500Error(f"{cls.__name__}({shown}) cannot be made: {reason}") from error
+        raise Deep500Error(f"{cls.__name__}({shown}) cannot be made: {one_line(error)}") from error

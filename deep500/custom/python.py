@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..contracts.operator import Tensor
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from .description import Signature, TensorDesc
 from .operators import Arrays, CustomOp
 
@@ -125,8 +125,7 @@ class CustomPythonOp(CustomOp):
             except Exception as error:  # whatever the user's code says
                 shown = ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in inputs)
                 raise Deep500Error(
-                    f"{type(self).__name__}.forward fails on {shown}: {type(error).__name__}: "
-                    f"{' '.join(str(error).split())[:200]}"
+                    f"{type(self).__name__}.forward fails on {shown}: {one_line(error, kind=True)}"
                 ) from error
             self._trials[inputs] = tuple(Tensor(y.shape, y.dtype.name) for y in made)
         return self._trials[inputs]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ..bundle.encoding import ZERO, link
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from ..home import home
 
 _FORMAT = 1
@@ -156,10 +156,9 @@ class Ledger:
                 raise Deep500Error(
                     f"{self.path} is in use since {_BUSY_S:g} s or more: try again"
                 ) from None
-            what = " ".join(str(error).split())
             advice = "repair it, move it away, or set DEEP500_HOME"
             raise Deep500Error(
-                f"the ledger {self.path} cannot be used ({what}): {advice}"
+                f"the ledger {self.path} cannot be used ({one_line(error)}): {advice}"
             ) from None
 
     def _has_table(self, database: sqlite3.Connection) -> bool:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ..bundle import canonical
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from ..home import home
 from ..measure.plan import Plan
 from ..measure.running import Progress, execute
@@ -24,7 +24,7 @@ def recorded_run(plan: Plan, folder: Path | None = None, progress: Progress | No
     try:
         result = execute(plan, folder, progress)
     except (Exception, KeyboardInterrupt) as error:
-        ledger.failed(run, " ".join(str(error).split()) or type(error).__name__)
+        ledger.failed(run, one_line(error, 1000))
         raise
     ledger.finished(run, result.manifest)
     return folder

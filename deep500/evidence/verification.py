@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ..bundle import Bundle, read
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from ..measure import derivation
 from ..measure.results import Result
 from ..training import outcome as training
@@ -114,9 +114,7 @@ def _recomputed(found: Bundle) -> list[str]:
         TypeError,
         ValueError,
     ) as error:  # a file made by anyone
-        return [
-            f"its numbers cannot be computed: {type(error).__name__}: {' '.join(str(error).split())[:100]}"
-        ]
+        return [f"its numbers cannot be computed: {one_line(error, 100, kind=True)}"]
 
 
 def _differences(recorded: object, computed: object, where: str) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """The frameworks by name: a package in this folder, or a module named in the entry point group `deep500.frameworks`."""
 
-import difflib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -11,7 +10,7 @@ from .. import registry
 from ..contracts.framework import Framework
 from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
-from ..errors import Deep500Error
+from ..errors import unknown
 
 
 @cache
@@ -20,9 +19,7 @@ def framework(name: str) -> Framework:
     modules = registry.packages("frameworks")
     if name in modules:
         return registry.package("frameworks", name).FRAMEWORK
-    near = difflib.get_close_matches(name.lower(), modules, 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise Deep500Error(f"no framework is named {name!r}.{hint} Known: {', '.join(sorted(modules))}")
+    raise unknown("framework", name, sorted(modules))
 
 
 def known_frameworks() -> list[str]:

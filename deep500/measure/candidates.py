@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from .clock import now
 
 Timer = Callable[[int], int]
@@ -212,9 +212,7 @@ def _loop(
     except Deep500Error:
         raise
     except Exception as error:
-        raise Deep500Error(
-            f"the setup raised {type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        ) from None
+        raise Deep500Error(f"the setup raised {one_line(error, 300, kind=True)}") from None
     return loop.send
 
 

@@ -1,6 +1,5 @@
 """What will be measured, in which order and how often: decided and written down before the first sample."""
 
-import difflib
 import itertools
 import math
 import os
@@ -9,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict, Unpack
 
-from ..errors import Deep500Error, Refused
+from ..errors import Deep500Error, Refused, unknown
 from .candidates import (
     Candidate,
     Command,
@@ -213,11 +212,7 @@ def suffix(levels: Mapping[str, Level]) -> str:
 def _check_settings(asked: Mapping, given: Mapping) -> None:
     for name in given:
         if name not in Settings.__annotations__:
-            near = difflib.get_close_matches(name, Settings.__annotations__, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise Deep500Error(
-                f"no setting is named {name!r}.{hint} Known: {', '.join(Settings.__annotations__)}"
-            )
+            raise unknown("setting", name, Settings.__annotations__)
     for name, kind in (("seed", int | None), ("control", bool), ("setup", str)):
         if not isinstance(asked.get(name, ""), kind):
             raise Deep500Error(f"{name} = {asked[name]!r} is not a {kind}")

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from .candidates import Command, Statement, Timer
 from .clock import Clock, cold_caches, last_level_bytes
 from .plan import Entry
@@ -87,5 +87,4 @@ def _guarded(entry: Entry, function: Callable[..., T], *args: object) -> T:
 def _explained(entry: Entry, error: Exception) -> Deep500Error:
     if isinstance(error, Deep500Error):
         return error
-    text = " ".join(str(error).split())
-    return Deep500Error(f"{entry.name!r} raised {type(error).__name__}: {text[:300]}")
+    return Deep500Error(f"{entry.name!r} raised {one_line(error, 300, kind=True)}")

@@ -1,57 +1,47 @@
 """The fresh process: builds a session from a JSON request, then times blocks on demand. Standard library only."""
 
-import ctypes
-import json
-import os
-import signal
-import sys
-from typing import TextIO
+from typing import Any
 
-from ..errors import Deep500Error, Wrong
+from ..errors import Deep500Error
+from ..supervision.serving import Message, Progress, serve
 from .candidates import Function, Statement, resolve
 from .clock import Clock
 from .plan import Entry
 from .session import Session
 
 
-def _candidate(entry: dict) -> Statement | Function:
+class Worker:
+    """Answers requests: the first makes a session, an empty one finishes it, the others are blocks to time."""
+
+    session: Session | None = None
+
+    def answer(self, request: Message, progress: Progress) -> Message:
+        try:
+            return self._answer(request)
+        except SystemExit as error:
+            raise Deep500Error(f"the timed code called sys.exit({error.code!r})") from None
+
+    def _answer(self, request: Message) -> Message:
+        if self.session is None:
+            self.session = _session(request)
+            return {"calls": self.session.calibrate()}
+        if "orders" not in request:
+            self.session.finish()
+            return {"finished": True}
+        return {"ns": self.session.block(request["calls"], request["orders"])}
+
+
+def _session(request: Message) -> Session:
+    entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
+    sync = resolve(request["sync"]) if request["sync"] else None
+    return Session(entries, Clock(**request["clock"]), sync, request["cold"])
+
+
+def _candidate(entry: dict[str, Any]) -> Statement | Function:
     if entry["kind"] == "function":
         return Function(entry["text"], entry["setup"])
     return Statement(entry["text"], entry["setup"], entry.get("teardown", ""))
 
 
-def serve(requests: TextIO, replies: TextIO) -> None:
-    """Answer one request per line until the other side closes."""
-    session: Session | None = None
-    reply: dict
-    for line in requests:
-        request = json.loads(line)
-        try:
-            if session is None:
-                entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
-                sync = resolve(request["sync"]) if request["sync"] else None
-                session = Session(entries, Clock(**request["clock"]), sync, request["cold"])
-                reply = {"calls": session.calibrate()}
-            elif "orders" not in request:
-                session.finish()
-                reply = {}
-            else:
-                reply = {"ns": session.block(request["calls"], request["orders"])}
-        except Deep500Error as error:
-            reply = {"error": str(error), "wrong": isinstance(error, Wrong)}
-        except SystemExit as error:
-            reply = {"error": f"the timed code called sys.exit({error.code!r})"}
-        replies.write(json.dumps(reply) + "\n")
-        replies.flush()
-
-
-def _die_with_parent() -> None:
-    """Linux only: a parent that is killed takes us with it, even in the middle of an endless loop."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
 if __name__ == "__main__":
-    _die_with_parent()
-    with os.fdopen(int(sys.argv[1])) as requests, os.fdopen(int(sys.argv[2]), "w") as replies:
-        serve(requests, replies)
+    serve(Worker().answer)

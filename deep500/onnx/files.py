@@ -9,7 +9,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from ..contracts.network import Network
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from .folding import Evaluate
 from .reading import network_of
 from .writing import model_of
@@ -78,5 +78,5 @@ def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) 
         except (OSError, ValueError, onnx.checker.ValidationError) as error:
             raise Deep500Error(
                 f"{what} keeps {outside[0]!r} in another file, which cannot be used: "
-                f"{' '.join(str(error).split())[:300]}"
+                f"{one_line(error, 300)}"
             ) from None

@@ -14,7 +14,7 @@ import onnx
 from .. import registry
 from ..contracts.network import Network, Node, Subgraph
 from ..contracts.operator import Operator, Tensor
-from ..errors import Deep500Error, Unsupported
+from ..errors import Deep500Error, Unsupported, one_line
 from .control_flow import CONTROL_FLOW, Expansion
 from .flex_attention import flex_attention
 from .folding import Evaluate, Folding
@@ -455,7 +455,7 @@ def _check(model: onnx.ModelProto) -> None:
         onnx.checker.ValidationError,
         ValueError,
     ) as error:  # a ValueError: beyond protobuf's 2 GB
-        raise Deep500Error(f"it is no valid ONNX: {' '.join(str(error).split())[:300]}") from None
+        raise Deep500Error(f"it is no valid ONNX: {one_line(error, 300)}") from None
 
 
 def _schema(node: onnx.NodeProto, opsets: dict[str, int]) -> onnx.defs.OpSchema | None:

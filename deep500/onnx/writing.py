@@ -9,7 +9,7 @@ from onnx import helper, numpy_helper
 
 from .. import registry
 from ..contracts.network import Network, Node
-from ..errors import Deep500Error, Unsupported
+from ..errors import Deep500Error, Unsupported, one_line
 
 OPSET = 21
 IR_VERSION = 10  # what came with opset 21, so that older runtimes read it too
@@ -60,8 +60,7 @@ def model_of(network: Network) -> onnx.ModelProto:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
         raise Deep500Error(
-            f"the network {network.name!r} cannot be written as ONNX: "
-            f"{' '.join(str(error).split())[:300]}"
+            f"the network {network.name!r} cannot be written as ONNX: {one_line(error, 300)}"
         ) from None
     return model
 

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ..bundle.containers import one_line
+from ..bundle.containers import ascii_line
 from ..bundle.encoding import canonical, parse
 from ..contracts.metric import History
 from ..errors import Deep500Error
@@ -69,7 +69,9 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         os.replace(partial, path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise Deep500Error(f"the checkpoint {path} cannot be written: {one_line(error)}") from None
+        raise Deep500Error(
+            f"the checkpoint {path} cannot be written: {ascii_line(error)}"
+        ) from None
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
@@ -91,7 +93,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         ValueError,
         Deep500Error,
     ) as error:
-        raise Deep500Error(f"{path} is not a checkpoint of Deep500: {one_line(error)}") from None
+        raise Deep500Error(f"{path} is not a checkpoint of Deep500: {ascii_line(error)}") from None
 
 
 def check_fit(what: str, given: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> None:

@@ -1,10 +1,10 @@
 """What may happen along the way of a training run; the clock stands still meanwhile."""
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..progress import ProgressLine
 from .checkpoint import save_checkpoint
 
 if TYPE_CHECKING:
@@ -52,35 +52,28 @@ class SaveCheckpoint(Event):
 
 
 class ProgressBar(Event):
-    """A line that is rewritten in place on a terminal, and says nothing elsewhere."""
+    """One line that says how far the run is: redrawn on a terminal, elsewhere a new one now and then."""
 
-    WIDTH = 30
-    SECONDS_BETWEEN_DRAWINGS = 0.1
+    SECONDS_BETWEEN_CALLS = 0.1
 
     def __init__(self, stream: TextIO | None = None):
-        self.stream = stream or sys.stderr
-        self.terminal = self.stream.isatty()
-        self.drawn = 0.0
+        self.line = ProgressLine(stream)
+        self.called = 0.0
 
     def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> None:
-        if self.terminal and time.monotonic() - self.drawn > self.SECONDS_BETWEEN_DRAWINGS:
-            self.draw(trainer)
+        if time.monotonic() - self.called > self.SECONDS_BETWEEN_CALLS:
+            self.tell(trainer)
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
-        if self.terminal:
-            self.draw(trainer)
+        self.tell(trainer)
 
     def after_run(self, trainer: "Trainer") -> None:
-        if self.terminal:
-            self.stream.write("\r\033[K")
-            self.stream.flush()
+        self.line.close()
 
-    def draw(self, trainer: "Trainer") -> None:
-        self.drawn = time.monotonic()
+    def tell(self, trainer: "Trainer") -> None:
+        self.called = time.monotonic()
         fraction = trainer.samples / (trainer.epochs * len(trainer.splits["train"]))
         text = f"epoch {min(trainer.epoch + 1, trainer.epochs)} of {trainer.epochs}"
         if trainer.evaluations:
             text += f", validation accuracy {trainer.evaluations[-1]['validation']:.1f} %"
-        bar = "█" * round(self.WIDTH * fraction)
-        self.stream.write(f"\r\033[K{bar:░<{self.WIDTH}} {fraction:4.0%}  {text}")
-        self.stream.flush()
+        self.line(fraction, text)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_a_changed_rate_does_not_verify(d5, home, tmp_path):
         == 0
     )
     found = bundle.read(tmp_path / "run")
-    derived = found.documents["derived.json"]
+    derived: Any = found.documents["derived.json"]
     derived["entries"][0]["rates"]["flops"]["value"] *= 2
     writer = bundle.create(
         tmp_path / "other", {n: found.documents[n] for n in ("plan.json", "environment.json")}
@@ -175,7 +176,7 @@ def test_an_operator_that_is_wrong_has_no_time(d5, home, tmp_path, how, code, te
         "30",
         "--framework",
         "reference",
-        "--attribute",
+        "--set",
         f"how={how}",
         "--timeout",
         4 if how == "never ends" else 60,
@@ -271,7 +272,7 @@ def test_the_others_are_timed_where_one_is_wrong(d5, home):
         "30",
         "--framework",
         "reference",
-        "--attribute",
+        "--set",
         "how=wrong",
         "--kernel",
         "composed",
@@ -298,8 +299,8 @@ WRONG = {
     "kernel": ("Relu", "--shape", "8", "--kernel", "x"),
     "direction": ("Relu", "--shape", "8", "--direction", "up"),
     "device": ("Relu", "--shape", "8", "--device", "cuda"),
-    "attribute": ("Relu", "--shape", "8", "--attribute", "alpha=1"),
-    "form": ("Relu", "--shape", "8", "--attribute", "a"),
+    "attribute": ("Relu", "--shape", "8", "--set", "alpha=1"),
+    "form": ("Relu", "--shape", "8", "--set", "a"),
     "no such file": ("none.py:Op", "--shape", "8"),
     "threads": ("Relu", "--shape", "8", "--threads", "-1"),
     "suite": ("--suite", "deepbench:gem"),

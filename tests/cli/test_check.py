@@ -63,13 +63,21 @@ def test_a_built_in_operator_with_all_its_cases(check):
     assert "The worst of 5 cases" in answer.out and "autodiff" in answer.out
 
 
-def test_attributes_inputs_and_json(check):
+def test_attributes_shapes_and_json(check):
     answer = check(
-        "LeakyRelu", "--set", "alpha=0.3", "--inputs", "3x4", "--framework", "reference", "--json"
+        "LeakyRelu",
+        "--set",
+        "alpha=0.3",
+        "--shape",
+        "3x4",
+        "2x5x1",
+        "--framework",
+        "reference",
+        "--json",
     )
     assert answer.code == 0 and answer.json["ok"]
     [report] = answer.json["reports"]
-    assert {c["case"] for c in report["checks"]} == {"LeakyRelu-0"}
+    assert {c["case"] for c in report["checks"]} == {"LeakyRelu-0", "LeakyRelu-1"}
     assert all(
         {"name", "ok", "value", "bound", "text", "dtype"} <= set(c) for c in report["checks"]
     )
@@ -142,8 +150,8 @@ def test_a_framework_that_is_not_installed_is_one_line(capsys, monkeypatch):
         (["Sofmax"], "Did you mean 'Softmax'"),
         (["Relu", "--framework", "torch"], "Did you mean 'pytorch'"),
         (["LeakyRelu", "--set", "alpa=3"], "Did you mean 'alpha'"),
-        (["MatMul", "--inputs", "3x4", "5x6"], "does not take"),
-        (["Relu", "--inputs", "3xx4"], "neither a shape"),
+        (["MatMul", "--shape", "3x4,5x6"], "does not take"),
+        (["Relu", "--shape", "3xx4"], "is no shape"),
         (["my.py:fast_rel", "--reference", "my.py:slow_relu"], "Did you mean 'fast_relu'"),
         (["my.py:fast_relu", "--reference", "your.py:slow_relu"], "there is no file or module"),
         (["Relu", "--heatmap", "picture.pdf"], "an .svg or a .png"),

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_a_recipe_runs_and_says_what_came_out(d5, tmp_path):
 
 def test_settings_change_what_is_mutable_and_the_bundle_shows_it(d5, tmp_path):
     d5("run", MLP, *TINY, "--seeds", 1, "--set", "batch_size=32", "--out", tmp_path / "run")
-    plan = bundle.read(tmp_path / "run").documents["plan.json"]
+    plan: Any = bundle.read(tmp_path / "run").documents["plan.json"]
     assert plan["recipe"]["mutable"]["batch_size"] == 32
     assert "reference" in plan["recipe"]["mutable"]["executor"]["name"].lower()
 

@@ -172,7 +172,7 @@ def test_gradients_of_one_operator(fw: Framework) -> None:
         and ds == np.sum(X * X)
         and np.array_equal(db, [2, 2, 2])
     )
-    dx, ds, db = fw.gradient(Affine(), [X, None, None], [None, np.float32(3)])
+    dx, ds, db = fw.gradient(Affine(), [X, None, None], [None, np.array(3, np.float32)])
     assert ds is None and db is None and np.array_equal(dx, np.full(X.shape, 3))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped]
 import pytest
 
 from deep500.contracts.network import Network
@@ -229,11 +229,11 @@ def test_wrong_inputs_and_arrays_give_one_line() -> None:
         step({"x": np.zeros((2, 2), "f4")})
     with pytest.raises(Deep500Error, match="is wanted"):
         executor.inference({"x": np.zeros((2, 3), "f4")})
-    with pytest.raises(Deep500Error, match="are wanted"):
+    with pytest.raises(Deep500Error, match="parameters: .* is missing among no arrays"):
         executor.load({})
-    with pytest.raises(Deep500Error, match="shape"):
+    with pytest.raises(Deep500Error, match=r"is float32\[9\], expected float32\[3\]"):
         executor.load(executor.arrays() | {"fc1.bias": np.zeros(9, "f4")})
-    with pytest.raises(Deep500Error, match="these arrays are wanted: step"):
+    with pytest.raises(Deep500Error, match="optimizer state: .* is missing among step"):
         step.load_state({"step": np.zeros(())})
     with pytest.raises(Deep500Error, match="single number"):
         executor.inference_and_backprop(

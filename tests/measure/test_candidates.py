@@ -23,7 +23,7 @@ def count_of(timer, calls):
 
 def test_a_statement_runs_as_often_as_asked_and_its_setup_once():
     log: list[str] = []
-    sys.modules["d5_log"] = log  # a place that the statement can reach
+    sys.modules["d5_log"] = log  # type: ignore[assignment]  # a place that the statement can reach
     setup = "import sys; log = sys.modules['d5_log']; log.append('setup'); k = 5"
     timer = Statement("log.append(k)", setup).timer({}, None, None)
     count_of(timer, 3)

@@ -57,7 +57,7 @@ def test_an_error_in_one_group_ends_all(tmp_path):
     with pytest.raises(Deep500Error, match="ZeroDivisionError"):
         session.calibrate()
     session.kill()
-    assert all(s.process.poll() is not None for s in session.sessions.values())
+    assert all(s.child.process.poll() is not None for s in session.sessions.values())
 
 
 def test_a_teardown_runs_once_after_the_last_call(tmp_path):

@@ -85,7 +85,7 @@ def test_nothing_to_measure():
 
 def test_misspelt_or_mistyped_settings_are_named():
     with pytest.raises(Deep500Error, match="no setting is named 'budget'. Did you mean 'budget_s'"):
-        make_plan({"a": "1"}, budget=1)
+        make_plan({"a": "1"}, budget=1)  # type: ignore[call-arg]
     for wrong in ({"seed": "a"}, {"control": "x"}, {"setup": 5}):
         with pytest.raises(Deep500Error, match=next(iter(wrong))):
             make_plan({"a": "1"}, **wrong)

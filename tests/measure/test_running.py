@@ -1,6 +1,7 @@
 """Real runs, short ones: nothing here asserts on how fast anything is, only on what is said about it."""
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,7 +167,8 @@ def test_a_result_keeps_the_environment_it_was_measured_in(tmp_path):
     result.environment = dict(result.environment, marked=True)
     result.save(tmp_path / "first")
     measure.Result.load(tmp_path / "first").save(tmp_path / "second")
-    assert bundle.read(tmp_path / "second").documents["environment.json"]["marked"]
+    environment: Any = bundle.read(tmp_path / "second").documents["environment.json"]
+    assert environment["marked"]
 
 
 def test_few_rounds_in_most_processes_do_not_break_the_balance():

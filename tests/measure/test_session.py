@@ -98,7 +98,7 @@ def test_a_process_that_never_answers_is_given_up_and_leaves_nothing_behind():
     session.kill()
     assert time.monotonic() - began < 5
     with pytest.raises(ProcessLookupError):
-        os.kill(session.process.pid, 0)
+        os.kill(session.child.process.pid, 0)
 
 
 def test_what_the_timed_code_prints_does_not_disturb():

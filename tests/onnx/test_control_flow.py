@@ -471,7 +471,7 @@ for name, number, attributes, said in (
                     [info("s", (4,)), info("r", (4,))],
                     [info("t", (4,))],
                 ),
-                **attributes,
+                **attributes,  # type: ignore[arg-type]
             ),
             weights={"start": np.zeros(4, "f4")},
             outputs="y1",

@@ -100,7 +100,7 @@ def test_constants_that_do_not_compute_are_one_line() -> None:
 @pytest.mark.parametrize("k", [np.array(2), np.array([2])])
 def test_a_number_may_come_as_an_array_of_one(k: np.ndarray) -> None:
     network = read(model_of(helper.make_node("CumSum", ["x", "k"], ["y"]), weights={"k": k}))
-    assert network.nodes[0].inputs == ("x", 2)
+    assert list(network.nodes[0].inputs) == ["x", 2]
 
 
 def test_two_numbers_where_one_is_wanted_are_refused() -> None:

@@ -71,7 +71,7 @@ def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(
     pytest.importorskip("onnxscript")
     nn = torch.nn
 
-    class Transformer(nn.Module):
+    class Transformer(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.token, self.place = nn.Embedding(50, 16), nn.Parameter(torch.randn(1, 8, 16))

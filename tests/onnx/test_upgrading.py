@@ -49,7 +49,8 @@ def test_softmax_took_all_axes_from_one_on(op: str, finish: Any, axis: int | Non
     first = 1 if axis is None else axis % 3
     e = np.exp(X.reshape(int(np.prod(X.shape[:first])), -1))
     right = finish((e / e.sum(1, keepdims=True)).reshape(X.shape))
-    found = result(model_of(op, 11, **({} if axis is None else {"axis": axis})))
+    attributes: dict[str, Any] = {} if axis is None else {"axis": axis}
+    found = result(model_of(op, 11, **attributes))
     np.testing.assert_allclose(found, right, rtol=1e-5)
 
 

@@ -45,6 +45,8 @@ class Zeros(Planted):
 class OnePercent(Planted):
     """One element larger by one percent: the smallest of those that rounding moves by less than a hundredth of that."""
 
+    chosen: Any
+
     def applies(self, example: Example) -> bool:
         found = []
         for k, (y, moves) in enumerate(zip(example.outputs, output_moves(example), strict=True)):
@@ -90,6 +92,8 @@ class SwappedAxes(Planted):
 class StaleBuffer(Planted):
     """One buffer for the outputs of all calls."""
 
+    buffers: dict[Any, np.ndarray]
+
     def __init__(self) -> None:
         super().__init__()
         object.__setattr__(self, "buffers", {})
@@ -127,6 +131,8 @@ class InputModified(Planted):
 
 class Nondeterminism(Planted):
     """The last bit of one element differs in every second call."""
+
+    calls: list[int]
 
     def __init__(self) -> None:
         super().__init__()
@@ -190,7 +196,7 @@ def _gradients(subject: Subject, example: Example) -> list[np.ndarray | None]:
     return subject.gradient(example.operator, example.inputs, example.seeds) if smooth else []
 
 
-class LateWindows(type(XP)):
+class LateWindows(type(XP)):  # type: ignore[misc]
     """Windows start one element late, and are put back as late."""
 
     def windows(self, x: Any, kernel: Any, strides: Any, dilations: Any) -> Any:
@@ -204,7 +210,7 @@ class OffByOneWindow(OtherNamespace):
     namespace = LateWindows()
 
 
-class Overwriting(type(XP)):
+class Overwriting(type(XP)):  # type: ignore[misc]
     """What should add up is overwritten: repeated indices, and what windows share."""
 
     def scatter_add(self, x: Any, indices: Any, values: Any, axis: int) -> Any:
@@ -228,7 +234,7 @@ class MissingAccumulation(OtherNamespace):
     namespace = Overwriting()
 
 
-class NeverSums(type(XP)):
+class NeverSums(type(XP)):  # type: ignore[misc]
     """A gradient is not summed over the axes that broadcasting stretched."""
 
     def unbroadcast(self, g: Any, shape: Any) -> Any:

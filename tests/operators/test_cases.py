@@ -1,6 +1,7 @@
 """Every operator on every framework, generated from the cases that stand in the operators' own files."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import onnx
@@ -213,7 +214,7 @@ def test_the_formula_is_what_onnxruntime_computes(
     monkeypatch.setenv(
         "ALLOW_RELEASED_ONNX_OPSET_ONLY", "0"
     )  # or it refuses opsets that it has kernels for
-    session = framework("onnxruntime").session(model_of(example))
+    session = framework("onnxruntime").session(model_of(example))  # type: ignore[attr-defined]
     assert output_faults(example, session.run(None, feeds(example)), "float32") == []
 
 
@@ -222,7 +223,7 @@ def test_the_formula_is_what_onnxruntime_computes(
 )
 def test_the_formula_is_what_onnx_says(example: Example) -> None:
     with np.errstate(all="ignore"):
-        got = ReferenceEvaluator(model_of(example)).run(None, feeds(example))
+        got: Any = ReferenceEvaluator(model_of(example)).run(None, feeds(example))
     assert output_faults(example, got, "float32") == []
 
 

@@ -25,7 +25,7 @@ def test_a_label_that_is_no_class_is_refused(name: str, loss: type[Operator], la
         ):
             framework(name).evaluate(loss(), [SCORES, labels], composed)
     with pytest.raises(Deep500Error, match=f"the label {label} is none"):
-        framework(name).gradient(loss(), [SCORES, labels], [np.float32(1)])
+        framework(name).gradient(loss(), [SCORES, labels], [np.array(1, np.float32)])
 
 
 @each
@@ -33,7 +33,9 @@ def test_a_label_that_is_no_class_is_refused(name: str, loss: type[Operator], la
 def test_an_ignored_label_costs_nothing(loss: type[Operator], label: int) -> None:
     operator, labels = loss(ignore_index=label), np.array([0, label])  # type: ignore[call-arg]
     assert np.allclose(framework("reference").evaluate(operator, [SCORES, labels])[0], -np.log(0.2))
-    gradient = framework("reference").gradient(operator, [SCORES, labels], [np.float32(1)])[0]
+    gradient = framework("reference").gradient(
+        operator, [SCORES, labels], [np.array(1, np.float32)]
+    )[0]
     assert gradient is not None and gradient[0].any() and not gradient[1].any()
     with pytest.raises(Deep500Error, match=f"nor the ignore_index \\({label}\\)"):
         framework("reference").evaluate(operator, [SCORES, np.array([0, 7])])

@@ -88,5 +88,5 @@ def test_a_definition_whose_names_clash_is_refused() -> None:
     with pytest.raises(TypeError, match="name both an input and an output"):
 
         class Clash(Operator):
-            def forward(self, xp, y):  # type: ignore[no-untyped-def]
+            def forward(self, xp, y):
                 return y

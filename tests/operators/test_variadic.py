@@ -1,5 +1,7 @@
 """Operators with any number of results, in networks: read, written, run and differentiated on every framework."""
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -22,7 +24,7 @@ def network(sizes: tuple[int, ...] | None) -> Network:
     net.add_input("x", (0, 5))
     net.add_param("w", W)
     net.add_node("Mul", ["x", "w"], ["y"])
-    attributes = {"axis": 1} if sizes else {"axis": 1, "num_outputs": 3}
+    attributes: dict[str, Any] = {"axis": 1} if sizes else {"axis": 1, "num_outputs": 3}
     net.add_node("Split", ["y", sizes] if sizes else ["y"], ["a", "b", "c"], **attributes)
     net.add_node("ReduceSumSquare", ["a"], ["loss"], keepdims=0)
     for name in ("loss", "b", "c"):

@@ -178,7 +178,7 @@ def awkward() -> ReportData:
     add["batch"], never["warmup"] = 7, {"kind": "none", "cut": 0}
     bimodal["modes"] = [{"at": 3.0e-6, "share": 0.6}, {"at": 4.5e-6, "share": 0.4}]
     data.derived["notes"].append("one process, between-process variance unknown")
-    data.derived["control"] = {
+    data.derived["control"] = {  # type: ignore[index]
         "base": "add",
         "ratio": 1.0012,
         "low": 0.9971,

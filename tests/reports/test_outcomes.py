@@ -97,7 +97,7 @@ def test_a_real_run_as_text(cooked):
         "MUTABLE",
         "d5 verify",
         "2 of the recipe's 20 epochs",
-        bundle.read(cooked).documents["plan.json"]["hash"],
+        bundle.read(cooked).documents["plan.json"]["hash"],  # type: ignore[index]
     ):
         assert said in text, said
     assert "PROBLEM" not in text

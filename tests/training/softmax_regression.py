@@ -43,7 +43,9 @@ class SoftmaxRegression(Executor):
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         return self._forward(inputs)[0]
 
-    def inference_and_backprop(self, inputs: Mapping[str, Any], y: str = "loss") -> Values:
+    def inference_and_backprop(
+        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+    ) -> Values:
         outputs, x, error = self._forward(inputs)
         self.gradients = {"w": x.T @ error, "b": error.sum(axis=0)}
         return outputs

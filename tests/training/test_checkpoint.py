@@ -217,7 +217,7 @@ def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path
     trainer(epochs=1, events=[SaveCheckpoint(path)]).run()
     start = load_checkpoint(path)
     w = start.params["w"]
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "parameter 'w' is not in the checkpoint": {"params": {"b": start.params["b"]}},
         "parameter 'odd' is in the checkpoint only": {"params": start.params | {"odd": w}},
         "'w' is float32\\[10, 64\\] in it, and float32\\[64, 10\\] here": {

@@ -12,7 +12,7 @@ from deep500.contracts.operator import Operator
 from deep500.errors import Deep500Error, Unsupported, Wrong
 from deep500.frameworks import framework
 from deep500.validation.benching import suites
-from deep500.validation.benching.jobs import Job, inputs_of
+from deep500.validation.benching.jobs import Job
 from deep500.validation.benching.planning import Factors, operator_plan
 from deep500.validation.benching.subject import Subject
 from deep500.validation.checking.comparing import gradient_check, output_check
@@ -129,40 +129,6 @@ def test_an_operator_that_remembers_is_found_after(mine):
 def test_where_the_truth_is_nan_magnitudes_are_taken():
     subject = Subject(job("Sqrt", "30"))
     assert (subject.example.inputs[0] >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("operator", "shape", "kinds"),
-    [
-        (operators.MatMul(), "2x3,3x4", [(2, 3), (3, 4)]),
-        (operators.Relu(), "()", [()]),
-        (operators.Conv(), "1x2x5x5,3x2x3x3,-", [(1, 2, 5, 5), (3, 2, 3, 3), None]),
-        (operators.Gather(), "5x2,int64<5:3", [(5, 2), (3,)]),
-    ],
-)
-def test_shapes_are_read(operator, shape, kinds):
-    found = inputs_of(operator, shape, "float64", 0)
-    assert [None if x is None else x.shape for x in found] == kinds
-    assert found[0].dtype == "float64"
-    other = inputs_of(operator, shape, "float64", 1)
-    assert found[0].size == 1 or not np.array_equal(found[0], other[0])
-
-
-def test_static_inputs_are_values():
-    assert inputs_of(operators.Reshape(), "2x3,=[3,2]", "float32", 0)[1] == (3, 2)
-    plain, scaled = (
-        inputs_of(operators.Relu(), shape, "float32", 0)[0] for shape in ("2x3", "0.5*2x3")
-    )
-    np.testing.assert_array_equal(scaled, plain / 2)
-
-
-@pytest.mark.parametrize(
-    "shape", ["2y3,3x4", "2x3", "2x3,3x4,4x5", "", "9999999x9999999,3x4", "-2,3"]
-)
-def test_bad_shapes_are_one_line(shape):
-    with pytest.raises(Deep500Error) as error:
-        inputs_of(operators.MatMul(), shape, "float32", 0)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("kind", ["gemm", "conv", "rnn"])

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -90,7 +91,7 @@ def case_of(
     x: np.ndarray | None = None,
     y: np.ndarray | None = None,
     name: str = "test_case",
-    **attributes: object,
+    **attributes: Any,
 ) -> Case:
     """One node; Relu of some numbers if nothing else is said."""
     x = np.array([[-1.5, 2.0, 0.5]], "float32") if x is None else x

@@ -78,14 +78,8 @@ class JaxExecutor(FunctionalExecutor):
         """JAX takes NumPy's arrays as they are."""
         return value.astype(dtype) if isinstance(value, jax.Array) else np.asarray(value, dtype)
 
-    def set_gradients(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.gradients = copies(arrays)
-
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
-
-    def _write(self, name: str, value: np.ndarray) -> None:
-        self.params[name] = jnp.array(value)
 
     def _inference(self, inputs: Collection[str]) -> Program:
         outputs = self.structure.computable(inputs)

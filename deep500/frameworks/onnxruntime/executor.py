@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnxruntime import OrtValue  # type: ignore[import-untyped]
 
-from ...contracts.executor import Executor, Values
+from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
 from ...errors import Unsupported
@@ -21,7 +21,7 @@ from .values import to_numpy
 Record = Callable[[dict[str, Sequence[int]]], onnx.ModelProto]  # a model for inputs of these shapes
 
 
-class OnnxRuntimeExecutor(Executor):
+class OnnxRuntimeExecutor(HostMemoryExecutor):
     """Runs a network in sessions; gradients come from the backward pass recorded as ONNX.
 
     `params` are the live buffers: a training step writes them again, `arrays` copies. Parameters are held twice, since

@@ -77,7 +77,7 @@ class OnnxRuntimeStep(TrainingStep):
         return {"step": np.asarray(self.count, np.float32), **by_param}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        arrays = matching(self.state(), state)
+        arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays.pop("step"))
         by_buffer = self._by_buffer(arrays) if self._is_flat else arrays
         for name, value in by_buffer.items():

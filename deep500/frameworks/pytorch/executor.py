@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ...contracts import tape
-from ...contracts.executor import Executor, Values
+from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
@@ -28,7 +28,7 @@ class _Mode:
     training: bool
 
 
-class PyTorchExecutor(Executor):
+class PyTorchExecutor(HostMemoryExecutor):
     """Runs a network with PyTorch's kernels and autograd.
 
     `params` are the live tensors: a step changes them in place, while `arrays` copies. Gradients are what autograd

@@ -67,7 +67,7 @@ class PyTorchStep(TrainingStep):
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        arrays = matching(self.state(), state)
+        arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays["step"])
         for key in self.states[0] if self.states else ():
             by_param = {name: arrays[f"{name}.{key}"] for name in self.executor.trained}

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from ...contracts import tape
-from ...contracts.executor import Executor, TrainingStep, Values, matching
+from ...contracts.executor import HostMemoryExecutor, TrainingStep, Values, matching
 from ...contracts.framework import Framework
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer, State
 from ...errors import Unsupported
 
 
-class ReferenceExecutor(Executor):
+class ReferenceExecutor(HostMemoryExecutor):
     """Computes in the precision of the parameters and inputs: float32, or float64 to check the others against.
 
     Trained parameters are parts of flat buffers, which an update changes in place.
@@ -127,7 +127,7 @@ class ReferenceStep(TrainingStep):
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        arrays = matching(self.state(), state)
+        arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays["step"])
         for name, own in self.states.items():
             self.states[name] = {key: arrays[f"{name}.{key}"] for key in own}

@@ -79,9 +79,6 @@ class TensorFlowExecutor(FunctionalExecutor):
             return value if value.dtype.name == dtype else tf.cast(value, dtype)
         return tf.convert_to_tensor(np.asarray(value, dtype))
 
-    def set_gradients(self, arrays: Mapping[str, np.ndarray]) -> None:
-        self.gradients = {name: tf.constant(value) for name, value in arrays.items()}
-
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
 

@@ -9,14 +9,12 @@ ratio    speed-up, share of peak              none: summarise what it was made f
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from ...errors import Deep500Error, Refused, TooFewSamples
+from ...errors import Deep500Error, Refused, TooFewSamples, did_you_mean
 from .dependence import LARGEST
 
 if TYPE_CHECKING:
@@ -141,13 +139,13 @@ def _check_kind(kind: str) -> None:
         )
     if kind not in KINDS:
         raise Deep500Error(
-            f"there is no kind {kind!r}.{_nearest(kind, KINDS)} Kinds: {', '.join(KINDS)}"
+            f"there is no kind {kind!r}.{did_you_mean(str(kind), KINDS)} Kinds: {', '.join(KINDS)}"
         )
 
 
 def _check_mean(kind: str, mean: str | None) -> None:
     if mean is not None and mean not in MEANS:
-        near = _nearest(mean, MEANS)
+        near = did_you_mean(str(mean), MEANS)
         raise Deep500Error(f"there is no mean {mean!r}.{near} Leave mean= out: the kind decides")
     if mean == "geometric":
         raise Refused(
@@ -163,11 +161,6 @@ def _check_mean(kind: str, mean: str | None) -> None:
         raise Refused(
             f"the harmonic mean is for rates (Rule 3), not for {PLURALS[kind]}: leave mean= out"
         )
-
-
-def _nearest(word: object, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(str(word), known, n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
 
 
 def _median_interval(x: list[float]) -> tuple[Interval | None, str]:

@@ -5,7 +5,6 @@ largest error of a sample is a lower bound of the largest there is. Zeros, infin
 smallest normal number are not counted in ULP: where a result at such a point is not the right one, it is listed.
 """
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,7 +15,7 @@ import numpy as np
 
 from ... import registry
 from ...contracts.operator import Operator
-from ...errors import Deep500Error
+from ...errors import Deep500Error, unknown
 from ...frameworks import framework
 from ..checking.examples import generator
 from ..checking.formats import FORMATS
@@ -264,6 +263,4 @@ def _same(got: float, want: float, step: float) -> bool:
 def _check(asked: Sequence[str], known: Mapping[str, Any] | Sequence[str], what: str) -> None:
     for name in asked:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise Deep500Error(f"no {what} is named {name!r} here.{hint} Known: {', '.join(known)}")
+            raise unknown(what, name, known)

@@ -10,12 +10,13 @@ import numpy as np
 from ...contracts.calls import Call, arrays
 from ...contracts.operator import Operator
 from ...custom.loading import load_operator
-from ...errors import Deep500Error, Wrong
+from ...errors import Deep500Error, Wrong, one_line
 from ...frameworks import framework
 from ..checking.comparing import gradient_check, output_check
 from ..checking.examples import Example
 from ..checking.formats import is_float
-from .jobs import Job, inputs_of
+from ..shapes import inputs_of
+from .jobs import Job
 
 
 class Subject:
@@ -118,7 +119,6 @@ def _one_line(operator: Operator, shape: str, where: str = "the formula") -> Ite
     except (Deep500Error, MemoryError):
         raise
     except Exception as error:  # whatever a kernel, a compiler or a user's code says
-        text = " ".join(str(error).split())[:200] or type(error).__name__
         raise Deep500Error(
-            f"{where} cannot run {type(operator).__name__} {shape}: {type(error).__name__}: {text}"
+            f"{where} cannot run {type(operator).__name__} {shape}: {one_line(error, kind=True)}"
         ) from error

@@ -37,13 +37,23 @@ def check_operator(
     `inputs` are arrays, or shapes to be drawn, in the operator's order. `reference` is a function of float64 arrays;
     the operator's own formula is the reference where there is none.
     """
-    found = examples_for(operator, inputs, reference, framework, seed)
+    examples = examples_for(operator, inputs, reference, framework, seed)
+    return check_examples(examples, framework, dtypes, progress)
+
+
+def check_examples(
+    examples: Sequence[Example],
+    framework: str,
+    dtypes: Sequence[str],
+    progress: Callable[[str], None] | None = None,
+) -> OperatorReport:
+    """Check one operator with the inputs of these examples, as a framework runs it."""
     subject = Subject(find_framework(framework))
-    first = found[0].operator
+    first = examples[0].operator
     ours = type(first).__module__.startswith(OURS)
-    kernel = subject.framework.kernel(first, inputs=found[0].inputs)[1] if ours else "user's"
+    kernel = subject.framework.kernel(first, inputs=examples[0].inputs)[1] if ours else "user's"
     report = OperatorReport(type(first).__name__, framework, kernel)
-    for example in found:
+    for example in examples:
         for dtype, same in in_dtypes(example, dtypes):
             if progress:
                 progress(f"{example.name} in {dtype}")

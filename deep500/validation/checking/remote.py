@@ -1,20 +1,21 @@
 """Checks as a child process runs them: from texts to reports, and arrays left in a folder for pictures."""
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...contracts.dtypes import ALL, listed
-from ...contracts.operator import Operator, Tensor
+from ...contracts.operator import Operator
 from ...errors import Deep500Error, Unsupported
 from ...frameworks import framework as find_framework
-from . import check_operator
+from ..shapes import inputs_of
+from . import check_examples
 from .checks import Subject, fresh
 from .differences import absolute
-from .subjects import examples_for, named, named_function
+from .examples import Example, Reference
+from .subjects import as_operator, examples_for, named, named_function
 
 VARIANCE_RUNS = 10
 
@@ -25,7 +26,7 @@ def check(
     reference: str | None,
     frameworks: Sequence[str],
     dtypes: Sequence[str],
-    inputs: Sequence[str] | None,
+    shapes: Sequence[str],
     seed: int,
     folder: str | None,
     progress: Callable[[str], None],
@@ -33,19 +34,32 @@ def check(
     """The reports of one operator on these frameworks, as JSON."""
     truth = named_function(reference) if reference else None
     subject = named(operator, attributes, function=truth is not None)
-    given = None if inputs is None else [described(text) for text in inputs]
-    if given is not None and isinstance(subject, type) and issubclass(subject, Operator):
+    if shapes and isinstance(subject, type) and issubclass(subject, Operator):
         subject = named_instance(subject)
     reports = []
     for name in frameworks:
         _one_thread(name)
-        reports.append(check_operator(subject, name, given, truth, seed, dtypes, progress))
+        examples = _examples(subject, shapes, truth, name, seed)
+        reports.append(check_examples(examples, name, dtypes, progress))
         if folder and len(reports) == 1:
             progress("the runs for pictures")
-            keep_arrays(
-                Path(folder), examples_for(subject, given, truth, name, seed), name, dtypes[-1]
-            )
+            keep_arrays(Path(folder), examples, name, dtypes[-1])
     return [report.to_json() for report in reports]
+
+
+def _examples(
+    subject: Any, shapes: Sequence[str], truth: Reference | None, framework: str, seed: int
+) -> list[Example]:
+    """One example for each shape; without any, what the operator's own cases give."""
+    if not shapes:
+        return examples_for(subject, None, truth, framework, seed)
+    operator = as_operator(subject, truth, framework)
+    examples = []
+    for i, shape in enumerate(shapes):
+        inputs = inputs_of(operator, shape, "float32", seed)
+        [example] = examples_for(operator, inputs, truth, framework, seed)
+        examples.append(replace(example, name=f"{type(operator).__name__}-{i}"))
+    return examples
 
 
 def named_instance(cls: type[Operator]) -> Operator:
@@ -55,32 +69,6 @@ def named_instance(cls: type[Operator]) -> Operator:
         raise Deep500Error(
             f"{cls.__name__} needs attributes: give them with --set name=value"
         ) from None
-
-
-def described(text: str) -> Any:
-    """4x6 or 4x6:int64 is a shape to be drawn, () a scalar; a list or a number is a value, "-" an input left out."""
-    if text == "-":
-        return None
-    shape, _, dtype = text.partition(":")
-    if (
-        shape.replace("x", "").isdigit()
-        and not text.startswith("x")
-        and "xx" not in text
-        and not shape.endswith("x")
-    ):
-        sizes = tuple(int(n) for n in shape.split("x"))
-        if dtype and dtype not in ALL:
-            raise Deep500Error(
-                f"--inputs {text!r}: there is no dtype {dtype!r}; there are {listed(ALL)}"
-            )
-        return Tensor(sizes, dtype) if dtype and "float" not in dtype else sizes
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        raise Deep500Error(
-            f"--inputs {text!r} is neither a shape (4x6, 4x6:int64) nor a value ([1, 2])"
-        ) from None
-    return value
 
 
 def keep_arrays(folder: Path, examples: Sequence[Any], framework: str, dtype: str) -> None:

@@ -1,6 +1,5 @@
 """From what a user names to operators and examples: built-in ones, objects, plain functions with a reference."""
 
-import difflib
 import importlib
 import inspect
 import runpy
@@ -15,7 +14,7 @@ from ... import registry
 from ...contracts.operator import Operator, Tensor
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
-from ...errors import Deep500Error
+from ...errors import Deep500Error, one_line, unknown
 from .examples import (
     Example,
     Reference,
@@ -36,10 +35,7 @@ def examples_for(
     seed: int,
 ) -> list[Example]:
     """What is checked: a class with all its cases, an operator or function with these inputs or those of its cases."""
-    if isinstance(operator, CustomOp):
-        operator = operator.operator
-    elif not isinstance(operator, Operator | type):
-        operator = function_operator(operator, reference, framework)
+    operator = as_operator(operator, reference, framework)
     name = operator.__name__ if isinstance(operator, type) else type(operator).__name__
     if isinstance(operator, type) and (not issubclass(operator, Operator) or inputs is None):
         found = list(examples_of(operator, seed)) if issubclass(operator, Operator) else []  # type: ignore[arg-type]
@@ -54,6 +50,15 @@ def examples_for(
             [Example(f"{name}-{i}", instance, values) for i, values in enumerate(given)]
         )
     return [replace(e, reference=reference) if reference else e for e in found]
+
+
+def as_operator(subject: Any, reference: Reference | None, framework: str) -> Any:
+    """An operator of a user's or a plain function as an Operator; a class stays what it is."""
+    if isinstance(subject, CustomOp):
+        return subject.operator
+    if isinstance(subject, Operator | type):
+        return subject
+    return function_operator(subject, reference, framework)
 
 
 def function_operator(function: Any, reference: Reference | None, framework: str) -> Operator:
@@ -174,12 +179,9 @@ def named_function(text: str) -> Any:
             f"there is no file or module {error.name or place}, as {text!r} needs"
         ) from None
     except Exception as error:  # whatever the user's code says
-        reason = " ".join(str(error).split())[:200]
-        raise Deep500Error(f"{place} cannot be run: {type(error).__name__}: {reason}") from error
+        raise Deep500Error(f"{place} cannot be run: {one_line(error, kind=True)}") from error
     if not callable(values.get(name)):
-        near = difflib.get_close_matches(name, [k for k, v in values.items() if callable(v)], 1)
-        raise Deep500Error(
-            f"{place} has no function named {name!r}."
-            + (f" Did you mean {near[0]!r}?" if near else "")
-        )
+        public = [key for key, v in values.items() if callable(v) and not key.startswith("_")]
+        many = f"{len(public)} of them" if len(public) > 20 else ""
+        raise unknown(f"function in {place}", name, public, many)
     return values[name]

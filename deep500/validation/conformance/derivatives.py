@@ -9,7 +9,7 @@ import onnx
 
 from ...contracts.network import Node
 from ...contracts.operator import Operator
-from ...errors import Unsupported
+from ...errors import Unsupported, one_line
 from ...frameworks import framework
 from .judging import (
     ERROR,
@@ -40,7 +40,7 @@ def judge_derivative(case: Case) -> Verdict:
     except Unsupported as error:
         return Verdict(UNSUPPORTED, str(error))
     except Exception as error:
-        return Verdict(ERROR, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}")
+        return Verdict(ERROR, one_line(error, 300, kind=True))
 
 
 def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdict:

@@ -11,7 +11,7 @@ import onnx
 from ...contracts.dtypes import SMALL
 from ...contracts.framework import Framework
 from ...contracts.network import Network
-from ...errors import Deep500Error, Unsupported
+from ...errors import Deep500Error, Unsupported, one_line
 from ...formats.onnx import Onnx
 from ...frameworks import framework
 from .suite import Case
@@ -40,11 +40,11 @@ def judge(case: Case, name: str) -> Verdict:
         Unsupported,
         NotImplementedError,
     ) as error:  # the second is how PyTorch says that it has no kernel
-        return Verdict(UNSUPPORTED, _line(error))
+        return Verdict(UNSUPPORTED, one_line(error, 300))
     except Deep500Error as error:
-        return Verdict(ERROR, _line(error))
+        return Verdict(ERROR, one_line(error, 300))
     except Exception as error:
-        return Verdict(ERROR, f"{type(error).__name__}: {_line(error)}")
+        return Verdict(ERROR, one_line(error, 300, kind=True))
     return Verdict(WRONG, faults[0]) if faults else Verdict(PASS)
 
 
@@ -153,7 +153,3 @@ def _fault(case: Case, i: int, got: Any, right: Any) -> list[str]:
     return [
         f"output {i}: {far.sum()} of {far.size} elements are off, first {got[at]} for {right[at]} at {list(at)}"
     ]
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

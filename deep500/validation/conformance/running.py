@@ -1,14 +1,12 @@
 """Cases in a child process, each with a deadline: one that crashes or never ends costs only itself."""
 
-import multiprocessing
-import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection
 
 from ...errors import Deep500Error
 from ...frameworks import available_frameworks, framework
+from ...supervision.child import Child, Died, Ended, Silent
+from ...supervision.starting import Send
 from .derivatives import judge_derivative
 from .judging import (
     DIRECT,
@@ -50,38 +48,25 @@ def verdicts(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterat
 
 def _until_lost(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterator[Verdict]:
     """Verdicts from one child, until it is done or lost; the case that it is lost on has a verdict too."""
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_work, args=(cases, judging, sender), daemon=True)
-    child.start()
-    sender.close()
-    try:
+
+    def work(send: Send) -> None:
+        for case in cases:
+            verdict = judging(case)
+            send({"verdict": [verdict.word, verdict.text]})
+
+    with Child.forked(work) as child:
         for _ in cases:
-            if not receiver.poll(deadline_s):
+            try:
+                yield Verdict(*child.answer("verdict", deadline_s))
+            except Silent:
                 yield Verdict(ERROR, f"it took longer than {deadline_s:g} s")
                 return
-            try:
-                word, text = receiver.recv_bytes().decode().split("\n", 1)
-            except EOFError:
-                child.join()
-                yield Verdict(ERROR, f"it ended the process (exit code {child.exitcode})")
+            except Ended as end:
+                yield Verdict(ERROR, f"it ended the process (exit code {end.code})")
                 return
-            yield Verdict(word, text)
-    finally:
-        child.kill()
-        child.join()
-        receiver.close()
-
-
-def _work(cases: Sequence[Case], judging: Judge, sender: Connection) -> None:
-    """In the child: what engines write to the terminal is not ours to show."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-    warnings.simplefilter("ignore")
-    for case in cases:
-        verdict = judging(case)
-        sender.send_bytes(f"{verdict.word}\n{verdict.text}".encode(errors="replace"))
+            except Died as death:
+                yield Verdict(ERROR, str(death))
+                return
 
 
 def _refuse_loaded_frameworks() -> None:

@@ -134,7 +134,7 @@ def test_the_bound_is_the_lower_roof(flops: float, moved: float) -> None:
 )
 def test_bad_work_is_one_clear_line(arguments, words) -> None:
     with pytest.raises(Deep500Error, match=words) as error:
-        roofline(*arguments, peaks=KNOWN)
+        roofline(*arguments, peaks=KNOWN)  # type: ignore[misc]
     assert "\n" not in str(error.value)
     assert isinstance(error.value, Unsupported) == ("int8" in arguments)
 
@@ -302,7 +302,10 @@ def test_superlinear_speedup_is_a_warning() -> None:
         (lambda: scaling_lines(math.nan, [1]), "base_seconds is nan"),
         (lambda: scaling_lines(1, []), "processes is"),
         (lambda: scaling_lines(1, [0]), "processes is"),
-        (lambda: scaling_lines(1, [1.5]), "processes is"),
+        (
+            lambda: scaling_lines(1, [1.5]),  # type: ignore[list-item]
+            "processes is",
+        ),
         (lambda: scaling_lines(1, [1], 1.1), "serial_fraction is 1.1"),
         (lambda: scaling_lines(1, [1], overhead=lambda p: -1.0), "overhead gave"),
         (lambda: scaling_lines(1, [1, 2]).superlinear([1.0]), "one time above 0"),

@@ -6,7 +6,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import given
@@ -267,7 +267,7 @@ def test_clear_forgets_and_restarts_what_is_open() -> None:
 
 
 def test_a_generator_suspended_inside_a_region_is_told() -> None:
-    def generator() -> Iterator[int]:
+    def generator() -> Generator[int, None, None]:
         with region("generator"):
             yield 1
 
@@ -361,7 +361,7 @@ def test_a_region_needs_a_name(name) -> None:
 
 def test_sync_must_be_callable() -> None:
     with pytest.raises(Deep500Error, match="function without arguments"):
-        region("x", sync=3)
+        region("x", sync=3)  # type: ignore[arg-type]
 
 
 def test_the_table_is_aligned_and_says_what_is_unknown() -> None:

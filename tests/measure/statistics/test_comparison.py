@@ -211,7 +211,8 @@ def test_bounds_of_the_effect_need_independent_values_of_one_process():
     independent = compare(rng.lognormal(0, 0.1, 15), rng.lognormal(0, 0.1, 15)).effect
     assert independent.shift_low < independent.shift < independent.shift_high
     dependent = compare(*(np.exp(bench["autoregressive"](rng, 300, 0.8)) for _ in range(2))).effect
-    several = compare(*([rng.lognormal(0, 0.1, 9) for _ in range(6)] for _ in range(2))).effect
+    a, b = ([rng.lognormal(0, 0.1, 9) for _ in range(6)] for _ in range(2))
+    several = compare(a, b).effect
     assert (
         dependent.shift_low is None
         and several.shift_low is None
@@ -221,7 +222,7 @@ def test_bounds_of_the_effect_need_independent_values_of_one_process():
 
 def test_a_comparison_is_frozen():
     with pytest.raises(FrozenInstanceError):
-        compare(np.ones(6), np.ones(6)).ratio = 2
+        compare(np.ones(6), np.ones(6)).ratio = 2  # type: ignore[misc]
 
 
 # Coverage and verdicts, seeded; the complete tables are benchmarks/comparison_coverage.py.
@@ -314,9 +315,8 @@ def test_more_needed_is_enough(n, precision):
 
 def test_more_needed_counts_processes_where_there_are_several():
     rng = np.random.default_rng(6)
-    found = compare(
-        *([rng.lognormal(rng.normal(0, 0.02), 0.01, 20) for _ in range(6)] for _ in range(2))
-    )
+    a, b = ([rng.lognormal(rng.normal(0, 0.02), 0.01, 20) for _ in range(6)] for _ in range(2))
+    found = compare(a, b)
     half = math.log(found.high / found.low) / 2
     assert more_needed(found, 0.005) == math.ceil(6 * (half / math.log1p(0.005)) ** 2 - 6)
     assert more_needed(found, 10.0) == 1

@@ -1,0 +1,186 @@
+"""Every option that several verbs share, defined once; its help begins with what the option means."""
+
+import argparse
+import ast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import Deep500Error
+
+Parser = argparse.ArgumentParser
+FLOATS = ("float16", "bfloat16", "float32", "float64")  # those of operators
+
+
+def json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="data on standard output, for programs")
+
+
+def framework(
+    parser: Parser, said: str, default: Sequence[str] | None = None, several: bool = True
+) -> None:
+    parser.add_argument(
+        "--framework",
+        nargs="+" if several else None,
+        default=default,
+        metavar="NAME",
+        help=f"where it runs, as `d5 list frameworks` names it ({said})",
+    )
+
+
+def set_(parser: Parser, what: str) -> None:
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=f"a setting to change: {what}",
+    )
+
+
+def shape(parser: Parser, each: str) -> None:
+    parser.add_argument(
+        "--shape",
+        nargs="+",
+        default=[],
+        metavar="SHAPE",
+        help=f"the inputs: 64x64,64x64, int64<9:4x5, 0.1*8x8, =[1,2], () or - each (several: each is {each})",
+    )
+
+
+def dtype(parser: Parser, default: Sequence[str], choices: Sequence[str] = FLOATS) -> None:
+    parser.add_argument(
+        "--dtype",
+        nargs="+",
+        default=list(default),
+        choices=choices,
+        metavar="DTYPE",
+        help=f"the dtypes of floats: {', '.join(choices)} ({' '.join(default)})",
+    )
+
+
+def seed(parser: Parser, what: str, default: int | None = None) -> None:
+    said = "drawn and recorded" if default is None else default
+    parser.add_argument(
+        "--seed", type=int, default=default, metavar="N", help=f"the seed of {what} ({said})"
+    )
+
+
+def budget(parser: Parser, default: float) -> None:
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=default,
+        metavar="SECONDS",
+        help=f"the time to spend on measuring ({default:g})",
+    )
+
+
+def timeout(parser: Parser, what: str, default: float | None, said: str = "") -> None:
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=default,
+        metavar="SECONDS",
+        help=f"the longest wait for {what} ({said or f'{default:g}'})",
+    )
+
+
+def margin(parser: Parser) -> None:
+    parser.add_argument(
+        "--margin",
+        type=float,
+        default=0.02,
+        metavar="SHARE",
+        help="the relative difference that does not matter (0.02)",
+    )
+
+
+def level(parser: Parser) -> None:
+    parser.add_argument(
+        "--level", type=float, default=0.95, metavar="SHARE", help="the level of confidence (0.95)"
+    )
+
+
+def measuring(parser: Parser, budget_s: float, processes: str) -> None:
+    """What every measurement takes: how long, how precise, how many processes."""
+    budget(parser, budget_s)
+    parser.add_argument(
+        "--precision",
+        type=float,
+        default=0.02,
+        metavar="SHARE",
+        help="the relative half-width to stop at (0.02)",
+    )
+    margin(parser)
+    level(parser)
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=None,
+        metavar="N",
+        help=f"the number of processes, even beyond the budget: exactly N {processes}",
+    )
+
+
+def tier(parser: Parser, default: str, said: str) -> None:
+    parser.add_argument(
+        "--tier", default=default, metavar="TIER", help=f"how much of it: {said} ({default})"
+    )
+
+
+def out(parser: Parser, what: str = "the bundle's new folder (under $DEEP500_HOME)") -> None:
+    parser.add_argument(
+        "--out", type=Path, default=None, metavar="PATH", help=f"where to write {what}"
+    )
+
+
+def report(parser: Parser) -> None:
+    parser.add_argument(
+        "--report", action="store_true", help="a page as well: FOLDER.html, beside the bundle"
+    )
+
+
+def bundle(parser: Parser, required: bool = False) -> None:
+    parser.add_argument(
+        "bundle",
+        nargs=None if required else "?",
+        default=None,
+        metavar="BUNDLE",
+        help="a folder, a zip or a run of `d5 list`" + ("" if required else " (the last one)"),
+    )
+
+
+def renamed(parser: Parser, old: str, new: str) -> None:
+    """Answer an option's old spelling with one line that names the new one."""
+
+    class Renamed(argparse.Action):
+        def __call__(self, *_: Any, **__: Any) -> NoReturn:
+            raise Deep500Error(f"{old} is now {new}")
+
+    parser.add_argument(old, action=Renamed, nargs="*", help=argparse.SUPPRESS)
+
+
+def settings(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE, each VALUE a literal of Python (a list becomes a tuple) or else the text itself."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, value = named_value("--set", text)
+        found[name] = _literal(value)
+    return found
+
+
+def named_value(option: str, text: str, form: str = "name=value") -> tuple[str, str]:
+    """The two sides of the first equals sign."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise Deep500Error(f"{option} {text!r} is not of the form {form}")
+    return name, value
+
+
+def _literal(text: str) -> Any:
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,71 @@
+"""One line that says how far a long job is."""
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+BAR_WIDTH = 30
+SECONDS_BETWEEN_LINES = 10.0  # where the line cannot be rewritten
+
+
+class ProgressLine:
+    """Called with a fraction and a text; on a terminal one line is redrawn, elsewhere a new one comes now and then."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        self.last_line = time.monotonic()
+        self._progress: Progress | None = None
+
+    def __call__(self, fraction: float, text: str) -> None:
+        if self.terminal:
+            self._redraw(fraction, text)
+        elif time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
+            self.last_line = time.monotonic()
+            self.stream.write(f"{fraction:.0%} {text}\n")
+            self.stream.flush()
+
+    def close(self) -> None:
+        """Take the line off the terminal; the next call draws a new one."""
+        if self._progress:
+            self._progress.stop()
+            self._progress = None
+
+    def __enter__(self) -> "ProgressLine":
+        return self
+
+    def __exit__(
+        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _redraw(self, fraction: float, text: str) -> None:
+        if self._progress is None:
+            self._progress = _progress(self.stream)
+            self._progress.add_task("", total=1.0)
+            self._progress.start()
+        [task] = self._progress.task_ids
+        self._progress.update(task, completed=fraction, description=" ".join(text.split()))
+        self._progress.refresh()
+
+
+def _progress(stream: TextIO) -> "Progress":
+    """Drawn when it is told to, by no thread of its own: one would disturb what is measured."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+    from rich.table import Column
+
+    return Progress(
+        BarColumn(BAR_WIDTH),
+        TaskProgressColumn(),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        console=Console(file=stream),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

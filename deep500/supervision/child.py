@@ -1,0 +1,223 @@
+"""The parent's side of a child process: every answer has a deadline, and every end becomes one line."""
+
+import json
+import os
+import select
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from subprocess import TimeoutExpired
+from typing import Any
+
+from ..errors import Deep500Error, Wrong
+from .starting import Process, forked, fresh
+
+LONGEST_ANSWER = 100_000_000  # bytes
+LONGEST_STDERR = 1_000_000  # bytes that may lie in the file before it is emptied
+LAST_STDERR = 4000  # bytes of it that are looked at
+TICK_S = 0.5  # how often a silent child is looked after
+GRACE_S = 1.0  # for a child that may end by itself
+
+
+class Died(Deep500Error):
+    """The child gave no answer: it ended, had to be ended, or sent something else."""
+
+
+class Silent(Died):
+    """The child gave no answer before the deadline."""
+
+
+class Ended(Died):
+    """The child ended; `code` is its exit code, or minus the number of the signal that ended it."""
+
+    def __init__(self, code: int, doing: str, last_line: str):
+        self.code = code
+        self.how = f"by signal {_signal_name(-code)}" if code < 0 else f"with exit code {code}"
+        self.how += doing
+        if last_line:
+            self.how += f": {last_line}"
+        super().__init__(f"the process ended {self.how}")
+
+
+class Child:
+    """A process of a session of its own; leaving its context kills it and whatever it has started."""
+
+    def __init__(self, start: Callable[[int, int, int], Process]):
+        self.doing = ""  # what the child said last that it is doing
+        self._lines: list[bytes] = []  # answers not taken yet
+        self._parts: list[bytes] = []  # of the answer that is coming in
+        self._outgoing = b""
+        # A file, as code under a clock must not wait for us to read; appended to, so that it can be emptied.
+        self._stderr = tempfile.TemporaryFile("ab+", buffering=0)  # noqa: SIM115 - closed by kill
+        self._reply, reply_end = os.pipe()
+        request_end, self._request = os.pipe()
+        os.set_blocking(self._request, False)
+        try:
+            self.process = start(reply_end, request_end, self._stderr.fileno())
+        except OSError as error:
+            self._close_files()
+            raise Deep500Error(
+                f"a fresh process cannot be started: {error.strerror or error}"
+            ) from None
+        finally:
+            os.close(reply_end)
+            os.close(request_end)
+
+    @classmethod
+    def fresh(cls, module: str, env: Mapping[str, str] | None = None) -> "Child":
+        """A new Python that runs this module, which calls `serving.serve`."""
+        return cls(lambda *ends: fresh(module, env or {}, *ends))
+
+    @classmethod
+    def forked(cls, function: Callable[[Callable[[dict], None]], None]) -> "Child":
+        """A copy of this process that calls the function with a function to send answers by."""
+        return cls(lambda *ends: forked(function, *ends))
+
+    def ask(self, request: Mapping[str, Any], key: str, timeout_s: float) -> Any:
+        """What the child answers to a request under this key."""
+        self._outgoing += json.dumps(dict(request)).encode() + b"\n"
+        return self.answer(key, timeout_s)
+
+    def answer(self, key: str, timeout_s: float) -> Any:
+        """What the child's next answer holds under this key; errors that it reports are raised here."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            line = self._next_line(deadline, timeout_s)
+            message = _parsed(line)
+            if "progress" in message:
+                self.doing = str(message["progress"])
+            elif "error" in message:
+                raise (Wrong if message.get("wrong") else Deep500Error)(str(message["error"]))
+            elif "died" in message:
+                raise Died(f"{message['died']}{self._during()}")
+            elif key in message:
+                return message[key]
+            else:
+                raise self._scribbled(line)
+
+    def pause(self) -> None:
+        """Stop all of its threads, also those that spin while they wait for work."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def close(self) -> None:
+        """Let it end by itself, for a moment, then kill what is left."""
+        self._close_files()
+        with suppress(TimeoutExpired):
+            self.process.wait(GRACE_S)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process and whatever it has started and left behind."""
+        if self.process.poll() is None:
+            os.kill(self.process.pid, signal.SIGKILL)  # it may have no group of its own yet
+        self._signal(signal.SIGKILL)
+        self.process.wait()
+        self._close_files()
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, number)
+
+    def _close_files(self) -> None:
+        for descriptor in (self._request, self._reply):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._request = self._reply = -1
+        self._stderr.close()
+
+    def _next_line(self, deadline: float, timeout_s: float) -> bytes:
+        while not self._lines:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Silent(
+                    f"no answer within {timeout_s:g} s{self._during()}: raise --timeout if it may take longer"
+                )
+            self._exchange(left)
+            self._trim_stderr()
+        return self._lines.pop(0)
+
+    def _exchange(self, left: float) -> None:
+        """Write and read what can be without waiting for more than a tick."""
+        polling = select.poll()
+        polling.register(self._reply, select.POLLIN)
+        if self._outgoing:
+            polling.register(self._request, select.POLLOUT)
+        ready = [descriptor for descriptor, _ in polling.poll(1000 * min(left, TICK_S))]
+        if self._request in ready:
+            self._write()
+        if self._reply in ready:
+            self._read(left)
+        elif self.process.poll() is not None and not polling.poll(0):
+            raise self._ended(left)  # and something that it started holds the pipe
+
+    def _write(self) -> None:
+        try:
+            written = os.write(self._request, self._outgoing)
+        except BrokenPipeError:  # the other pipe will tell why
+            written = len(self._outgoing)
+        self._outgoing = self._outgoing[written:]
+
+    def _read(self, left: float) -> None:
+        part = os.read(self._reply, 1 << 16)
+        if not part:
+            raise self._ended(left)
+        *lines, rest = part.split(b"\n")
+        for line in lines:
+            self._lines.append(b"".join([*self._parts, line]))
+            self._parts = []
+        self._parts.append(rest)
+        if len(self._parts) > LONGEST_ANSWER >> 16 and sum(map(len, self._parts)) > LONGEST_ANSWER:
+            raise Died(f"an answer of more than {LONGEST_ANSWER // 10**6} MB{self._during()}")
+
+    def _trim_stderr(self) -> None:
+        if os.fstat(self._stderr.fileno()).st_size > LONGEST_STDERR:
+            self._stderr.truncate(0)
+
+    def _ended(self, left: float) -> Died:
+        try:
+            code = self.process.wait(min(left, GRACE_S))
+        except TimeoutExpired:
+            return Died(f"the process closed the channel of the answer{self._during()}")
+        return Ended(code, self._during(), self._last_line())
+
+    def _last_line(self) -> str:
+        descriptor = self._stderr.fileno()
+        start = max(os.fstat(descriptor).st_size - LAST_STDERR, 0)
+        lines = os.pread(descriptor, LAST_STDERR, start).decode(errors="replace").split("\n")
+        printable = [" ".join(line.split()) for line in lines]
+        return next((line for line in reversed(printable) if line), "")[:300]
+
+    def _scribbled(self, line: bytes) -> Died:
+        return Died(
+            f"something wrote into the channel of the answer{self._during()}: {line[:40]!r}"
+        )
+
+    def _during(self) -> str:
+        return f" during {self.doing}" if self.doing else ""
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """The message in a line; without one an empty message, which answers nothing."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most of the real-time signals have no name
+        return str(number)
