@@ -34,6 +34,11 @@ class TrainingStep(ABC):
 class Executor(ABC):
     """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts."""
 
+    model: Network | None = (
+        None  # what from_model got without a loss: a trainer attaches its task's
+    )
+    options: Mapping[str, Any] = {}  # what from_model got with it
+
     def __init__(self, framework: "Framework", network: Network):
         for dtype in {t.dtype for t in network.inputs.values()} | {
             str(p.dtype) for p in network.params.values()

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,10 @@ from .operator import Operator, Tensor
 
 if TYPE_CHECKING:
     from .executor import Executor
+    from .loss import Loss
+
+
+OPTIONS = {"seed", "compile", "threads", "device"}  # of `executor`, where it takes them
 
 
 @dataclass(frozen=True)
@@ -212,11 +217,23 @@ class Framework(ABC):
     def executor(self, network: Network) -> "Executor":
         """Build the network once, to be run many times."""
 
-    def from_model(self, model: Any) -> "Executor":
-        """An executor for a d5.Network; an adapter may take its framework's own models too."""
-        if isinstance(model, Network):
-            return self.executor(model)
-        raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
+    def from_model(self, model: Any, *, loss: "Loss | None" = None, **options: Any) -> "Executor":
+        """An executor for a d5.Network; an adapter may take its framework's own models too.
+
+        The network's own output "loss" is the loss if it has one, else `loss` is attached to a copy of it; without
+        either, a trainer attaches that of its task. The options are those of `executor`.
+        """
+        if not isinstance(model, Network):
+            raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
+        if loss is not None and "loss" not in model.outputs:
+            model = loss.attach(model)
+        missing = OPTIONS - inspect.signature(self.executor).parameters.keys()
+        executor = self.executor(
+            model, **{key: value for key, value in options.items() if key not in missing}
+        )
+        if "loss" not in model.outputs:
+            executor.model, executor.options = model, options
+        return executor
 
 
 def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) -> Sequence[Any]:
