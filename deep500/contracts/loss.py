@@ -28,7 +28,10 @@ class Loss(Definition):
     def attach(
         self, network: Network, prediction: str | None = None, target: str | None = None
     ) -> Network:
-        """A copy of the network with this loss as its output "loss", and the target as an input."""
+        """A copy of the network with this loss as its output "loss".
+
+        The target is a value of the network, or becomes an input of it.
+        """
         prediction = prediction or _only_output(network, type(self).__name__)
         target = target or self.target_name
         if prediction not in network.outputs:
@@ -37,9 +40,15 @@ class Loss(Definition):
                 f"{', '.join(network.outputs)}"
             )
         twin = network.copy()
-        if target not in twin.inputs:
-            wanted = self.target(described(twin, prediction))
+        wanted = self.target(described(twin, prediction))
+        if target not in {*twin.inputs, *(name for node in twin.nodes for name in node.outputs)}:
             twin.add_input(target, wanted.shape, wanted.dtype)
+        shape = described(twin, target).shape
+        if shape != wanted.shape:
+            raise Deep500Error(
+                f"{type(self).__name__} of {prediction!r} needs a target of the shape {wanted.shape}, and "
+                f"{target!r} has {shape} (0 is the batch)"
+            )
         twin.outputs.insert(0, self.add(twin, prediction, target))
         return twin
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from .. import registry
 from ..contracts.dataset import Split
-from ..contracts.loss import Loss
+from ..contracts.loss import Loss, described
+from ..contracts.network import Network
 from ..contracts.task import Array, Arrays, Quality, Task
 
 
@@ -27,6 +28,16 @@ class Reconstruction(Task):
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
         shape = train.arrays[self.target].shape[1:]
         return shape, math.prod(shape)
+
+    def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
+        """A prediction that is a vector is compared with the input as a vector."""
+        if "loss" in network.outputs or self.prediction not in network.outputs:
+            return super().attach_loss(network, loss)
+        if described(network, self.prediction).shape == described(network, self.target).shape:
+            return super().attach_loss(network, loss)
+        twin = network.copy()
+        vector = twin.add_node("Flatten", (self.target,))
+        return (loss or self.loss()).attach(twin, self.prediction, vector)
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         count = len(batch[self.target])

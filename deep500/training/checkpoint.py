@@ -99,7 +99,7 @@ def check_fit(section: str, state: State, own: State) -> None:
 
 
 def _kind(value: Any) -> str:
-    is_array = isinstance(value, np.ndarray)
+    is_array = isinstance(value, np.ndarray | np.generic)
     return f"{value.dtype}{list(value.shape)}" if is_array else type(value).__name__
 
 

@@ -93,6 +93,6 @@ def load_sections(
 def _copied(state: State) -> dict[str, object]:
     """Arrays that do not change when the run goes on."""
     return {
-        name: np.array(value) if isinstance(value, np.ndarray) else value
+        name: np.array(value) if isinstance(value, np.ndarray | np.generic) else value
         for name, value in state.items()
     }
