@@ -31,13 +31,16 @@ class Reconstruction(Task):
 
     def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
         """A prediction that is a vector is compared with the input as a vector."""
-        if "loss" in network.outputs or self.prediction not in network.outputs:
-            return super().attach_loss(network, loss)
-        if described(network, self.prediction).shape == described(network, self.target).shape:
+        if "loss" in network.outputs or self._comparable(network):
             return super().attach_loss(network, loss)
         twin = network.copy()
         vector = twin.add_node("Flatten", (self.target,))
         return (loss or self.loss()).attach(twin, self.prediction, vector)
+
+    def _comparable(self, network: Network) -> bool:
+        if self.prediction not in network.outputs or self.target not in network.inputs:
+            return True
+        return described(network, self.prediction).shape == network.inputs[self.target].shape
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         count = len(batch[self.target])

@@ -19,7 +19,7 @@ from ..errors import Deep500Error
 from ..measure.clock import now
 from .checkpoint import Checkpoint
 from .evaluation import evaluate
-from .events import Event
+from .events import Event, SaveCheckpoint
 from .one_network import OneNetwork
 from .sections import load_sections, procedure_sections, saved_sections
 
@@ -53,7 +53,8 @@ class Trainer:
         self.splits = splits
         self.sampler = sampler
         self.epochs = epochs
-        self.events = tuple(events)
+        # a checkpoint holds the states of the other events, so that it is made after they have been told
+        self.events = tuple(sorted(events, key=lambda event: isinstance(event, SaveCheckpoint)))
         self.loss = loss
         self.task = named_task(task)
         self._check_data()

@@ -106,11 +106,13 @@ def test_digits_are_reconstructed(name: str, shape: tuple[int, ...]) -> None:
     """The prediction is a vector, whatever the shape of the input."""
     digits = d5.datasets.Digits().load()
     splits = {n: Split({"x": s.arrays["x"].reshape(-1, *shape)}) for n, s in digits.items()}
-    network = d5.networks.Mlp((16,)).for_task(Reconstruction(), splits["train"])
+    network = d5.networks.Mlp((64, 16, 64)).for_task(Reconstruction(), splits["train"])
     history = train(name, network, Reconstruction, splits, epochs=12)
     worse, better = first_and_last(history, "mean squared error")
     variance = np.mean(np.var(splits["train"].arrays["x"], axis=0))
-    assert better < worse / 2 and better < 0.75 * variance  # which the mean picture alone reaches
+    assert (
+        better < 0.6 * worse and better < variance / 2
+    )  # the mean picture alone reaches the variance
     assert history.losses[-1] == pytest.approx(better, rel=0.3)
 
 
