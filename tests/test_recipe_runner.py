@@ -147,7 +147,7 @@ def test_the_curves_and_tables_show_the_tasks_own_quality(own: Path) -> None:
     assert "recorded while it was run" in text and "final quality (name R2, split test)" in text
 
 
-def test_a_changed_recorded_value_or_target_is_noticed(own: Path) -> None:
+def test_a_changed_recorded_value_is_noticed(own: Path) -> None:
     found = bundle.read(run(load_recipe(own), own.parent / "run", "full", seeds=2).bundle)
     blocks = json.loads(json.dumps(found.blocks))
     blocks[-1]["recorded"]["LossDrop"] = 1e6

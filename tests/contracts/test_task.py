@@ -14,7 +14,7 @@ from deep500.contracts.task import Array, Quality, Task, check_classes
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
 from deep500.losses import MeanAbsoluteError
-from deep500.tasks import Classification, Regression
+from deep500.tasks import Classification, NextToken, Reconstruction, Regression
 from deep500.training.evaluation import evaluate
 
 ROWS, LENGTH, WIDTH = 12, 5, 4
@@ -80,7 +80,7 @@ def test_an_evaluation_does_not_depend_on_the_size_of_batches(task: Task) -> Non
     assert evaluate(predictor, task, shuffled, 5) == whole
 
 
-@every_task
+@pytest.mark.parametrize("task", [Classification(), Regression(), Reconstruction(), NextToken()])
 def test_the_best_prediction_is_better_than_a_random_one(task: Task) -> None:
     arrays = {**example(task), "row": np.arange(ROWS)}
     target, random = arrays[task.target], prediction_for(task, arrays[task.target])

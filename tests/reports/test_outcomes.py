@@ -234,8 +234,16 @@ blocks_of_anyone = st.lists(
         {"seed": st.integers(0, 2)},
         optional={
             "losses": st.lists(st.floats(-1e299, 1e299), min_size=1, max_size=3),
+            "series": st.dictionaries(
+                st.sampled_from(["loss", "seconds", "rate"]),
+                st.lists(st.none() | st.floats(-1e299, 1e299), min_size=1, max_size=2),
+            ),
+            "counters": st.dictionaries(st.just("samples"), st.integers(0, 9)) | junk,
             "samples": st.integers(0, 9),
-            "test": st.floats(-1e299, 1e299) | junk,
+            "test": st.floats(-1e299, 1e299)
+            | st.dictionaries(st.just("accuracy"), st.floats(-1e299, 1e299))
+            | junk,
+            "recorded": st.dictionaries(st.just("Mine"), st.none() | st.floats(-1e299, 1e299)),
             "step_seconds": st.lists(st.floats(-1, 1e299), min_size=1, max_size=3),
             "evaluation": st.fixed_dictionaries(
                 {
