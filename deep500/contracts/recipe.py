@@ -217,7 +217,7 @@ def _made(kind: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any
             raise Deep500Error(f"{entry!r} has its settings already: give its class to take {args}")
         maker: Any = functools.partial(replace, entry)
     elif isinstance(entry, str):
-        maker = _named(kind, entry)
+        maker = definition_named(kind, entry)
     else:
         maker = entry
     try:
@@ -228,8 +228,8 @@ def _made(kind: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any
         raise Deep500Error(f"{shown!r} cannot be made with ({given}): {error}") from None
 
 
-def _named(kind: str, name: str) -> type:
-    """A recipe names things in small letters ("digits_cnn"): the file of that name holds the class."""
+def definition_named(kind: str, name: str) -> type:
+    """The class of that name, or of the file of that name: a recipe says "digits_cnn" in small letters."""
     by_file = {registry.file_stem(known): known for known in registry.known(kind)}
     return registry.find(kind, by_file.get(re.sub(r"\W", "_", name), name))
 

@@ -67,6 +67,7 @@ class Gan(Procedure):
     """The discriminator learns to tell real points from made ones, then the generator to deceive it."""
 
     def __init__(self, on: str = "reference") -> None:
+        framework(on).set_threads(1)
         self.series = {"loss": "loss", "discriminator loss": "discriminator loss"}
         make = framework(on).executor
         self.generator, self.discriminator = make(generator()), make(discriminator())
