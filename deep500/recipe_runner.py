@@ -33,7 +33,7 @@ from .home import home
 from .measure.machine import environment
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_blocks, check_plan, outcome
+from .training.outcome import check_blocks, check_plan, outcome, qualities
 from .training.trainer import Trainer, named_task
 
 LEVEL = 0.95
@@ -225,6 +225,8 @@ class _RecipeRun:
         """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
         check_plan(self.plan)
         self.task.check_arrays(self.splits)
+        for metric in self.recipe.own_metrics.values():
+            metric.for_qualities(qualities(self.plan))
         executor, optimizer = self._executor(0), self.recipe.make("optimizer")
         try:
             executor.training_step(optimizer)(self.splits["train"].batch(slice(0, 2)))

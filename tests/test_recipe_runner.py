@@ -226,7 +226,7 @@ def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
 
 
 WRONG = {
-    "no entry 'modle' \\(did you mean 'model'\\?\\); it knows epochs, model": {"modle": "mlp"},
+    "no entry 'modle' \\(did you mean 'model'\\?\\); it knows model, dataset": {"modle": "mlp"},
     "'model'\\] cannot be 3": {"model": 3},
     "no network is named 'mpl'": {"model": "mpl"},
     "no task is named 'regresion'. Did you mean 'Regression'": {"task": "regresion"},
@@ -296,3 +296,36 @@ def test_series_of_events_are_in_the_bundle(home: Path) -> None:
     outcome = run(recipe, home / "run", "full", seeds=2, events=[Rates()])
     for history in histories(check_blocks(bundle.read(outcome.bundle).blocks)):
         assert history.series["rate"] == [0.5] * history.steps and history.steps == 6
+
+
+class StopAfter(Event):
+    """Interrupts once, after some epochs of all seeds together."""
+
+    def __init__(self, epochs: int) -> None:
+        self.left = epochs
+
+    def after_epoch(self, trainer: d5.Trainer, record: dict[str, Any]) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("epochs", [2, 6, 9])
+def test_an_interrupted_recipe_of_ones_own_ends_in_the_same_bits(own: Path, epochs: int) -> None:
+    whole = run(load_recipe(own), own.parent / "whole", "full", seeds=2)
+    with pytest.raises(KeyboardInterrupt):
+        run(load_recipe(own), own.parent / "run", "full", seeds=2, events=[StopAfter(epochs)])
+    resumed = run(load_recipe(own), own.parent / "run", "full", seeds=2, resume=True)
+    assert bundle.read(resumed.bundle).files == bundle.read(whole.bundle).files
+    values = [[m["values"] for m in o.derived["metrics"]] for o in (whole, resumed)]
+    assert values[0] == values[1] and verify(resumed.bundle).ok
+
+
+def test_a_metric_of_ones_own_that_reads_a_missing_quality_is_refused(home: Path) -> None:
+    class Doubled(d5.Metric):
+        reads = "R2"
+
+    with pytest.raises(Deep500Error, match="no quality named 'R2'; there are: accuracy"):
+        d5.run_recipe(
+            SMALL, HOW | {"optimizer_args": (0.1,)}, [(Doubled(), 1)], folder=home / "run"
+        )

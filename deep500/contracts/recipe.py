@@ -30,11 +30,13 @@ DEFINITIONS: dict[str, tuple[str, type]] = {
     "train_sampler": ("samplers", Sampler),
     "optimizer": ("optimizers", object),
 }
-ARGUMENTS = {"_args": (tuple, list), "_kwargs": dict}
-FIXED_KEYS: dict[str, Any] = {"epochs": int}
-for _key in ("model", "dataset", "task", "loss", "train_sampler"):
-    FIXED_KEYS[_key] = (str, type, Definition)
-    FIXED_KEYS |= {_key + suffix: kind for suffix, kind in ARGUMENTS.items()}
+FIXED_DEFINITIONS = ("model", "dataset", "task", "loss", "train_sampler")
+FIXED_KEYS: dict[str, Any] = {
+    **dict.fromkeys(FIXED_DEFINITIONS, (str, type, Definition)),
+    **{f"{key}_args": (tuple, list) for key in FIXED_DEFINITIONS},
+    **{f"{key}_kwargs": dict for key in FIXED_DEFINITIONS},
+    "epochs": int,
+}
 MUTABLE_KEYS: dict[str, Any] = {
     "batch_size": int,
     "executor": object,
