@@ -8,9 +8,19 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import samplers as samplers
+from . import tasks as tasks
+from .contracts.dataset import Dataset as Dataset
+from .contracts.dataset import Split as Split
+from .contracts.loss import Loss as Loss
+from .contracts.metric import History as History
+from .contracts.metric import Metric as Metric
+from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
+from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
+from .contracts.task import Quality as Quality
+from .contracts.task import Task as Task
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
@@ -23,6 +33,7 @@ from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
 from .frameworks import gradient as gradient
 from .metrics.final_loss import FinalLoss as FinalLoss
+from .metrics.final_quality import FinalQuality as FinalQuality
 from .metrics.test_accuracy import TestAccuracy as TestAccuracy
 from .metrics.throughput import Throughput as Throughput
 from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy

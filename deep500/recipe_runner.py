@@ -7,8 +7,11 @@ import os
 import re
 import runpy
 import shutil
+import sys
+import types
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,17 +20,21 @@ from safetensors.numpy import save
 
 from . import bundle, registry
 from .contracts.executor import Executor
+from .contracts.metric import History, Metric
+from .contracts.model import Model
 from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.sampler import Sampler
+from .contracts.task import Task
 from .errors import Deep500Error, one_line
 from .evidence.ledger import Ledger
+from .frameworks import framework
 from .home import home
 from .measure.machine import environment
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_blocks, check_plan, outcome
-from .training.trainer import Trainer
+from .training.outcome import check_blocks, check_plan, outcome, qualities
+from .training.trainer import Trainer, named_task
 
 LEVEL = 0.95
 
@@ -62,7 +69,7 @@ def load_recipe(path: str | Path) -> Recipe:
     if not path.is_file():
         raise Deep500Error(f"there is no recipe {path}: give a file, or one of {', '.join(known)}")
     try:
-        found = runpy.run_path(str(path), run_name="d5_recipe")
+        parts = _namespace(path)
     except Deep500Error:
         raise
     except BaseException as error:  # whatever a file from anyone does, including sys.exit
@@ -72,12 +79,21 @@ def load_recipe(path: str | Path) -> Recipe:
             f"the recipe {path} cannot be read: {one_line(error, kind=True)}"
         ) from None
     for part in ("FIXED", "MUTABLE", "METRICS"):
-        if part not in found:
+        if part not in parts:
             raise Deep500Error(
                 f"the recipe {path} has no {part}: a recipe is FIXED + MUTABLE + METRICS"
             )
     source = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Recipe(path.stem, found["FIXED"], found["MUTABLE"], found["METRICS"], source)
+    return Recipe(path.stem, parts["FIXED"], parts["MUTABLE"], parts["METRICS"], source)
+
+
+def _namespace(path: Path) -> dict[str, Any]:
+    """The names that a file defines. It stays among the modules, so that the sources of its classes are found."""
+    name = "d5_recipe_" + re.sub(r"\W", "_", path.stem)
+    names = runpy.run_path(str(path.absolute()), run_name=name)
+    sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules[name]).update(names)
+    return names
 
 
 def known_recipes() -> dict[str, Path]:
@@ -95,11 +111,11 @@ def known_recipes() -> dict[str, Path]:
 def run_recipe(
     fixed: Mapping[str, Any], mutable: Mapping[str, Any], metrics: Any, **how: Any
 ) -> Outcome:
-    """Run a recipe given as the three parts; `how` is that of `cook` (folder, tier, seeds, resume, events)."""
-    return cook(Recipe(how.pop("name", "recipe"), fixed, mutable, metrics), **how)
+    """Run a recipe given as the three parts; `how` is that of `run` (folder, tier, seeds, resume, events)."""
+    return run(Recipe(how.pop("name", "recipe"), fixed, mutable, metrics), **how)
 
 
-def cook(
+def run(
     recipe: Recipe,
     folder: str | Path | None = None,
     tier: str = "small",
@@ -115,13 +131,13 @@ def cook(
         else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
     )
     ledger = Ledger()
-    run = ledger.started(folder, "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
+    entry = ledger.started(folder, "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
     try:
-        derived, manifest = _Cooking(recipe, plan, folder, resume, tuple(events)).go()
+        derived, manifest = _RecipeRun(recipe, plan, folder, resume, tuple(events)).go()
     except (Exception, KeyboardInterrupt) as error:
-        ledger.failed(run, one_line(error, 1000))
+        ledger.failed(entry, one_line(error, 1000))
         raise
-    ledger.finished(run, manifest)
+    ledger.finished(entry, manifest)
     return Outcome(folder, derived)
 
 
@@ -132,6 +148,7 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
     count = TIERS[tier].seeds if seeds is None else seeds
     if not 1 <= count <= 10_000:
         raise Deep500Error(f"{count} seeds make no sense: give 1 to 10000")
+    task = recipe_task(recipe)
     epochs = min(recipe.fixed["epochs"], max(2, round(recipe.fixed["epochs"] * TIERS[tier].epochs)))
     return {
         "recipe": recipe.to_json(),
@@ -139,12 +156,21 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
         "tier": tier,
         "seeds": list(range(count)),
         "epochs": epochs,
+        "task": {
+            "name": type(task).__name__,
+            "qualities": [asdict(quality) for quality in task.qualities],
+        },
         "level": LEVEL,
         "threads": 1,
     }
 
 
-class _Cooking:
+def recipe_task(recipe: Recipe) -> Task:
+    """The task of a recipe; classification if it names none."""
+    return recipe.make("task") if "task" in recipe.fixed else named_task(None)
+
+
+class _RecipeRun:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
     def __init__(
@@ -156,12 +182,11 @@ class _Cooking:
         events: tuple[Event, ...],
     ):
         self.recipe, self.plan, self.folder, self.events = recipe, plan, folder, events
-        self.kitchen = folder.with_name(
+        self.checkpoints = folder.with_name(
             folder.name + ".checkpoints"
         )  # beside the bundle, gone when it is finished
-        self.splits = _definition(
-            "datasets", recipe.fixed["dataset"], recipe.fixed.get("dataset_kwargs", {})
-        ).load()
+        self.task = recipe_task(recipe)
+        self.splits = recipe.make("dataset").load()
         self._rehearse()
         self.blocks: list[dict] = []
         if resume:
@@ -175,7 +200,7 @@ class _Cooking:
 
     def go(self) -> tuple[dict[str, Any], str]:
         try:
-            self.kitchen.mkdir(exist_ok=True)
+            self.checkpoints.mkdir(exist_ok=True)
             for seed in self.plan["seeds"]:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
@@ -190,15 +215,18 @@ class _Cooking:
                 self.writer.close()
             else:
                 self.writer.discard()
-                shutil.rmtree(self.kitchen, ignore_errors=True)
+                shutil.rmtree(self.checkpoints, ignore_errors=True)
             raise
-        shutil.rmtree(self.kitchen, ignore_errors=True)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
         return derived, manifest
 
     def _rehearse(self) -> None:
         """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
         check_plan(self.plan)
-        executor, optimizer = self._executor(0), self._optimizer()
+        self.task.check_arrays(self.splits)
+        for metric in self.recipe.own_metrics.values():
+            metric.for_qualities(qualities(self.plan))
+        executor, optimizer = self._executor(0), self.recipe.make("optimizer")
         try:
             executor.training_step(optimizer)(self.splits["train"].batch(slice(0, 2)))
         except (TypeError, ValueError, RuntimeError, AttributeError) as error:
@@ -213,16 +241,14 @@ class _Cooking:
 
     def _train(self, seed: int) -> None:
         executor = self._executor(seed)
-        sampler: Sampler = self.recipe.fixed.get(
-            "train_sampler", registry.find("samplers", "ShuffleSampler")
-        )(self.recipe.mutable["batch_size"], seed)
         trainer = Trainer(
             executor,
-            self._optimizer(),
+            self.recipe.make("optimizer"),
             self.splits,
-            sampler,
+            self._sampler(seed),
             self.plan["epochs"],
             [*self.events, _Record(self, seed)],
+            task=self.task,
         )
         done = [b for b in self.blocks if b["seed"] == seed]
         start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None
@@ -238,15 +264,16 @@ class _Cooking:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self._weights(seed))
-        self.append(
-            {
-                "seed": seed,
-                "test": history.evaluations[-1]["test"],
-                "build_seconds": trainer.build_seconds,
-                "weights": hashlib.sha256(weights).hexdigest(),
-            }
-        )
-        for old in self.kitchen.glob(f"{seed}-*.safetensors"):
+        block = {
+            "seed": seed,
+            "test": _finite_qualities(history.evaluations[-1]["test"]),
+            "build_seconds": trainer.build_seconds,
+            "weights": hashlib.sha256(weights).hexdigest(),
+        }
+        if own := self.recipe.own_metrics:
+            block["recorded"] = {key: _own_value(m, history) for key, m in own.items()}
+        self.append(block)
+        for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
     def append(self, block: dict) -> None:
@@ -256,21 +283,30 @@ class _Cooking:
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
         """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""
         history = trainer.history()
-        first = history.evaluations[-2]["step"] if len(history.evaluations) > 1 else 0
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
-        losses = [loss if math.isfinite(loss) else None for loss in history.losses[first:]]
+        evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
         self.append(
             {
                 "seed": seed,
-                "losses": losses,
-                "step_seconds": history.step_seconds[first:],
-                "samples": history.samples,
-                "evaluation": record,
+                "series": self._new_numbers(seed, history),
+                "counters": history.counters,
+                "evaluation": evaluation | {"validation": _finite_qualities(record["validation"])},
                 "checkpoint": self._digest(path),
             }
         )
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
+
+    def _new_numbers(self, seed: int, history: History) -> dict[str, list[float | None]]:
+        """What every series has got since the last block of this seed."""
+        written: Counter[str] = Counter()
+        for block in self.blocks:
+            if block["seed"] == seed:
+                written.update({name: len(part) for name, part in block["series"].items()})
+        return {
+            name: [_finite(number) for number in numbers[written[name] :]]
+            for name, numbers in history.series.items()
+        }
 
     def _reopen(self) -> None:
         self.writer = bundle.resume(self.folder)  # from here on, nobody else writes to it
@@ -286,54 +322,54 @@ class _Cooking:
             raise
 
     def _executor(self, seed: int) -> Executor:
-        fixed, mutable = self.recipe.fixed, self.recipe.mutable
-        data = self.splits["train"].arrays
-        definition = _definition("networks", fixed["model"], fixed.get("model_kwargs", {}))
         try:
-            network: Network = definition.build(
-                data["x"].shape[1:], int(data["label"].max()) + 1, seed
-            )
+            network = self._network(seed)
         except (TypeError, ValueError, ArithmeticError) as error:
             raise Deep500Error(
                 f"the model of recipe {self.recipe.name} cannot be built: {error}"
             ) from None
+        mutable = self.recipe.mutable
+        from_model = mutable["executor"]
+        if isinstance(from_model, str):
+            from_model = framework(from_model).from_model
+        options = {"seed": seed, "threads": self.plan["threads"]}
         try:
-            executor = mutable["executor"](network, **mutable.get("executor_kwargs", {}))
+            return from_model(network, **options | mutable.get("executor_kwargs", {}))
         except TypeError as error:
             raise Deep500Error(
                 f"the executor of recipe {self.recipe.name} cannot be made: {error}"
             ) from None
-        executor.framework.set_threads(self.plan["threads"])
-        return executor
 
-    def _optimizer(self) -> Any:
-        mutable = self.recipe.mutable
-        try:
-            return mutable["optimizer"](
-                *mutable.get("optimizer_args", ()), **mutable.get("optimizer_kwargs", {})
-            )
-        except TypeError as error:
-            raise Deep500Error(
-                f"the optimizer of recipe {self.recipe.name} cannot be made: {error}"
-            ) from None
+    def _network(self, seed: int) -> Network:
+        """The model for the data, with its own loss, the recipe's or the task's."""
+        model: Model = self.recipe.make("model")
+        loss = self.recipe.make("loss") if "loss" in self.recipe.fixed else None
+        network = model.for_task(self.task, self.splits["train"], seed)
+        return self.task.attach_loss(network, loss)
+
+    def _sampler(self, seed: int) -> Sampler:
+        settings = {"batch_size": self.recipe.mutable["batch_size"], "seed": seed}
+        if "train_sampler" in self.recipe.fixed:
+            return self.recipe.make("train_sampler", **settings)
+        return registry.find("samplers", "ShuffleSampler")(**settings)
 
     def _checkpoint(self, seed: int, epochs: int) -> Path:
-        return self.kitchen / f"{seed}-{epochs}.safetensors"
+        return self.checkpoints / f"{seed}-{epochs}.safetensors"
 
     def _weights(self, seed: int) -> Path:
-        return self.kitchen / f"{seed}.weights"
+        return self.checkpoints / f"{seed}.weights"
 
     def _kept_weights(self, seed: int) -> bytes:
         try:
             weights = self._weights(seed).read_bytes()
         except OSError as error:
             raise Deep500Error(
-                f"no weights of seed {seed} in {self.kitchen} ({error.strerror}): start anew"
+                f"no weights of seed {seed} in {self.checkpoints} ({error.strerror}): start anew"
             ) from None
         [wanted] = [b["weights"] for b in self.blocks if b["seed"] == seed and "test" in b]
         if hashlib.sha256(weights).hexdigest() != wanted:
             raise Deep500Error(
-                f"the weights of seed {seed} in {self.kitchen} are not those of the bundle: start anew"
+                f"the weights of seed {seed} in {self.checkpoints} are not those of the bundle: start anew"
             )
         return weights
 
@@ -346,18 +382,27 @@ class _Cooking:
 class _Record(Event):
     """Writes every epoch into the bundle."""
 
-    def __init__(self, cooking: _Cooking, seed: int):
-        self.cooking, self.seed = cooking, seed
+    def __init__(self, recipe_run: _RecipeRun, seed: int):
+        self.recipe_run, self.seed = recipe_run, seed
 
     def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
-        self.cooking.keep(trainer, self.seed, record)
+        self.recipe_run.keep(trainer, self.seed, record)
 
 
-def _definition(kind: str, name: str, settings: Mapping[str, Any]) -> Any:
-    """A recipe names things in small letters ("digits_cnn"); the file of that name holds the class."""
-    by_file = {registry.file_stem(n): n for n in registry.known(kind)}
-    found = registry.find(kind, by_file.get(re.sub(r"\W", "_", name), name))
+def _own_value(metric: Metric, history: History) -> float | None:
+    """What a metric of the recipe's own says; a bundle cannot hold a number that is not finite."""
     try:
-        return found(**settings)
-    except TypeError as error:
-        raise Deep500Error(f"{name!r} cannot be made with {dict(settings)}: {error}") from None
+        value = metric.value(history)
+        return None if value is None else _finite(float(value))
+    except Exception as error:  # whatever code from anyone does
+        raise Deep500Error(
+            f"the metric {type(metric).__name__} cannot be computed: {one_line(error, kind=True)}"
+        ) from None
+
+
+def _finite_qualities(qualities: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _finite(value) for name, value in qualities.items()}
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from deep500 import recipe_runner as recipe
+from deep500 import recipe_runner
 from deep500.reports.outcomes import outcome_text
 
 
-def run_recipe(fixed: dict, mutable: dict, metrics: list, **how: Any) -> recipe.Outcome:
+def run_recipe(fixed: dict, mutable: dict, metrics: list, **how: Any) -> recipe_runner.Outcome:
     """Run it, print the outcome, and return something true if it is acceptable."""
-    outcome = recipe.run_recipe(fixed, mutable, metrics, **how)
+    outcome = recipe_runner.run_recipe(fixed, mutable, metrics, **how)
     print(outcome_text(outcome.bundle))
     return outcome

@@ -104,6 +104,7 @@ KINDS = (
     "initialisers",
     "datasets",
     "samplers",
+    "tasks",
     "metrics",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {

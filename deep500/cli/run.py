@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..recipe_runner import cook, load_recipe
+    from ..recipe_runner import load_recipe, run
     from ..reports.outcomes import outcome_html, outcome_text
     from ..training.events import ProgressBar
 
@@ -39,7 +39,7 @@ def call(args: argparse.Namespace) -> int:
     if args.framework:
         settings["executor"] = args.framework
     recipe = load_recipe(args.recipe).with_settings(_named(settings))
-    outcome = cook(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
+    outcome = run(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
     page = write_page(beside(outcome.bundle), outcome_html(outcome.bundle))
     if args.json:
         print_json({"bundle": str(outcome.bundle), "report": str(page), **outcome.derived})

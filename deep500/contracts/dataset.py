@@ -10,7 +10,7 @@ from ..definition import Definition
 
 @dataclass(frozen=True)
 class Split:
-    """Arrays of equal length by name: "x" (float32 inputs) and "label" (int64 classes) for classification."""
+    """Arrays of equal length by name, which the task of a run asks for: "x" and "label" for classification."""
 
     arrays: dict[str, np.ndarray]
 
@@ -24,8 +24,8 @@ class Split:
 class Dataset(Definition):
     """Where data come from. `validation` is for choosing, `test` for reporting; they never overlap with `train`."""
 
-    shape: ClassVar[tuple[int, ...]]  # of one input
-    classes: ClassVar[int]
+    shape: ClassVar[tuple[int, ...]]  # of one input, where it is known before loading
+    classes: ClassVar[int]  # of data for classification
 
     def load(self) -> dict[str, Split]:
         """The splits "train", "validation" and "test"; the same on every call."""

@@ -76,6 +76,11 @@ class Executor(ABC):
     each trained parameter, and its gradient, lies in the flat buffers.
     """
 
+    model: Network | None = (
+        None  # what from_model got without a loss: a trainer attaches its task's
+    )
+    options: Mapping[str, Any] = {}  # what from_model got with it
+
     def __init__(
         self, framework: "Framework", network: Network, seed: int = 0, compile: bool = False
     ):

@@ -22,6 +22,7 @@ from .operator import Adapted, Operator, Tensor
 
 if TYPE_CHECKING:
     from .executor import Executor
+    from .loss import Loss
 
 
 @dataclass(frozen=True)
@@ -285,11 +286,20 @@ class Framework(ABC):
     def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":
         """The adapter's executor of the network."""
 
-    def from_model(self, model: Any, **options: Any) -> "Executor":
-        """An executor for a d5.Network, with the options of `executor`."""
-        if isinstance(model, Network):
-            return self.executor(model, **options)
-        raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
+    def from_model(self, model: Any, *, loss: "Loss | None" = None, **options: Any) -> "Executor":
+        """An executor for a d5.Network; an adapter may take its framework's own models too.
+
+        The network's own output "loss" is the loss if it has one, else `loss` is attached to a copy of it; without
+        either, a trainer attaches that of its task. The options are those of `executor`.
+        """
+        if not isinstance(model, Network):
+            raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
+        if loss is not None and "loss" not in model.outputs:
+            model = loss.attach(model)
+        executor = self.executor(model, **options)
+        if "loss" not in model.outputs:
+            executor.model, executor.options = model, options
+        return executor
 
 
 def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) -> Sequence[Any]:

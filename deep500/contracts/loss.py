@@ -1,12 +1,76 @@
 """The loss contract: what a network is trained to make small, as nodes of the network itself."""
 
+from typing import ClassVar
+
 from ..definition import Definition
+from ..errors import Deep500Error
 from .network import Network
+from .operator import Tensor
+
+ANY_BATCH = 2  # stands for the batch while shapes are inferred
 
 
 class Loss(Definition):
     """Adds its nodes to a network; so every framework computes and differentiates the same loss."""
 
-    def add(self, network: Network, prediction: str, label: str) -> str:
-        """Append the loss of `prediction` against `label`; returns the name of the scalar, "loss"."""
+    target_name: ClassVar[str] = (
+        "target"  # of the array that data bring, unless a task says otherwise
+    )
+
+    def add(self, network: Network, prediction: str, target: str) -> str:
+        """Append the loss of `prediction` against `target`; returns the name of the scalar, "loss"."""
         raise NotImplementedError
+
+    def target(self, prediction: Tensor) -> Tensor:
+        """What a target for this prediction looks like: by default the same."""
+        return prediction
+
+    def attach(
+        self, network: Network, prediction: str | None = None, target: str | None = None
+    ) -> Network:
+        """A copy of the network with this loss as its output "loss".
+
+        The target is a value of the network, or becomes an input of it.
+        """
+        prediction = prediction or _only_output(network, type(self).__name__)
+        target = target or self.target_name
+        if prediction not in network.outputs:
+            raise Deep500Error(
+                f"the network has no output {prediction!r}; its outputs are: "
+                f"{', '.join(network.outputs)}"
+            )
+        twin = network.copy()
+        wanted = self.target(described(twin, prediction))
+        if target not in {*twin.inputs, *(name for node in twin.nodes for name in node.outputs)}:
+            twin.add_input(target, wanted.shape, wanted.dtype)
+        shape = described(twin, target).shape
+        if shape != wanted.shape:
+            raise Deep500Error(
+                f"{type(self).__name__} of {prediction!r} needs a target of the shape {wanted.shape}, and "
+                f"{target!r} has {shape} (0 is the batch)"
+            )
+        twin.outputs.insert(0, self.add(twin, prediction, target))
+        return twin
+
+
+def described(network: Network, name: str) -> Tensor:
+    """Shape and dtype of a value of the network; a first dimension of 0 stands for the batch."""
+    tensors = {key: Tensor(p.shape, str(p.dtype)) for key, p in network.params.items()}
+    for key, tensor in network.inputs.items():
+        shape = (ANY_BATCH, *tensor.shape[1:]) if tensor.shape[:1] == (0,) else tensor.shape
+        tensors[key] = Tensor(shape, tensor.dtype)
+    for node in network.part([name])[0]:
+        inputs = [tensors[i] if isinstance(i, str) else i for i in node.inputs]
+        tensors |= zip(node.outputs, node.operator.infer(*inputs), strict=False)
+    found = tensors[name]
+    batched = found.shape[:1] == (ANY_BATCH,)
+    return Tensor((0, *found.shape[1:]), found.dtype) if batched else found
+
+
+def _only_output(network: Network, loss: str) -> str:
+    if len(network.outputs) != 1:
+        raise Deep500Error(
+            f"the network has the outputs {', '.join(network.outputs) or 'none'}: say which one {loss} "
+            f"is of, {loss}().attach(network, prediction)"
+        )
+    return network.outputs[0]

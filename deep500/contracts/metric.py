@@ -1,9 +1,12 @@
 """The metric contract: a number about a training run, with its unit, kind and direction."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from ..definition import Definition
+from ..errors import Deep500Error
+from .task import Quality
 
 
 @dataclass(frozen=True)
@@ -11,12 +14,36 @@ class History:
     """What one training run leaves behind; a metric reads it and computes nothing on a device."""
 
     seed: int
-    steps: int
-    losses: list[float]  # per step
-    step_seconds: list[float]  # per step, training only
-    # after every epoch: "epoch" (from 1), "step", "seconds" (of training), "validation", "test" (last only; per cent)
-    evaluations: list[dict[str, Any]]
-    samples: int = 0  # examples trained on
+    # by name, a number for each step: "loss", "seconds" (of training only), and what a procedure or an event adds
+    series: dict[str, list[float]] = field(default_factory=dict)
+    # by name: "samples" (examples trained on), and what an event adds
+    counters: dict[str, float] = field(default_factory=dict)
+    # after every epoch: "epoch" (from 1), "step", "seconds" (of training), "validation" and "test" (last only; None
+    # before), which are the qualities of the task by name
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+    # what metrics that are not derived said while the run was there, by name
+    recorded: dict[str, float | None] = field(default_factory=dict)
+
+    @property
+    def losses(self) -> list[float]:
+        return self.series.get("loss", [])
+
+    @property
+    def step_seconds(self) -> list[float]:
+        return self.series.get("seconds", [])
+
+    @property
+    def steps(self) -> int:
+        return len(self.step_seconds)
+
+    @property
+    def samples(self) -> float:
+        return self.counters.get("samples", 0)
+
+    def final(self, split: Literal["validation", "test"], quality: str) -> float | None:
+        """A quality after the last epoch; None if nothing was evaluated."""
+        qualities = self.evaluations[-1][split] if self.evaluations else None
+        return qualities.get(quality) if qualities else None
 
 
 class Metric(Definition):
@@ -25,9 +52,16 @@ class Metric(Definition):
     unit: ClassVar[str] = ""
     kind: ClassVar[Literal["cost", "rate", "ratio", "count", "quality"]] = "quality"
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
+    reads: ClassVar[str | None] = None  # the task's quality that it is about, if it is about one
 
     def value(self, history: History) -> float | None:
         raise NotImplementedError
+
+    def for_qualities(self, qualities: Mapping[str, Quality]) -> "Metric":
+        """The metric for runs of a task with these qualities; a Deep500Error if it reads one that is not there."""
+        if self.reads is not None:
+            quality_named(self.reads, qualities)
+        return self
 
     def meets(self, value: float | None, target: float | None) -> bool:
         """Whether a value is acceptable; without a target any value is."""
@@ -36,3 +70,12 @@ class Metric(Definition):
         if target is None or self.better is None:
             return True
         return value >= target if self.better == "higher" else value <= target
+
+
+def quality_named(name: str, qualities: Mapping[str, Quality]) -> Quality:
+    """One of a task's qualities; an error that lists them if there is none of that name."""
+    if name not in qualities:
+        raise Deep500Error(
+            f"the task has no quality named {name!r}; there are: {', '.join(qualities) or 'none'}"
+        )
+    return qualities[name]

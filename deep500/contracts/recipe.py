@@ -1,23 +1,40 @@
 """The recipe contract: FIXED + MUTABLE + METRICS, as data that can be compared and hashed."""
 
+import difflib
 import functools
 import hashlib
 import inspect
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .. import registry
 from ..definition import Definition
 from ..errors import Deep500Error
+from .dataset import Dataset
+from .loss import Loss
 from .metric import Metric
+from .model import Model
+from .sampler import Sampler
+from .task import Task
 
+# An entry that is a definition: the folder that its names are of, and what it must be
+DEFINITIONS: dict[str, tuple[str, type]] = {
+    "model": ("networks", Model),
+    "dataset": ("datasets", Dataset),
+    "task": ("tasks", Task),
+    "loss": ("losses", Loss),
+    "train_sampler": ("samplers", Sampler),
+    "optimizer": ("optimizers", object),
+}
+FIXED_DEFINITIONS = ("model", "dataset", "task", "loss", "train_sampler")
 FIXED_KEYS: dict[str, Any] = {
-    "model": str,
-    "model_kwargs": dict,
-    "dataset": str,
-    "dataset_kwargs": dict,
-    "train_sampler": type,
+    **dict.fromkeys(FIXED_DEFINITIONS, (str, type, Definition)),
+    **{f"{key}_args": (tuple, list) for key in FIXED_DEFINITIONS},
+    **{f"{key}_kwargs": dict for key in FIXED_DEFINITIONS},
     "epochs": int,
 }
 MUTABLE_KEYS: dict[str, Any] = {
@@ -35,10 +52,12 @@ NEEDED = ("model", "dataset", "epochs", "batch_size", "executor", "optimizer")
 class Recipe:
     """What is fixed, what may be changed, and which results are acceptable.
 
-    FIXED    model, model_kwargs, dataset, dataset_kwargs, train_sampler, epochs
-    MUTABLE  batch_size, executor (a framework's from_model), executor_kwargs, optimizer (a class), optimizer_args,
-             optimizer_kwargs
+    FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs
+    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer
     METRICS  pairs of a metric and its target (None: only reported)
+
+    A model, data set, task, loss, sampler or optimizer is given as a name, as a definition, or as a class with its
+    arguments in the entries <key>_args and <key>_kwargs.
     """
 
     name: str
@@ -57,7 +76,8 @@ class Recipe:
             for key, value in given.items():
                 if key not in known:
                     raise Deep500Error(
-                        f"recipe {self.name}: {part} has no entry {key!r}; it knows {', '.join(known)}"
+                        f"recipe {self.name}: {part} has no entry {key!r}{_hint(key, known)}; it knows "
+                        f"{', '.join(known)}"
                     )
                 if not isinstance(value, known[key]) or isinstance(value, bool):
                     raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
@@ -102,8 +122,52 @@ class Recipe:
             "file": self.source,
             "fixed": _plain(self.fixed),
             "mutable": _plain(self.mutable),
-            "metrics": [[_plain(metric), target] for metric, target in self.metrics],
+            "metrics": self._metrics_json(),
         }
+
+    def make(self, key: str, **settings: Any) -> Any:
+        """The definition that an entry stands for; `settings` come on top of the recipe's own."""
+        entries = {**self.fixed, **self.mutable}
+        kind, contract = DEFINITIONS[key]
+        arguments = (
+            entries.get(f"{key}_args", ()),
+            {**entries.get(f"{key}_kwargs", {}), **settings},
+        )
+        definition = _made(kind, entries[key], *arguments)
+        if not isinstance(definition, contract):
+            raise Deep500Error(
+                f"recipe {self.name}: {key!r} is a {type(definition).__name__}, and a "
+                f"d5.{contract.__name__} is needed"
+            )
+        return definition
+
+    @property
+    def own_metrics(self) -> dict[str, Metric]:
+        """The metrics that nobody else can look up by name: their values are recorded, by these keys."""
+        keyed: dict[str, Metric] = {}
+        counts: Counter[str] = Counter()
+        for metric, _ in self.metrics:
+            name = type(metric).__name__
+            if name in registry.known("metrics") and registry.find("metrics", name) is type(metric):
+                continue
+            counts[name] += 1
+            keyed[name if counts[name] == 1 else f"{name} {counts[name]}"] = metric
+        return keyed
+
+    def _metrics_json(self) -> list[list[Any]]:
+        keys = {id(metric): key for key, metric in self.own_metrics.items()}
+        written: list[list[Any]] = []
+        for metric, target in self.metrics:
+            form = _plain(metric)
+            if id(metric) in keys:
+                form["recorded"] = {
+                    "key": keys[id(metric)],
+                    "unit": metric.unit,
+                    "kind": metric.kind,
+                    "better": metric.better,
+                }
+            written.append([form, target])
+        return written
 
     @property
     def hash(self) -> str:
@@ -119,7 +183,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(v) for v in value]
     if isinstance(value, Definition):
-        return {"definition": type(value).__name__, "settings": _plain(value.settings)}
+        return _plain_definition(value)
     if inspect.ismethod(value):  # a framework's from_model: what matters is whose
         owner = type(value.__self__)
         return {
@@ -137,6 +201,44 @@ def _plain(value: Any) -> Any:
     raise Deep500Error(
         f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes"
     )
+
+
+def _plain_definition(definition: Definition) -> dict[str, Any]:
+    """One of ours by its name and settings; another one by its source, too."""
+    kind = type(definition)
+    form = {"definition": kind.__name__, "settings": _plain(definition.settings)}
+    if kind.__module__.partition(".")[0] != __package__.partition(".")[0]:
+        form["source"] = _source_hash(kind)
+    return form
+
+
+def _made(kind: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    """The definition for a name, a class with its arguments, or a definition (whose settings may be replaced)."""
+    if isinstance(entry, Definition):
+        if args:
+            raise Deep500Error(f"{entry!r} has its settings already: give its class to take {args}")
+        maker: Any = functools.partial(replace, entry)
+    elif isinstance(entry, str):
+        maker = definition_named(kind, entry)
+    else:
+        maker = entry
+    try:
+        return maker(*args, **settings)
+    except TypeError as error:
+        shown = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
+        given = ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in settings.items())])
+        raise Deep500Error(f"{shown!r} cannot be made with ({given}): {error}") from None
+
+
+def definition_named(kind: str, name: str) -> type:
+    """The class of that name, or of the file of that name: a recipe says "digits_cnn" in small letters."""
+    by_file = {registry.file_stem(known): known for known in registry.known(kind)}
+    return registry.find(kind, by_file.get(re.sub(r"\W", "_", name), name))
+
+
+def _hint(key: str, known: Mapping[str, Any]) -> str:
+    near = difflib.get_close_matches(str(key), known, 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _source_hash(value: Any) -> str | None:

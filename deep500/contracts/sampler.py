@@ -1,6 +1,7 @@
 """The sampler contract: in which order a training run sees its data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,17 @@ class Sampler(Definition):
     def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
         """Index arrays of the batches of one epoch over `size` examples; the last may be smaller."""
         raise NotImplementedError
+
+    def state(self) -> dict[str, Any]:
+        """For a checkpoint: a resumed run must go on with the same sampler."""
+        return {"definition": repr(self)}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        if state.get("definition") != repr(self):
+            raise Deep500Error(
+                f"the checkpoint was made with {str(state.get('definition'))[:99]!r}, and this run has "
+                f"{repr(self)!r}"
+            )
 
 
 def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:

@@ -13,8 +13,10 @@ class TimeToAccuracy(Metric):
     unit = "s"
     kind = "cost"
     better = "lower"
+    reads = "accuracy"
 
     def value(self, history: History) -> float | None:
-        return next(
-            (e["seconds"] for e in history.evaluations if e["validation"] >= self.target), None
-        )
+        for evaluation in history.evaluations:
+            if evaluation["validation"]["accuracy"] >= self.target:
+                return evaluation["seconds"]
+        return None

@@ -7,6 +7,7 @@ class ValidationAccuracy(Metric):
     """Per cent of the validation data, after the last epoch: the number to choose by."""
 
     unit = "%"
+    reads = "accuracy"
 
     def value(self, history: History) -> float | None:
-        return history.evaluations[-1]["validation"] if history.evaluations else None
+        return history.final("validation", "accuracy")

@@ -3,34 +3,49 @@
 from collections.abc import Sequence
 
 from .. import registry
+from ..contracts.dataset import Split
 from ..contracts.loss import Loss
+from ..contracts.model import Model
 from ..contracts.network import Network
-from ..definition import Definition
+from ..contracts.task import Task
 
 
-class Classifier(Definition):
+class Classifier(Model):
     """A network's definition; `layers` is all that a subclass says."""
 
     def build(
         self,
         shape: Sequence[int],
-        classes: int,
+        outputs: int,
         seed: int = 0,
         dtype: str = "float32",
         loss: Loss | None = None,
     ) -> Network:
         """The network for inputs "x" of this shape and int64 "label"s, with outputs "loss" and "logits"."""
+        loss = loss or registry.find("losses", "CrossEntropy")()
+        return loss.attach(self.predictor(shape, outputs, seed, dtype), "logits", "label")
+
+    def predictor(
+        self,
+        shape: Sequence[int],
+        outputs: int,
+        seed: int = 0,
+        dtype: str = "float32",
+        input_name: str = "x",
+        output_name: str = "logits",
+    ) -> Network:
+        """The network without a loss: one input of this shape, one output with so many numbers."""
         builder = Builder(Network(type(self).__name__), seed, dtype)
-        network = builder.network
-        x = network.add_input("x", (0, *shape), dtype)
-        label = network.add_input("label", (0,), "int64")
+        x = builder.network.add_input(input_name, (0, *shape), dtype)
         features = self.layers(builder, x, shape)
-        logits = builder.dense("logits", *features, classes)
-        network.add_output(
-            (loss or registry.find("losses", "CrossEntropy")()).add(network, logits, label)
+        builder.network.add_output(builder.dense(output_name, *features, outputs))
+        return builder.network
+
+    def for_task(self, task: Task, train: Split, seed: int = 0) -> Network:
+        shape, outputs = task.sizes(train)
+        return self.predictor(
+            shape, outputs, seed, input_name=task.input, output_name=task.prediction
         )
-        network.add_output(logits)
-        return network
 
     def layers(self, builder: "Builder", x: str, shape: Sequence[int]) -> tuple[str, int]:
         """Add everything before the last dense layer; returns the name of the features and how many there are."""

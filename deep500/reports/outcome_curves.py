@@ -1,11 +1,13 @@
-"""Accuracy over time and loss over steps, a line for each seed."""
+"""The task's first quality over time and loss over steps, a line for each seed."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from ..contracts.metric import History
+from ..contracts.task import Quality
+from ..training.outcome import qualities
 from .canvas import (
     INK,
     MOST_ENTRIES,
@@ -20,6 +22,7 @@ from .outcome_contents import metric_name
 from .outcome_data import OutcomeData
 from .series import LARGEST, Picture, thinned
 from .tables import is_number
+from .text import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,16 +32,18 @@ MOST_SEEDS = 40  # lines that a picture can hold
 MOST_STEPS = 6000  # of all lines together
 WIDE = 30  # from this ratio of the largest to the smallest on, an axis is logarithmic
 DASHES: Sequence[Any] = ((0, (5, 3)), (0, (1.5, 1.5)), "-.")
-ACCURACY = (
-    "A point is the validation accuracy after an epoch; the time is that of training steps alone. Lines join the "
+CURVES = (
+    "A point is the validation {0} after an epoch; the time is that of training steps alone. Lines join the "
     "epochs of one seed: a curve over time may be interpolated, seeds may not be, and are not joined. Diamonds: the "
-    "test accuracy at the end, which training never looks at."
+    "test {0} at the end, which training never looks at."
 )
 
 
-def accuracy(data: OutcomeData) -> Picture | None:
-    """Validation accuracy against seconds of training."""
-    curves = [(i, run, _points(run)) for i, run in enumerate(data.runs[:MOST_SEEDS])]
+def quality(data: OutcomeData) -> Picture | None:
+    """The task's first quality on validation data against seconds of training."""
+    main = next(iter(qualities(data.plan).values()))
+    name = clean(main.name)
+    curves = [(i, run, _points(run, main)) for i, run in enumerate(data.runs[:MOST_SEEDS])]
     curves = [(i, run, points) for i, run, points in curves if len(points)]
     if not curves:
         return None
@@ -48,7 +53,7 @@ def accuracy(data: OutcomeData) -> Picture | None:
     log = bool(times.max() > WIDE * times.min())
     low, high = (times.min() / 1.15, times.max() * 1.15) if log else (0.0, 1.04 * times.max())
     axes.set_xlabel(f"time of training ({time_axis(axes, 'x', float(low), float(high), log)})")
-    axes.set_ylabel("accuracy (%)")
+    axes.set_ylabel(f"{name} ({clean(main.unit)})" if main.unit else name)
     axes.grid()
     for i, run, points in curves:
         axes.plot(
@@ -60,27 +65,31 @@ def accuracy(data: OutcomeData) -> Picture | None:
             ms=3,
             label=f"seed {run.seed}",
         )
-        test = run.evaluations[-1].get("test")
-        if is_number(test) and 0 <= test <= 100:
+        test = run.final("test", main.name)
+        if _drawable(test, main):
             axes.plot(
                 points[-1, 0], test, marker="D", ms=7, mfc="none", mec=colour(i), mew=1.6, ls="none"
             )
     axes.plot(
-        [], [], marker="D", ms=6, mfc="none", mec=INK, mew=1.4, ls="none", label="test accuracy"
+        [], [], marker="D", ms=6, mfc="none", mec=INK, mew=1.4, ls="none", label=f"test {name}"
     )
-    targets = _targets(data)
+    targets = _targets(data, main)
     for i, level in enumerate(targets):
         axes.axhline(
-            level, color=INK, lw=1.3, ls=DASHES[i % len(DASHES)], label=f"target {level:g} %"
+            level,
+            color=INK,
+            lw=1.3,
+            ls=DASHES[i % len(DASHES)],
+            label=f"target {_with_unit(level, main)}",
         )
     _legend(canvas, axes, len(curves))
     return Picture(
-        "accuracy",
-        "Accuracy over the time of training",
-        svg(canvas, "accuracy", "Validation accuracy over the time of training, per seed"),
-        ACCURACY
+        "quality",
+        f"{name[:1].upper()}{name[1:]} over the time of training",
+        svg(canvas, "quality", f"Validation {name} over the time of training, per seed"),
+        CURVES.format(name)
         + "".join(
-            f" Level {level:g} %: the target of {' and '.join(names)}."
+            f" Level {_with_unit(level, main)}: the target of {' and '.join(names)}."
             for level, names in targets.items()
         )
         + f" n = {_count(curves, data)}.",
@@ -137,15 +146,24 @@ def losses(data: OutcomeData) -> Picture | None:
     )
 
 
-def _points(run: History) -> np.ndarray:
-    """Seconds and accuracy after every epoch, as far as they can be drawn."""
-    return np.array(
-        [
-            (e["seconds"], e["validation"])
-            for e in run.evaluations
-            if 0 < e["seconds"] < LARGEST and 0 <= e["validation"] <= 100
-        ]
-    )
+def _points(run: History, main: Quality) -> np.ndarray:
+    """Seconds and quality after every epoch, as far as they can be drawn."""
+    points = []
+    for evaluation in run.evaluations:
+        value = evaluation["validation"].get(main.name)
+        if 0 < evaluation["seconds"] < LARGEST and _drawable(value, main):
+            points.append((evaluation["seconds"], value))
+    return np.array(points)
+
+
+def _drawable(value: object, main: Quality) -> TypeGuard[float]:
+    if not is_number(value) or not abs(value) < LARGEST:
+        return False
+    return main.unit != "%" or 0 <= value <= 100
+
+
+def _with_unit(level: float, main: Quality) -> str:
+    return f"{level:g} {clean(main.unit)}".rstrip()
 
 
 def _sane(values: Sequence[float]) -> np.ndarray:
@@ -153,19 +171,25 @@ def _sane(values: Sequence[float]) -> np.ndarray:
     return np.where(np.abs(array) < LARGEST, array, np.nan)
 
 
-def _targets(data: OutcomeData) -> dict[float, list[str]]:
-    """The levels of accuracy that the recipe names, and what they are the target of."""
-    found: dict[float, list[str]] = {}
+def _targets(data: OutcomeData, main: Quality) -> dict[float, list[str]]:
+    """The levels of the quality that the recipe names, and what they are the target of."""
+    levels: dict[float, list[str]] = {}
     for m in data.metrics:
-        inner = m["settings"].get("target")
-        level, name = (
-            (inner, metric_name({**m, "settings": {}}))
-            if m["unit"] == "s"
-            else (m["target"], metric_name(m))
-        )
-        if m["unit"] in ("s", "%") and is_number(level) and 0 <= level <= 100:
-            found.setdefault(level, []).append(name)
-    return found
+        level, name = _level(m, main)
+        if _drawable(level, main):
+            levels.setdefault(level, []).append(name)
+    return levels
+
+
+def _level(m: Mapping[str, Any], main: Quality) -> tuple[Any, str]:
+    """The level of the quality that one metric is about; None if it is about something else."""
+    if m["settings"].get("name") == main.name:
+        return m["target"], metric_name(m)
+    if main.name != "accuracy":
+        return None, ""
+    if m["unit"] == "s":
+        return m["settings"].get("target"), metric_name({**m, "settings": {}})
+    return (m["target"], metric_name(m)) if m["unit"] == "%" else (None, "")
 
 
 def _moving_median(runs: list[np.ndarray], width: int) -> tuple[np.ndarray, np.ndarray]:

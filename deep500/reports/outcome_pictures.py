@@ -1,7 +1,7 @@
-"""The pictures of a recipe's run: how accuracy and loss went, and every metric seed by seed."""
+"""The pictures of a recipe's run: how quality and loss went, and every metric seed by seed."""
 
 from .canvas import settings
-from .outcome_curves import accuracy, losses
+from .outcome_curves import losses, quality
 from .outcome_data import OutcomeData
 from .outcome_dots import dots
 from .series import Picture
@@ -10,4 +10,4 @@ from .series import Picture
 def outcome_pictures(data: OutcomeData) -> list[Picture]:
     """All the pictures that the data allow."""
     with settings():
-        return [picture for make in (accuracy, losses, dots) if (picture := make(data))]
+        return [picture for make in (quality, losses, dots) if (picture := make(data))]

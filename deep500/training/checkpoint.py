@@ -1,4 +1,8 @@
-"""A checkpoint: all that a training run needs to go on as if it had never stopped, in one safetensors file."""
+"""A checkpoint: all that a training run needs to go on as if it had never stopped, in one safetensors file.
+
+It has sections by name ("parameters", "optimizer", "sampler" …), each with the state of one thing: NumPy arrays, which
+become tensors named "section/name", and JSON values, which are kept in the metadata with the history.
+"""
 
 import os
 from collections.abc import Mapping
@@ -13,25 +17,20 @@ from safetensors.numpy import save
 from ..bundle.containers import ascii_line
 from ..bundle.encoding import canonical, parse
 from ..contracts.metric import History
+from ..contracts.state import State
 from ..errors import Deep500Error
 
-FORMAT = 1
-PARAMETER, STATE, LOSSES, SECONDS = (
-    "parameter/",
-    "optimizer/",
-    "history/losses",
-    "history/step_seconds",
-)
+FORMAT = 2
+HISTORY = "history"  # the section of the series
 Arrays = dict[str, np.ndarray]
+Sections = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """Where a run is: `batch` batches of epoch `epoch` (from 0) are done, and `history` is what it has left behind."""
 
-    params: Arrays
-    state: Arrays  # of the optimizer
-    sampler: str  # which decided the order of the data, and must go on doing so
+    sections: Mapping[str, State]
     epoch: int
     batch: int
     history: History
@@ -40,38 +39,27 @@ class Checkpoint:
 def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     """Write to a temporary name and rename: whoever reads finds the old file or the new one, never half of one."""
     path, history = Path(path), checkpoint.history
-    tensors = {PARAMETER + name: value for name, value in checkpoint.params.items()}
-    tensors |= {STATE + name: value for name, value in checkpoint.state.items()}
-    tensors |= {
-        LOSSES: np.array(history.losses, np.float64),
-        SECONDS: np.array(history.step_seconds, np.float64),
-    }
+    tensors: Arrays = {}
+    values: Sections = {}
+    for section, state in checkpoint.sections.items():
+        _check_section_name(section)
+        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        tensors |= {f"{section}/{name}": value for name, value in arrays.items()}
+        values[section] = {name: state[name] for name in state if name not in arrays}
+    for name, numbers in history.series.items():
+        tensors[f"{HISTORY}/{name}"] = np.array(numbers, np.float64)
     about = {
         "format": FORMAT,
-        "sampler": checkpoint.sampler,
+        "sections": values,
         "epoch": checkpoint.epoch,
         "batch": checkpoint.batch,
         "seed": history.seed,
-        "samples": history.samples,
-        "evaluations": history.evaluations,
+        "counters": history.counters,
+        "evaluations": [_written(record) for record in history.evaluations],
     }
     # safetensors copies memory as it lies, so that it must lie in order
-    data = save(
-        {name: np.asarray(value, order="C") for name, value in tensors.items()},
-        {"deep500": canonical(about).decode()},
-    )
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with open(partial, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise Deep500Error(
-            f"the checkpoint {path} cannot be written: {ascii_line(error)}"
-        ) from None
+    in_order = {name: np.asarray(value, order="C") for name, value in tensors.items()}
+    _write_whole(path, save(in_order, {"deep500": canonical(about).decode()}))
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
@@ -96,20 +84,45 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         raise Deep500Error(f"{path} is not a checkpoint of Deep500: {ascii_line(error)}") from None
 
 
-def check_fit(what: str, given: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> None:
-    """A Deep500Error unless both have the same names, shapes and dtypes."""
-    if odd := sorted(given.keys() ^ wanted.keys()):
-        where = "is in the checkpoint only" if odd[0] in given else "is not in the checkpoint"
+def check_fit(section: str, state: State, own: State) -> None:
+    """A Deep500Error unless both have the same names, and arrays of the same shapes and dtypes."""
+    problem = f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
+    for name in own:
+        if name not in state:
+            raise Deep500Error(problem.format(name, "is not in the checkpoint"))
+    for name, value in state.items():
+        if name not in own:
+            raise Deep500Error(problem.format(name, "is in the checkpoint only"))
+        saved, wanted = _kind(value), _kind(own[name])
+        if saved != wanted:
+            raise Deep500Error(problem.format(name, f"is {saved} in it, and {wanted} here"))
+
+
+def _kind(value: Any) -> str:
+    is_array = isinstance(value, np.ndarray | np.generic)
+    return f"{value.dtype}{list(value.shape)}" if is_array else type(value).__name__
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
         raise Deep500Error(
-            f"the checkpoint is of another network or optimizer: {what} {odd[0]!r} {where}"
+            f"the checkpoint {path} cannot be written: {ascii_line(error)}"
+        ) from None
+
+
+def _check_section_name(name: str) -> None:
+    if not name or "/" in name or name == HISTORY:
+        raise Deep500Error(
+            f"{name!r} cannot be a section of a checkpoint: give a name without '/', and not {HISTORY!r}"
         )
-    for name, value in given.items():
-        have, want = (f"{a.dtype}{list(a.shape)}" for a in (value, wanted[name]))
-        if have != want:
-            raise Deep500Error(
-                f"the checkpoint is of another network or optimizer: {what} {name!r} is {have} in it, "
-                f"and {want} here"
-            )
 
 
 def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
@@ -118,39 +131,41 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
         raise ValueError(
             f"its format is {str(about['format'])[:20]}, and {FORMAT} is what can be read"
         )
-    losses, seconds = tensors.pop(LOSSES), tensors.pop(SECONDS)
-    if (
-        losses.ndim != 1
-        or losses.shape != seconds.shape
-        or {losses.dtype, seconds.dtype} != {np.dtype(np.float64)}
-    ):
-        raise ValueError("its history has not one loss and one time per step")
-    epoch, batch, seed, samples = (
-        _count(about[key]) for key in ("epoch", "batch", "seed", "samples")
-    )
-    if epoch + batch > len(losses):
-        raise ValueError(
-            f"it says {len(losses)} steps and epoch {epoch}, batch {batch}, which do not go together"
-        )
-    params, state = (
-        {
-            name.removeprefix(prefix): value
-            for name, value in tensors.items()
-            if name.startswith(prefix)
-        }
-        for prefix in (PARAMETER, STATE)
-    )
-    if len(params) + len(state) < len(tensors):
-        raise ValueError("it holds a tensor that is neither a parameter nor of the optimizer")
+    sections: Sections = {name: dict(values) for name, values in about["sections"].items()}
+    series: dict[str, list[float]] = {}
+    for full_name, value in tensors.items():
+        section, _, name = full_name.partition("/")
+        if section == HISTORY:
+            series[name] = _series(name, value)
+        elif section not in sections:
+            raise ValueError(f"it holds a tensor of no section, {full_name[:50]!r}")
+        else:
+            sections[section][name] = value
+    steps = _steps(series)
     history = History(
-        seed,
-        len(losses),
-        losses.tolist(),
-        seconds.tolist(),
-        [_evaluation(record, len(losses)) for record in about["evaluations"]],
-        samples,
+        _count(about["seed"]),
+        series,
+        {name: _number(value) for name, value in about["counters"].items()},
+        [_evaluation(record, steps) for record in about["evaluations"]],
     )
-    return Checkpoint(params, state, str(about["sampler"]), epoch, batch, history)
+    epoch, batch = _count(about["epoch"]), _count(about["batch"])
+    if epoch + batch > steps:
+        raise ValueError(
+            f"it says {steps} steps and epoch {epoch}, batch {batch}, which do not go together"
+        )
+    return Checkpoint(sections, epoch, batch, history)
+
+
+def _series(name: str, values: np.ndarray) -> list[float]:
+    if values.ndim != 1 or values.dtype != np.float64:
+        raise ValueError(f"the series {name[:50]!r} of its history is not a list of numbers")
+    return values.tolist()
+
+
+def _steps(series: Mapping[str, list[float]]) -> int:
+    if len(series["loss"]) != len(series["seconds"]):
+        raise ValueError("its history has not one loss and one time per step")
+    return len(series["seconds"])
 
 
 def _count(value: object) -> int:
@@ -159,8 +174,29 @@ def _count(value: object) -> int:
     return value
 
 
+def _number(value: object) -> Any:
+    if type(value) not in (int, float):
+        raise ValueError(f"{str(value)[:20]!r} is not a number")
+    return value
+
+
+def _written(record: Mapping[str, Any]) -> dict[str, Any]:
+    """An evaluation as JSON; qualities are texts, since one may be infinite or not a number."""
+    written = dict(record)
+    for split in ("validation", "test"):
+        if record[split] is not None:
+            written[split] = {name: repr(float(value)) for name, value in record[split].items()}
+    return written
+
+
 def _evaluation(record: dict[str, Any], steps: int) -> dict[str, Any]:
-    numbers = [record["epoch"], record["step"], record["seconds"], record["validation"]]
-    if any(type(value) not in (int, float) for value in numbers) or _count(record["step"]) > steps:
-        raise ValueError("one of its evaluations is not one")
-    return record
+    _number(record["epoch"]), _number(record["seconds"])
+    if _count(record["step"]) > steps:
+        raise ValueError("one of its evaluations is of a step that it has not done")
+    evaluation = dict(record)
+    for split in ("validation", "test"):
+        if record[split] is not None:
+            evaluation[split] = {name: float(text) for name, text in record[split].items()}
+    if evaluation["validation"] is None:
+        raise ValueError("one of its evaluations has no qualities")
+    return evaluation

@@ -1,9 +1,11 @@
 """What may happen along the way of a training run; the clock stands still meanwhile."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..contracts.metric import quality_named
 from ..progress import ProgressLine
 from .checkpoint import save_checkpoint
 
@@ -30,15 +32,27 @@ class Event:
     def after_run(self, trainer: "Trainer") -> None:
         """The run is over, well or by an error."""
 
+    def state(self) -> Mapping[str, Any]:
+        """What a checkpoint keeps of this event, arrays and JSON values by name; nothing by default."""
+        return {}
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what `state` gave, before a resumed run goes on."""
+
 
 class TargetReached(Event):
-    """Ends the run once the validation accuracy has reached `target` per cent."""
+    """Ends the run once a quality on validation data (by default the task's first) has reached `target`."""
 
-    def __init__(self, target: float):
-        self.target = target
+    def __init__(self, target: float, quality: str | None = None):
+        self.target, self.quality = target, quality
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> bool:
-        return any(record["validation"] >= self.target for record in trainer.evaluations)
+        qualities = {quality.name: quality for quality in trainer.task.qualities}
+        quality = quality_named(self.quality or trainer.task.qualities[0].name, qualities)
+        values = [record["validation"][quality.name] for record in trainer.evaluations]
+        if quality.better == "higher":
+            return any(value >= self.target for value in values)
+        return any(value <= self.target for value in values)
 
 
 class SaveCheckpoint(Event):
@@ -75,5 +89,7 @@ class ProgressBar(Event):
         fraction = trainer.samples / (trainer.epochs * len(trainer.splits["train"]))
         text = f"epoch {min(trainer.epoch + 1, trainer.epochs)} of {trainer.epochs}"
         if trainer.evaluations:
-            text += f", validation accuracy {trainer.evaluations[-1]['validation']:.1f} %"
+            quality = trainer.task.qualities[0]
+            value = trainer.evaluations[-1]["validation"][quality.name]
+            text += f", validation {quality.name} {value:.3g} {quality.unit}".rstrip()
         self.line(fraction, text)

@@ -1,7 +1,12 @@
 """From the blocks of a recipe's run to its outcome: a pure function, so that `d5 verify` can do it again.
 
-An epoch leaves {"seed", "losses", "step_seconds", "samples", "evaluation", "checkpoint"}, the end of a seed leaves
-{"seed", "test", "build_seconds", "weights"}. A loss that is not a number (a run that diverged) is null.
+An epoch leaves {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the name of the
+series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds", "validation"}, the last
+of which has the qualities by name. The end of a seed leaves {"seed", "test", "build_seconds", "weights"}, and
+"recorded" if the recipe has metrics of its own. A number that is not finite (a run that diverged) is null.
+
+Version 0.1.0 wrote "losses", "step_seconds" and "samples" into an epoch, and the accuracy alone as "validation" and
+"test"; both forms are read.
 """
 
 import math
@@ -11,24 +16,23 @@ from typing import Any
 
 from .. import registry
 from ..contracts.metric import History, Metric
+from ..contracts.task import Quality
 from ..errors import Deep500Error, TooFewSamples
 from ..measure.statistics.intervals import interval
+from .recorded import RecordedMetric
 
 PROCEDURE = 1  # counts up when the same blocks would give other numbers
+ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
+RECORDED = "recorded while it was run, not derived from the samples"
 
 
 def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Every metric over the seeds, its interval, and whether the recipe's targets are met."""
-    runs = [
-        run
-        for run in histories(blocks)
-        if run.evaluations and run.evaluations[-1]["test"] is not None
-    ]
+    runs = [run for run in histories(blocks) if run.evaluations and run.evaluations[-1]["test"]]
     if not runs:
         raise Deep500Error("no seed has been trained to its end: there is nothing to report yet")
     metrics = [
-        _metric(_definition(definition), target, runs, plan["level"])
-        for definition, target in plan["recipe"]["metrics"]
+        _metric(written, target, runs, plan) for written, target in plan["recipe"]["metrics"]
     ]
     return {
         "procedure": PROCEDURE,
@@ -43,10 +47,17 @@ def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dic
 
 def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     """The history of every seed, in the order in which they were trained."""
-    found: dict[int, list[Mapping[str, Any]]] = {}
+    by_seed: dict[int, list[Mapping[str, Any]]] = {}
     for block in blocks:
-        found.setdefault(block["seed"], []).append(block)
-    return [_history(seed, own) for seed, own in found.items()]
+        by_seed.setdefault(block["seed"], []).append(block)
+    return [_history(seed, own) for seed, own in by_seed.items()]
+
+
+def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
+    """What the task of a recipe's run evaluates, by name; the first is the main one."""
+    if "task" not in plan:
+        return {ACCURACY.name: ACCURACY}
+    return {written["name"]: Quality(**written) for written in plan["task"]["qualities"]}
 
 
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
@@ -70,6 +81,8 @@ def check_plan(plan: object) -> dict[str, Any]:
         raise Deep500Error("plan.json holds no recipe with metrics")
     if not isinstance(plan.get("level"), float) or not 0 < plan["level"] < 1:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
+    if "task" in plan and not _is_task(plan["task"]):
+        raise Deep500Error("plan.json: the task is not a name with its qualities")
     for pair in recipe["metrics"]:
         if not (
             isinstance(pair, list)
@@ -78,16 +91,30 @@ def check_plan(plan: object) -> dict[str, Any]:
             and (pair[1] is None or _is_number(pair[1]))
         ):
             raise Deep500Error("plan.json: a metric is not a definition with its target")
-        _definition(pair[0])
+        _check_metric(pair[0], plan)
     return plan
 
 
-def _definition(written: Mapping[str, Any]) -> Metric:
-    """One of our metrics by its name; nothing else is ever looked up, so that a file cannot name code to run."""
+def _check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
+    if not isinstance(written.get("definition"), str) or not isinstance(
+        written.get("settings", {}), dict
+    ):
+        raise Deep500Error("plan.json: a metric has no name, or no settings by name")
+    if "recorded" in written and "settings" not in written:
+        raise Deep500Error("plan.json: a recorded metric has no settings")
+    _definition(written, plan)
+
+
+def _definition(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
+    """One of our metrics by its name; nothing else is ever looked up, so that a file cannot name code to run.
+
+    Of a metric that the recipe brought itself, the values were recorded.
+    """
     try:
-        return registry.find("metrics", str(written.get("definition")))(
-            **written.get("settings", {})
-        )
+        if "recorded" in written:
+            return RecordedMetric(**written["recorded"])
+        metric = registry.find("metrics", str(written.get("definition")))
+        return metric(**written.get("settings", {})).for_qualities(qualities(plan))
     except TypeError as error:
         raise Deep500Error(
             f"plan.json: the metric {written.get('definition')!r} cannot be made: {error}"
@@ -95,25 +122,50 @@ def _definition(written: Mapping[str, Any]) -> Metric:
 
 
 def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
-    epochs = [b for b in blocks if "losses" in b]
-    losses = [math.nan if loss is None else loss for b in epochs for loss in b["losses"]]
-    evaluations = [dict(b["evaluation"]) for b in epochs]
+    series: dict[str, list[float]] = {"loss": [], "seconds": []}
+    counters: dict[str, float] = {}
+    evaluations: list[dict[str, Any]] = []
+    recorded: dict[str, float | None] = {}
     for block in blocks:
-        if "test" in block and evaluations:
-            evaluations[-1]["test"] = block["test"]
-    return History(
-        seed,
-        len(losses),
-        losses,
-        [s for b in epochs for s in b["step_seconds"]],
-        evaluations,
-        epochs[-1]["samples"] if epochs else 0,
-    )
+        if "evaluation" in block:
+            for name, numbers in _series(block).items():
+                series.setdefault(name, []).extend(map(_or_nan, numbers))
+            counters |= block.get("counters", {"samples": block.get("samples")})
+            evaluation = block["evaluation"]
+            evaluations.append(
+                {**evaluation, "validation": _qualities(evaluation["validation"]), "test": None}
+            )
+        elif evaluations:
+            evaluations[-1]["test"] = _qualities(block["test"])
+            recorded = block.get("recorded", {})
+    return History(seed, series, counters, evaluations, recorded)
+
+
+def _series(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The numbers of the steps of an epoch, of either form."""
+    if "series" in block:
+        return block["series"]
+    return {"loss": block["losses"], "seconds": block["step_seconds"]}
+
+
+def _qualities(value: Any) -> dict[str, float]:
+    """Qualities by name; version 0.1.0 wrote the accuracy alone."""
+    if not isinstance(value, Mapping):
+        return {ACCURACY.name: value}
+    return {name: _or_nan(number) for name, number in value.items()}
+
+
+def _or_nan(number: float | None) -> float:
+    return math.nan if number is None else number
 
 
 def _metric(
-    metric: Metric, target: float | None, runs: Sequence[History], level: float
+    written: Mapping[str, Any],
+    target: float | None,
+    runs: Sequence[History],
+    plan: Mapping[str, Any],
 ) -> dict[str, Any]:
+    metric, level = _definition(written, plan), plan["level"]
     values = [v if v is not None and math.isfinite(v) else None for v in map(metric.value, runs)]
     reached = [v for v in values if v is not None]
     # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.
@@ -122,8 +174,8 @@ def _metric(
     )
     middle = median(reached) if len(reached) == len(values) else ranked[(len(ranked) - 1) // 2]
     found: dict[str, Any] = {
-        "name": type(metric).__name__,
-        "settings": metric.settings,
+        "name": written["definition"],
+        "settings": written["settings"] if "recorded" in written else metric.settings,
         "unit": metric.unit,
         "kind": metric.kind,
         "better": metric.better,
@@ -135,12 +187,12 @@ def _metric(
         "low": None,
         "high": None,
         "method": "none",
-        "notes": [],
+        "notes": [RECORDED] if "recorded" in written else [],
         "acceptable": target is None or metric.meets(middle, target),
         "sure": target is None,
     }
     if len(reached) < len(values):
-        found["notes"] = [
+        found["notes"] += [
             f"{len(values) - len(reached)} of {len(values)} seeds never reached it, or diverged"
         ]
         return found
@@ -160,37 +212,84 @@ def _metric(
             or (metric.meets(known.low, target) and metric.meets(known.high, target)),
         }
     except TooFewSamples as reason:
-        found["notes"] = [f"no interval: {str(reason).replace('processes', 'seeds')}"]
+        found["notes"] += [f"no interval: {str(reason).replace('processes', 'seeds')}"]
     return found
 
 
 def _is_epoch(block: dict) -> bool:
-    losses, seconds, record = (
-        block.get("losses"),
-        block.get("step_seconds"),
-        block.get("evaluation"),
-    )
+    if not _is_count(block.get("seed")) or not _is_evaluation(block.get("evaluation")):
+        return False
+    if "series" not in block:
+        return _is_old_epoch(block)
+    series, counters = block["series"], block.get("counters")
     return (
-        _is_count(block.get("seed"))
-        and _is_count(block.get("samples"))
-        and isinstance(record, dict)
-        and isinstance(losses, list)
-        and isinstance(seconds, list)
-        and len(losses) == len(seconds) > 0
-        and all(loss is None or _is_number(loss) for loss in losses)
-        and all(map(_is_number, seconds))
-        and all(_is_number(record.get(key)) for key in ("seconds", "validation"))
-        and all(_is_count(record.get(key)) for key in ("epoch", "step"))
+        isinstance(series, dict)
+        and all(_are_numbers(numbers) for numbers in series.values())
+        and isinstance(counters, dict)
+        and all(map(_is_number, counters.values()))
+        and {"loss", "seconds"} <= series.keys()
+        and len(series["loss"]) == len(series["seconds"]) > 0
+        and None not in series["seconds"]
+    )
+
+
+def _is_old_epoch(block: dict) -> bool:
+    losses, seconds = block.get("losses"), block.get("step_seconds")
+    return (
+        _is_count(block.get("samples"))
+        and _are_numbers(losses)
+        and _are_numbers(seconds)
+        and len(losses) == len(seconds) > 0  # type: ignore[arg-type]
+        and None not in seconds  # type: ignore[operator]
+    )
+
+
+def _is_evaluation(record: object) -> bool:
+    return (
+        isinstance(record, dict)
+        and _is_number(record.get("seconds"))
+        and _are_qualities(record.get("validation"))
+        and _is_count(record.get("epoch"))
+        and _is_count(record.get("step"))
     )
 
 
 def _is_end(block: dict) -> bool:
+    recorded = block.get("recorded", {})
     return (
         _is_count(block.get("seed"))
-        and _is_number(block.get("test"))
+        and _are_qualities(block.get("test"))
         and _is_number(block.get("build_seconds"))
         and isinstance(block.get("weights"), str)
-        and "losses" not in block
+        and isinstance(recorded, dict)
+        and _are_numbers(list(recorded.values()))
+        and "evaluation" not in block
+    )
+
+
+def _are_qualities(value: object) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and _are_numbers(list(value.values()))
+    return _is_number(value)
+
+
+def _are_numbers(values: object) -> bool:
+    """Whether this is a list of numbers; one that is not finite is null."""
+    return isinstance(values, list) and all(v is None or _is_number(v) for v in values)
+
+
+def _is_task(value: object) -> bool:
+    entries = value.get("qualities") if isinstance(value, dict) else None
+    return isinstance(entries, list) and bool(entries) and all(map(_is_quality, entries))
+
+
+def _is_quality(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"name", "unit", "better"}
+        and isinstance(value["name"], str)
+        and isinstance(value["unit"], str)
+        and value["better"] in ("lower", "higher")
     )
 
 

@@ -5,28 +5,33 @@ from dataclasses import replace
 
 import pytest
 
-from deep500 import registry
 from deep500.contracts.metric import History, Metric
+from deep500.contracts.task import Quality
+from deep500.errors import Deep500Error
 from deep500.metrics.final_loss import FinalLoss
+from deep500.metrics.final_quality import FinalQuality
 from deep500.metrics.test_accuracy import TestAccuracy
 from deep500.metrics.throughput import Throughput
 from deep500.metrics.time_to_accuracy import TimeToAccuracy
 from deep500.metrics.validation_accuracy import ValidationAccuracy
 
 EVALUATIONS = [
-    {"epoch": 1, "step": 2, "seconds": 0.5, "validation": 60.0, "test": None},
-    {"epoch": 2, "step": 4, "seconds": 1.0, "validation": 92.0, "test": None},
-    {"epoch": 3, "step": 6, "seconds": 2.0, "validation": 91.0, "test": 89.0},
+    {"epoch": 1, "step": 2, "seconds": 0.5, "validation": {"accuracy": 60.0}, "test": None},
+    {"epoch": 2, "step": 4, "seconds": 1.0, "validation": {"accuracy": 92.0}, "test": None},
+    {
+        "epoch": 3,
+        "step": 6,
+        "seconds": 2.0,
+        "validation": {"accuracy": 91.0},
+        "test": {"accuracy": 89.0},
+    },
 ]
-RUN = History(
-    1,
-    6,
-    [3.0, 2.0, 2.0, 1.0, 0.5, 0.25],
-    [0.25, 0.25, 0.25, 0.25, 0.5, 0.5],
-    EVALUATIONS,
-    samples=60,
-)
-EMPTY = History(1, 0, [], [], [])
+SERIES = {
+    "loss": [3.0, 2.0, 2.0, 1.0, 0.5, 0.25],
+    "seconds": [0.25, 0.25, 0.25, 0.25, 0.5, 0.5],
+}
+RUN = History(1, SERIES, {"samples": 60}, EVALUATIONS)
+EMPTY = History(1)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +55,15 @@ def test_values(metric: Metric, value: float | None, unit: str, kind: str, bette
 
 def test_throughput_is_all_work_over_all_time() -> None:
     """10 samples in 1 s and 10 in 9 s are 2 per second; the mean of the two rates would say 5.6."""
-    assert Throughput().value(replace(EMPTY, step_seconds=[1.0, 9.0], samples=20)) == 2.0
+    assert (
+        Throughput().value(replace(EMPTY, series={"seconds": [1.0, 9.0]}, counters={"samples": 20}))
+        == 2.0
+    )
 
 
 def test_final_loss_of_one_epoch_and_of_a_run_that_diverged() -> None:
     assert FinalLoss().value(replace(RUN, evaluations=EVALUATIONS[:1])) == 2.5
-    diverged = FinalLoss().value(replace(RUN, losses=[math.nan] * 6))
+    diverged = FinalLoss().value(replace(RUN, series=SERIES | {"loss": [math.nan] * 6}))
     assert diverged is not None and math.isnan(diverged) and not FinalLoss().meets(diverged, 1.0)
 
 
@@ -69,6 +77,32 @@ def test_pytest_does_not_collect_test_accuracy() -> None:
     assert TestAccuracy.__test__ is False
 
 
-def test_every_metric_is_found_by_name_and_tried_here() -> None:
-    tried = {TestAccuracy, ValidationAccuracy, FinalLoss, TimeToAccuracy, Throughput}
-    assert {registry.find("metrics", name) for name in registry.known("metrics")} == tried
+QUALITIES = {
+    "accuracy": Quality("accuracy", "%", "higher"),
+    "mean absolute error": Quality("mean absolute error", "m", "lower"),
+}
+
+
+def test_any_quality_of_a_task_by_its_name() -> None:
+    test = {"accuracy": 80.0, "mean absolute error": 0.5}
+    last = {"epoch": 1, "step": 6, "seconds": 2.0, "validation": {"accuracy": 70.0}, "test": test}
+    run = replace(RUN, evaluations=[last])
+    error = FinalQuality("mean absolute error").for_qualities(QUALITIES)
+    assert (error.value(run), error.unit, error.better) == (0.5, "m", "lower")
+    assert error.meets(0.5, 0.6) and not error.meets(0.7, 0.6)
+    assert FinalQuality("accuracy", "validation").for_qualities(QUALITIES).value(run) == 70.0
+    assert error.settings == {"name": "mean absolute error", "split": "test"}
+
+
+def test_a_quality_that_the_task_does_not_have_is_refused() -> None:
+    without = {"mean absolute error": QUALITIES["mean absolute error"]}
+    for metric in (
+        TestAccuracy(),
+        ValidationAccuracy(),
+        TimeToAccuracy(90.0),
+        FinalQuality("accuracy"),
+    ):
+        metric.for_qualities(QUALITIES)
+        with pytest.raises(Deep500Error, match="no quality named 'accuracy'; there are: mean abs"):
+            metric.for_qualities(without)
+    assert Throughput().for_qualities(without) == Throughput()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from deep500 import bundle
 from deep500.errors import Deep500Error
 from deep500.frameworks import framework
-from deep500.recipe_runner import cook, load_recipe
+from deep500.recipe_runner import load_recipe, run
 from deep500.reports import outcomes
 from deep500.reports.outcome_data import outcome_data
 from deep500.reports.outcomes import outcome_html, outcome_text
@@ -24,21 +24,21 @@ MLP = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
 
 
 @pytest.fixture(scope="module")
-def cooked(tmp_path_factory):
+def finished(tmp_path_factory):
     """A small run of a recipe."""
     folder = tmp_path_factory.mktemp("outcomes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEP500_HOME", str(folder / "home"))
         recipe = load_recipe(MLP).with_settings({"executor": framework("reference").from_model})
-        return cook(recipe, folder / "run", tier="tiny", seeds=6).bundle
+        return run(recipe, folder / "run", tier="tiny", seeds=6).bundle
 
 
 @pytest.fixture
-def variant(cooked, tmp_path):
+def variant(finished, tmp_path):
     """The run again, with another plan or other blocks, finished or not, as sound as any bundle."""
 
     def make(change=lambda plan, blocks: None, finish=True, name="variant"):
-        found = bundle.read(cooked)
+        found = bundle.read(finished)
         plan, environment = (
             json.loads(json.dumps(found.documents["plan.json"])),
             found.documents["environment.json"],
@@ -65,7 +65,7 @@ def aim(target, tests=None):
     def change(plan, blocks):
         plan["recipe"]["metrics"][0][1] = target
         for value, block in zip(
-            tests or (), (b for b in blocks if "losses" not in b), strict=False
+            tests or (), (b for b in blocks if "evaluation" not in b), strict=False
         ):
             block["test"] = value
 
@@ -80,8 +80,8 @@ def only(seeds):
     return change
 
 
-def test_a_real_run_as_text(cooked):
-    text = outcome_text(cooked)
+def test_a_real_run_as_text(finished):
+    text = outcome_text(finished)
     first, *_ = text.splitlines()
     assert re.fullmatch(
         r"\*\*(acceptable|acceptable, but not surely|NOT acceptable): test accuracy [\d.]+ % "
@@ -97,14 +97,14 @@ def test_a_real_run_as_text(cooked):
         "MUTABLE",
         "d5 verify",
         "2 of the recipe's 20 epochs",
-        bundle.read(cooked).documents["plan.json"]["hash"],  # type: ignore[index]
+        bundle.read(finished).documents["plan.json"]["hash"],  # type: ignore[index]
     ):
         assert said in text, said
     assert "PROBLEM" not in text
 
 
-def test_a_real_run_as_a_page(cooked):
-    source = outcome_html(cooked)
+def test_a_real_run_as_a_page(finished):
+    source = outcome_html(finished)
     page = check_page(source)
     assert source.count("<svg") == 3
     assert [row[0] for row in page.table("median over seeds")[1:]] == [
@@ -156,7 +156,7 @@ def test_one_seed_has_no_interval_and_it_says_why(variant):
 def test_seeds_that_never_got_there_are_counted(variant):
     def fail(plan, blocks):
         for b in blocks:
-            if "losses" in b:
+            if "evaluation" in b:
                 b["evaluation"]["validation"] = 20.0 if b["seed"] < 2 else 95.0
 
     text = outcome_text(variant(fail))
@@ -168,7 +168,7 @@ def test_seeds_that_never_got_there_are_counted(variant):
 
     def fail_all(plan, blocks):
         for b in blocks:
-            if "losses" in b:
+            if "evaluation" in b:
                 b["evaluation"]["validation"] = 20.0
 
     assert "not reached, n = 6" in outcome_text(variant(fail_all, name="all"))
@@ -193,8 +193,8 @@ def test_an_unfinished_run_says_how_far_it_got_and_how_to_go_on(variant, kept, s
     assert "d5 run" in page.text and ("no verdict on the recipe" in page.text) == (kept == 7)
 
 
-def test_numbers_come_from_the_samples_and_a_false_claim_is_a_problem(variant, cooked):
-    found = bundle.read(cooked)
+def test_numbers_come_from_the_samples_and_a_false_claim_is_a_problem(variant, finished):
+    found = bundle.read(finished)
     path = variant(name="claim", finish=False)
     false = json.loads(json.dumps(found.documents["derived.json"]))
     false["metrics"][0]["median"] = 99.99
@@ -234,8 +234,16 @@ blocks_of_anyone = st.lists(
         {"seed": st.integers(0, 2)},
         optional={
             "losses": st.lists(st.floats(-1e299, 1e299), min_size=1, max_size=3),
+            "series": st.dictionaries(
+                st.sampled_from(["loss", "seconds", "rate"]),
+                st.lists(st.none() | st.floats(-1e299, 1e299), min_size=1, max_size=2),
+            ),
+            "counters": st.dictionaries(st.just("samples"), st.integers(0, 9)) | junk,
             "samples": st.integers(0, 9),
-            "test": st.floats(-1e299, 1e299) | junk,
+            "test": st.floats(-1e299, 1e299)
+            | st.dictionaries(st.just("accuracy"), st.floats(-1e299, 1e299))
+            | junk,
+            "recorded": st.dictionaries(st.just("Mine"), st.none() | st.floats(-1e299, 1e299)),
             "step_seconds": st.lists(st.floats(-1, 1e299), min_size=1, max_size=3),
             "evaluation": st.fixed_dictionaries(
                 {

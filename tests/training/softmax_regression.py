@@ -38,13 +38,13 @@ class SoftmaxRegression(Executor):
         network.add_param("b", np.zeros(10, np.float32))
         network.outputs = ["loss", "logits"]
         super().__init__(REFERENCE, network)
-        self.params = dict(self.structure.params)
+        self.params = {name: value.copy() for name, value in network.params.items()}
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         return self._forward(inputs)[0]
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: Any = 0
+        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
         outputs, x, error = self._forward(inputs)
         self.gradients = {"w": x.T @ error, "b": error.sum(axis=0)}
@@ -71,26 +71,23 @@ class SoftmaxRegression(Executor):
 
 class Step(TrainingStep):
     def __init__(self, executor: Executor, optimizer: Optimizer) -> None:
-        self.executor, self.optimizer = executor, optimizer
-        self.count = np.zeros((), np.float32)
+        super().__init__(executor, optimizer, "loss")
         self.states = {name: optimizer.init(np, value) for name, value in executor.params.items()}
 
-    def __call__(self, inputs: Mapping[str, Any]) -> Values:
-        executor, outputs = self.executor, self.executor.inference_and_backprop(inputs)
-        self.count = self.count + np.float32(1)
-        for name, grad in executor.gradients.items():
-            executor.params[name], self.states[name] = self.optimizer.update(
-                np, executor.params[name], grad, self.states[name], self.count
+    def _update(self) -> None:
+        params, step = self.executor.params, np.float32(self.count + 1)
+        for name, grad in self.executor.gradients.items():
+            params[name], self.states[name] = self.optimizer.update(
+                np, params[name], grad, self.states[name], step
             )
-        return outputs
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"step": self.count} | {
+        return {"step": np.asarray(self.count, np.float32)} | {
             f"{n}.{k}": v for n, state in self.states.items() for k, v in state.items()
         }
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        self.count = state["step"]
+        self.count = int(state["step"])
         self.states = {name: {"velocity": state[f"{name}.velocity"]} for name in self.states}
 
 

@@ -26,15 +26,16 @@ from .softmax_regression import PAIRS, mlp
 
 Make = Callable[..., Trainer]
 ABOUT = {
-    "format": 1,
-    "sampler": "s",
+    "format": 2,
+    "sections": {"parameters": {}, "sampler": {"definition": "s"}},
     "epoch": 0,
     "batch": 1,
     "seed": 3,
-    "samples": 16,
+    "counters": {"samples": 16},
     "evaluations": [],
 }
-RECORD = {"epoch": 1, "step": 1, "seconds": 0.5, "validation": 10.0, "test": None}
+RECORD = {"epoch": 1, "step": 1, "seconds": 0.5, "validation": {"accuracy": 10.0}, "test": None}
+EMPTY = History(0, {"loss": [], "seconds": []})
 
 
 class Interrupt(Event):
@@ -54,6 +55,10 @@ class Interrupt(Event):
 def interrupted(run: Trainer) -> None:
     with pytest.raises(KeyboardInterrupt):
         run.run()
+
+
+def changed(start: Checkpoint, **sections: Any) -> Checkpoint:
+    return replace(start, sections={**start.sections, **sections})
 
 
 def same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
@@ -121,12 +126,12 @@ def test_what_a_checkpoint_holds_matters(trainer: Make, tmp_path: Path, pair: st
     whole.run()
     interrupted(trainer(pair, events=[Interrupt(25, path)]))
     start = load_checkpoint(path)
+    parameters, optimizer = start.sections["parameters"], start.sections["optimizer"]
+    zeros = {name: np.zeros_like(value) for name, value in optimizer.items()}
     forgetful = [
-        replace(start, params={name: np.zeros_like(value) for name, value in start.params.items()}),
-        replace(start, state=start.state | {"step": np.zeros((), np.float32)}),
-        replace(
-            start, state={n: v if n == "step" else np.zeros_like(v) for n, v in start.state.items()}
-        ),
+        changed(start, parameters={n: np.zeros_like(v) for n, v in parameters.items()}),
+        changed(start, optimizer=optimizer | {"step": np.zeros((), np.float32)}),
+        changed(start, optimizer=zeros | {"step": optimizer["step"]}),
         replace(start, epoch=1),
         replace(start, batch=4),
     ]
@@ -152,7 +157,10 @@ def test_a_checkpoint_in_memory_is_a_copy(trainer: Make) -> None:
     trainer(events=[Keep()]).run()
     first = trainer(epochs=1)
     first.run()
-    assert same(kept[0].params, first.executor.arrays()) and kept[0].history.steps == 10
+    assert (
+        same(kept[0].sections["parameters"], first.executor.arrays())
+        and kept[0].history.steps == 10
+    )
 
 
 arrays = st.dictionaries(
@@ -172,28 +180,31 @@ def test_what_is_saved_is_loaded(
     tmp_path: Path, params: dict, state: dict, losses: list[float]
 ) -> None:
     path = tmp_path / "any.safetensors"
-    history = History(3, len(losses), losses, [0.1] * len(losses), [RECORD | {"step": 0}], 12)
-    save_checkpoint(path, Checkpoint(params, state, "sampler", 0, len(losses), history))
+    series = {"loss": losses, "seconds": [0.1] * len(losses), "rate": [0.5]}
+    history = History(3, series, {"samples": 12, "tokens": 99}, [RECORD | {"step": 0}])
+    sections = {"parameters": params, "communication": state, "sampler": {"of": [1, "text"]}}
+    save_checkpoint(path, Checkpoint(sections, 0, len(losses), history))
     found = load_checkpoint(path)
-    assert same(found.params, params) and same(found.state, state)
+    assert same(found.sections["parameters"], params)
+    assert same(found.sections["communication"], state)
+    assert found.sections["sampler"] == {"of": [1, "text"]}
     assert np.array_equal(found.history.losses, losses, equal_nan=True)
-    assert replace(found.history, losses=[]) == replace(history, losses=[])
+    assert found.history.series["rate"] == [0.5]
+    assert replace(found.history, series={}) == replace(history, series={})
 
 
 def test_arrays_that_do_not_lie_in_order_are_saved_right(tmp_path: Path) -> None:
     path, value = tmp_path / "t.safetensors", np.arange(6.0).reshape(2, 3).T
-    save_checkpoint(
-        path, Checkpoint({"w": value, "v": value[:, 1]}, {}, "", 0, 0, History(0, 0, [], [], []))
-    )
-    found = load_checkpoint(path).params
+    save_checkpoint(path, Checkpoint({"parameters": {"w": value, "v": value[:, 1]}}, 0, 0, EMPTY))
+    found = load_checkpoint(path).sections["parameters"]
     assert np.array_equal(found["w"], value) and np.array_equal(found["v"], value[:, 1])
 
 
 def test_a_save_that_fails_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, empty = tmp_path / "run.safetensors", History(0, 0, [], [], [])
-    save_checkpoint(path, Checkpoint({"w": np.ones(3)}, {}, "", 0, 0, empty))
+    path = tmp_path / "run.safetensors"
+    save_checkpoint(path, Checkpoint({"parameters": {"w": np.ones(3)}}, 0, 0, EMPTY))
     before = path.read_bytes()
 
     def full(fd: int) -> None:
@@ -201,48 +212,54 @@ def test_a_save_that_fails_leaves_the_old_file(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(Deep500Error, match="cannot be written: No space left on device"):
-        save_checkpoint(path, Checkpoint({"w": np.zeros(3)}, {}, "", 0, 0, empty))
+        save_checkpoint(path, Checkpoint({"parameters": {"w": np.zeros(3)}}, 0, 0, EMPTY))
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_missing_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(Deep500Error, match="cannot be written: No such file or directory"):
-        save_checkpoint(
-            tmp_path / "no" / "x", Checkpoint({}, {}, "", 0, 0, History(0, 0, [], [], []))
-        )
+        save_checkpoint(tmp_path / "no" / "x", Checkpoint({}, 0, 0, EMPTY))
 
 
 def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path: Path) -> None:
     path = tmp_path / "run.safetensors"
     trainer(epochs=1, events=[SaveCheckpoint(path)]).run()
     start = load_checkpoint(path)
-    w = start.params["w"]
-    cases: dict[str, dict[str, Any]] = {
-        "parameter 'w' is not in the checkpoint": {"params": {"b": start.params["b"]}},
-        "parameter 'odd' is in the checkpoint only": {"params": start.params | {"odd": w}},
-        "'w' is float32\\[10, 64\\] in it, and float32\\[64, 10\\] here": {
-            "params": start.params | {"w": w.T}
-        },
-        "parameter 'w' is float64": {"params": start.params | {"w": w.astype(np.float64)}},
-        "optimizer state 'step' is not in": {
-            "state": {n: v for n, v in start.state.items() if n != "step"}
-        },
-        "optimizer state 'step' is float32\\[1\\]": {
-            "state": start.state | {"step": np.zeros(1, np.float32)}
-        },
-        "made with 'other', and this run has 'ShuffleSampler\\(batch_size=16, seed=7\\)'": {
-            "sampler": "other"
-        },
-        "has seen 5 epochs, and this run has 4": {"epoch": 5},
+    parameters, optimizer = start.sections["parameters"], start.sections["optimizer"]
+    w, sampler = parameters["w"], {"definition": "other"}
+    no_step = {name: value for name, value in optimizer.items() if name != "step"}
+    wrong_step = optimizer | {"step": np.zeros(1, np.float32)}
+    cases = {
+        "parameters 'w' is not in the checkpoint": changed(
+            start, parameters={"b": parameters["b"]}
+        ),
+        "parameters 'odd' is in the checkpoint only": changed(
+            start, parameters=parameters | {"odd": w}
+        ),
+        "'w' is float32\\[10, 64\\] in it, and float32\\[64, 10\\] here": changed(
+            start, parameters=parameters | {"w": w.T}
+        ),
+        "parameters 'w' is float64": changed(
+            start, parameters=parameters | {"w": w.astype(np.float64)}
+        ),
+        "optimizer 'step' is not in": changed(start, optimizer=no_step),
+        "optimizer 'step' is float32\\[1\\]": changed(start, optimizer=wrong_step),
+        "made with 'other', and this run has 'ShuffleSampler\\(batch_size=16, seed=7\\)'": changed(
+            start, sampler=sampler
+        ),
+        "has a section 'velocity', and this run has none": changed(start, velocity={}),
+        "has no section 'optimizer'; it has: parameters, sampler": replace(
+            start, sections={"parameters": parameters, "sampler": start.sections["sampler"]}
+        ),
+        "has seen 5 epochs, and this run has 4": replace(start, epoch=5),
     }
-    for text, change in cases.items():
+    for text, wrong in cases.items():
         run = trainer()
         before = run.executor.arrays()
         with pytest.raises(Deep500Error, match=text) as caught:
-            run.run(replace(start, **change))
+            run.run(wrong)
         assert "\n" not in str(caught.value)
-        if "optimizer" not in text:
-            assert same(before, run.executor.arrays())
+        assert same(before, run.executor.arrays())
     with pytest.raises(Deep500Error, match="seed=7"):
         trainer(sampler=ShuffleSampler(16, seed=8)).run(start)
 
@@ -251,8 +268,8 @@ def packed(about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None =
     """A safetensors file by hand: `about` as its metadata, tensors as (dtype, shape, bytes)."""
     if tensors is None:
         tensors = {
-            "history/losses": ("F64", [1], bytes(8)),
-            "history/step_seconds": ("F64", [1], bytes(8)),
+            "history/loss": ("F64", [1], bytes(8)),
+            "history/seconds": ("F64", [1], bytes(8)),
         }
     header: dict[str, Any] = {
         "__metadata__": {"deep500": about if isinstance(about, str) else json.dumps(about)}
@@ -270,7 +287,7 @@ def packed(about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None =
 
 
 GOOD = packed(ABOUT)
-HISTORY = {"history/losses": ("F64", [1], bytes(8)), "history/step_seconds": ("F64", [1], bytes(8))}
+HISTORY = {"history/loss": ("F64", [1], bytes(8)), "history/seconds": ("F64", [1], bytes(8))}
 BAD = {
     "empty": b"",
     "text": b"hello, this is not a checkpoint at all",
@@ -282,8 +299,8 @@ BAD = {
     "metadata nested": packed("[" * 100_000),
     "metadata a list": packed([1]),
     "metadata a number": packed("3"),
-    "another format": packed(ABOUT | {"format": 2}),
-    "a key twice": packed('{"format": 1, "format": 1}'),
+    "another format": packed(ABOUT | {"format": 1}),
+    "a key twice": packed('{"format": 2, "format": 2}'),
     "no epoch": packed({k: v for k, v in ABOUT.items() if k != "epoch"}),
     "negative epoch": packed(ABOUT | {"epoch": -1}),
     "epoch too late": packed(ABOUT | {"epoch": 7}),
@@ -292,23 +309,30 @@ BAD = {
     "seed a text": packed(ABOUT | {"seed": "3"}),
     "evaluations a number": packed(ABOUT | {"evaluations": 3}),
     "evaluation a number": packed(ABOUT | {"evaluations": [3]}),
+    "evaluation without qualities": packed(
+        ABOUT | {"evaluations": [RECORD | {"validation": None}]}
+    ),
+    "sections a list": packed(ABOUT | {"sections": []}),
+    "section a number": packed(ABOUT | {"sections": {"sampler": 3}}),
+    "a counter of text": packed(ABOUT | {"counters": {"samples": "many"}}),
     "evaluation without step": packed(ABOUT | {"evaluations": [{"epoch": 1}]}),
-    "evaluation of text": packed(ABOUT | {"evaluations": [RECORD | {"validation": "good"}]}),
+    "evaluation of text": packed(
+        ABOUT | {"evaluations": [RECORD | {"validation": {"accuracy": "good"}}]}
+    ),
     "evaluation of the future": packed(ABOUT | {"evaluations": [RECORD | {"step": 9}]}),
     "no history": packed(ABOUT, {}),
-    "uneven history": packed(ABOUT, HISTORY | {"history/losses": ("F64", [2], bytes(16))}),
-    "history of another type": packed(ABOUT, HISTORY | {"history/losses": ("I64", [1], bytes(8))}),
+    "uneven history": packed(ABOUT, HISTORY | {"history/loss": ("F64", [2], bytes(16))}),
+    "history of another type": packed(ABOUT, HISTORY | {"history/loss": ("I64", [1], bytes(8))}),
     "a foreign tensor": packed(ABOUT, HISTORY | {"odd": ("F32", [1], bytes(4))}),
-    "a type NumPy lacks": packed(ABOUT, HISTORY | {"parameter/w": ("F8_E4M3", [4], bytes(4))}),
+    "a type NumPy lacks": packed(ABOUT, HISTORY | {"parameters/w": ("F8_E4M3", [4], bytes(4))}),
 }
 
 
 def test_the_file_made_by_hand_is_good(tmp_path: Path) -> None:
     path = tmp_path / "good.safetensors"
     path.write_bytes(GOOD)
-    assert load_checkpoint(path) == Checkpoint(
-        {}, {}, "s", 0, 1, History(3, 1, [0.0], [0.0], [], 16)
-    )
+    history = History(3, {"loss": [0.0], "seconds": [0.0]}, {"samples": 16}, [])
+    assert load_checkpoint(path) == Checkpoint(ABOUT["sections"], 0, 1, history)
     path.write_bytes(packed(ABOUT | {"evaluations": [RECORD]}))
     assert load_checkpoint(path).history.evaluations == [RECORD]
 

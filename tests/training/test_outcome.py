@@ -1,9 +1,17 @@
 """From blocks to an outcome: what is said of runs that end well, never arrive, or diverge."""
 
+import json
+import math
+from pathlib import Path
+
 import pytest
 
+from deep500 import bundle, recipe_runner
 from deep500.errors import Deep500Error
-from deep500.training.outcome import check_blocks, check_plan, outcome
+from deep500.evidence.verification import verify
+from deep500.training.outcome import check_blocks, check_plan, histories, outcome
+
+BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 
 PLAN = {
     "level": 0.95,
@@ -18,6 +26,21 @@ PLAN = {
 
 
 def run(seed, accuracy, losses=(2.0, 1.0)):
+    qualities = {"accuracy": accuracy}
+    return [
+        {
+            "seed": seed,
+            "series": {"loss": list(losses), "seconds": [0.2, 0.3], "rate": [0.1]},
+            "counters": {"samples": 128},
+            "evaluation": {"epoch": 1, "step": 2, "seconds": 0.5, "validation": qualities},
+            "checkpoint": "x",
+        },
+        {"seed": seed, "test": qualities, "build_seconds": 0.1, "weights": "y"},
+    ]
+
+
+def old_run(seed, accuracy, losses=(2.0, 1.0)):
+    """The same blocks as version 0.1.0 wrote them."""
     record = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": accuracy, "test": None}
     return [
         {
@@ -79,22 +102,153 @@ def test_an_unfinished_seed_is_left_out():
         outcome(PLAN, run(0, 95.0)[:1])
 
 
+def test_blocks_of_version_0_1_0_give_the_same_numbers():
+    accuracies = (85.0, 92.0, 97.0)
+    old = [block for seed, value in enumerate(accuracies) for block in old_run(seed, value)]
+    assert outcome(PLAN, check_blocks(old)) == outcome(PLAN, check_blocks(blocks_of(*accuracies)))
+
+
+def test_a_bundle_of_version_0_1_0_verifies_with_the_same_numbers():
+    checked = verify(BEFORE)
+    assert checked.ok and checked.finished, checked.problems
+    old = bundle.read(BEFORE)
+    again = outcome(check_plan(old.documents["plan.json"]), check_blocks(old.blocks))
+    assert json.loads(json.dumps(again)) == old.documents["derived.json"]
+
+
+def test_the_losses_of_version_0_1_0_are_reproduced_to_the_bit(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    again = recipe_runner.run(
+        recipe_runner.load_recipe("digits_mlp"), tmp_path / "run", tier="tiny", seeds=2
+    )
+    before, after = (histories(check_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle))
+    for old, new in zip(before, after, strict=True):
+        assert old.losses == new.losses and len(old.losses) == 34
+        for key in ("validation", "test"):
+            assert [e[key] for e in old.evaluations] == [e[key] for e in new.evaluations]
+
+
+def test_everything_of_a_block_is_in_the_history():
+    [history] = histories(check_blocks(run(3, 95.0, losses=(2.0, None))))
+    assert history.losses[0] == 2.0 and math.isnan(history.losses[1])
+    assert history.series["rate"] == [0.1] and history.counters == {"samples": 128}
+    assert history.evaluations[0]["test"] == {"accuracy": 95.0} and history.seed == 3
+
+
+REGRESSION = {
+    "level": 0.95,
+    "task": {
+        "name": "Regression",
+        "qualities": [{"name": "error", "unit": "m", "better": "lower"}],
+    },
+    "recipe": {"metrics": [[{"definition": "FinalQuality", "settings": {"name": "error"}}, 0.5]]},
+}
+
+
+def test_a_quality_of_any_task_has_its_unit_and_direction():
+    blocks = blocks_of(0.4, 0.45, 0.3)
+    for block in blocks:
+        qualities = block["test"] if "test" in block else block["evaluation"]["validation"]
+        qualities["error"] = qualities["accuracy"]
+    [error] = outcome(check_plan(REGRESSION), blocks)["metrics"]
+    assert (error["name"], error["unit"], error["better"]) == ("FinalQuality", "m", "lower")
+    assert error["acceptable"] and error["values"] == [0.4, 0.45, 0.3]
+
+
+RECORDED = {"key": "Mine", "unit": "m", "kind": "cost", "better": "lower"}
+
+
+def test_a_recorded_metric_is_read_and_never_looked_up():
+    metric = {"definition": "os.system", "settings": {"a": 1}, "recorded": RECORDED}
+    plan = {"level": 0.95, "recipe": {"metrics": [[metric, 2.0]]}}
+    blocks = blocks_of(1.0, 2.0, 3.0)
+    for value, block in enumerate(blocks[1::2]):
+        block["recorded"] = {"Mine": value}
+    [found] = outcome(check_plan(plan), check_blocks(blocks))["metrics"]
+    assert found["values"] == [0, 1, 2] and found["unit"] == "m" and found["acceptable"]
+    assert found["name"] == "os.system" and found["settings"] == {"a": 1}
+    assert "recorded while it was run, not derived" in found["notes"][0]
+
+
+EVALUATION = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": {"accuracy": 1.0}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"series": {"loss": ["x", 1], "seconds": [0.1, 0.1]}},
+        {"series": {"loss": [1.0], "seconds": [0.1, 0.1]}},
+        {"series": {"loss": [1.0], "seconds": [None]}},
+        {"series": {"loss": [1e308, 1.0], "seconds": [0.1, 0.1]}},
+        {"series": {"loss": [1.0, 1.0]}},
+        {"series": []},
+        {"seed": -1},
+        {"seed": True},
+        {"evaluation": []},
+        {"evaluation": EVALUATION | {"step": 2.5}},
+        {"evaluation": EVALUATION | {"validation": {}}},
+        {"evaluation": EVALUATION | {"validation": {"accuracy": "good"}}},
+        {"counters": None},
+        {"counters": {"samples": None}},
+    ],
+)
+def test_malformed_blocks_are_refused(change):
+    check_blocks([run(0, 95.0)[0]])
+    with pytest.raises(Deep500Error, match="block 0"):
+        check_blocks([run(0, 95.0)[0] | change])
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"losses": ["x", 1]},
         {"losses": [1.0]},
-        {"seed": -1},
-        {"seed": True},
-        {"evaluation": []},
         {"evaluation": {"epoch": 1, "step": 2.5, "seconds": 0.5, "validation": 1.0}},
         {"step_seconds": [1e308, 1e308]},
+        {"step_seconds": [None, 0.1]},
         {"samples": None},
     ],
 )
-def test_malformed_blocks_are_refused(change):
+def test_malformed_old_blocks_are_refused(change):
+    check_blocks([old_run(0, 95.0)[0]])
     with pytest.raises(Deep500Error, match="block 0"):
-        check_blocks([run(0, 95.0)[0] | change])
+        check_blocks([old_run(0, 95.0)[0] | change])
+
+
+@pytest.mark.parametrize(
+    "change", [{"test": None}, {"test": {}}, {"recorded": []}, {"recorded": {"a": "b"}}]
+)
+def test_a_malformed_end_is_refused(change):
+    check_blocks([run(0, 95.0)[1]])
+    with pytest.raises(Deep500Error, match="block 0"):
+        check_blocks([run(0, 95.0)[1] | change])
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        None,
+        {},
+        {"qualities": []},
+        {"qualities": [{"name": "a"}]},
+        {"qualities": [{"name": "a", "unit": "", "better": "most"}]},
+        {"qualities": [{"name": 1, "unit": "", "better": "lower"}]},
+    ],
+)
+def test_a_malformed_task_is_refused(task):
+    with pytest.raises(Deep500Error, match="the task is not a name with its qualities"):
+        check_plan(REGRESSION | {"task": task})
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [None, {"key": 3}, {"better": "most"}, {"kind": "odd"}, {"colour": 1}, {"unit": None}],
+)
+def test_a_malformed_recorded_metric_is_refused(recorded):
+    change = recorded and RECORDED | recorded
+    metric = {"definition": "Mine", "settings": {}, "recorded": change}
+    with pytest.raises(Deep500Error, match="plan.json: the metric"):
+        check_plan({"level": 0.95, "recipe": {"metrics": [[metric, None]]}})
 
 
 @pytest.mark.parametrize(

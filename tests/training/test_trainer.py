@@ -11,8 +11,10 @@ from deep500.datasets.digits import Digits
 from deep500.errors import Deep500Error
 from deep500.samplers.ordered_sampler import OrderedSampler
 from deep500.samplers.shuffle_sampler import ShuffleSampler
+from deep500.tasks import Classification
+from deep500.training.evaluation import evaluate
 from deep500.training.events import Event
-from deep500.training.trainer import Trainer, accuracy
+from deep500.training.trainer import Trainer
 
 from .softmax_regression import PAIRS, Inertia, SoftmaxRegression
 
@@ -59,14 +61,14 @@ def test_a_history_adds_up(trainer: Make, pair: str) -> None:
     for e in history.evaluations:
         assert (
             e["seconds"] == math.fsum(history.step_seconds[: e["step"]])
-            and 0 <= e["validation"] <= 100
+            and 0 <= e["validation"]["accuracy"] <= 100
         )
 
 
 def test_the_network_learns(trainer: Make) -> None:
     history = trainer("reference", splits=Digits().load(), epochs=8).run()
     assert np.mean(history.losses[-10:]) < np.mean(history.losses[:10]) / 2
-    assert history.evaluations[-1]["test"] > 80  # by chance: 10
+    assert history.evaluations[-1]["test"]["accuracy"] > 80  # by chance: 10
 
 
 def test_a_second_run_goes_on_from_the_parameters_and_starts_a_new_history(trainer: Make) -> None:
@@ -85,14 +87,15 @@ def test_accuracy_counts_every_example_once(splits: dict[str, Split]) -> None:
         for row, label in zip(logits, split.arrays["label"], strict=True)
     ]
     for batch_size in (1, 8, 37, 100):
-        assert accuracy(executor, split, batch_size) == 100 * sum(correct) / 37
+        qualities = evaluate(executor, Classification(), split, batch_size)
+        assert qualities == {"accuracy": 100 * sum(correct) / 37}
 
 
 def test_an_answer_that_is_not_a_number_is_wrong(splits: dict[str, Split]) -> None:
     executor = SoftmaxRegression()
     executor.params["w"] = np.full_like(executor.params["w"], np.nan)
     with np.errstate(invalid="ignore"):
-        assert accuracy(executor, splits["test"], 16) == 0
+        assert evaluate(executor, Classification(), splits["test"], 16) == {"accuracy": 0}
 
 
 def test_training_uses_inference_for_evaluation_only(
@@ -103,9 +106,9 @@ def test_training_uses_inference_for_evaluation_only(
     seen: list[np.ndarray] = []
     original = run.executor.inference_and_backprop
 
-    def watched(inputs: Any, y: str = "loss") -> Any:
+    def watched(inputs: Any, *more: Any) -> Any:
         seen.append(inputs["x"])
-        return original(inputs, y)
+        return original(inputs, *more)
 
     run.executor.inference_and_backprop = watched  # type: ignore[assignment]
     run.run()
@@ -146,10 +149,11 @@ def test_losses_are_converted_once_per_epoch(
         (
             {
                 "splits": dict.fromkeys(
-                    ["train", "validation", "test"], Split({"x": np.zeros((2, 1, 8, 8))})
+                    ["train", "validation", "test"],
+                    Split({"x": np.zeros((2, 1, 8, 8), np.float32)}),
                 )
             },
-            "the network needs 'label', and the data have: x",
+            "the task Classification needs 'label', and the split 'train' has: x",
         ),
     ],
 )

@@ -1,0 +1,24 @@
+"""The model contract: a network's definition, from which a network for some data is built."""
+
+from collections.abc import Sequence
+
+from ..definition import Definition
+from .dataset import Split
+from .network import Network
+from .task import Task
+
+
+class Model(Definition):
+    """Builds networks. A subclass says `build`; fields are its settings.
+
+    build(shape, outputs, seed)   The network for inputs of this shape (of one example) with so many outputs: classes,
+        numbers or tokens. Its inputs have the names of the data's arrays, and it has the outputs that the task reads;
+        a loss of its own is an output named "loss". Parameters are a pure function of the seed.
+    """
+
+    def build(self, shape: Sequence[int], outputs: int, seed: int = 0) -> Network:
+        raise NotImplementedError
+
+    def for_task(self, task: Task, train: Split, seed: int = 0) -> Network:
+        """The network for these data; one that can serve several tasks names its output as the task does."""
+        return self.build(*task.sizes(train), seed)

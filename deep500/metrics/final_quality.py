@@ -1,0 +1,26 @@
+"""Any quality of a task, where it ended."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from ..contracts.metric import History, Metric, quality_named
+from ..contracts.task import Quality
+
+
+class FinalQuality(Metric):
+    """A quality by its name ("mean absolute error") after the last epoch; the task knows unit and direction."""
+
+    name: str
+    split: Literal["validation", "test"] = "test"
+
+    def value(self, history: History) -> float | None:
+        return history.final(self.split, self.name)
+
+    def for_qualities(self, qualities: Mapping[str, Quality]) -> Metric:
+        quality = quality_named(self.name, qualities)
+
+        class OfTask(FinalQuality):
+            unit = quality.unit
+            better = quality.better
+
+        return OfTask(self.name, self.split)

@@ -1,0 +1,49 @@
+"""What was the input?"""
+
+import math
+
+import numpy as np
+
+from .. import registry
+from ..contracts.dataset import Split
+from ..contracts.loss import Loss, described
+from ..contracts.network import Network
+from ..contracts.task import Array, Arrays, Quality, Task
+
+
+class Reconstruction(Task):
+    """An auto-encoder: the input comes out again, as a vector or in its own shape."""
+
+    input: str = "x"
+    target: str = "x"
+    prediction: str = "reconstruction"
+    qualities = (Quality("mean squared error", "", "lower"),)
+
+    def arrays(self) -> dict[str, Array]:
+        return {self.target: Array("real")}
+
+    def loss(self) -> Loss:
+        return registry.find("losses", "MeanSquaredError")()
+
+    def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
+        shape = train.arrays[self.target].shape[1:]
+        return shape, math.prod(shape)
+
+    def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
+        """A prediction that is a vector is compared with the input as a vector."""
+        if "loss" in network.outputs or self._comparable(network):
+            return super().attach_loss(network, loss)
+        twin = network.copy()
+        vector = twin.add_node("Flatten", (self.target,))
+        return (loss or self.loss()).attach(twin, self.prediction, vector)
+
+    def _comparable(self, network: Network) -> bool:
+        if self.prediction not in network.outputs or self.target not in network.inputs:
+            return True
+        return described(network, self.prediction).shape == network.inputs[self.target].shape
+
+    def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
+        count = len(batch[self.target])
+        wanted = batch[self.target].reshape(count, -1).astype(np.float64)
+        error = outputs[self.prediction].reshape(count, -1) - wanted
+        return {"mean squared error": (error**2).mean(axis=1)}

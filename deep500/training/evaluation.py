@@ -1,0 +1,40 @@
+"""How good a network is on a split: the qualities of a task, over every example once."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..contracts.dataset import Split
+from ..contracts.framework import Framework
+from ..contracts.task import Task
+
+
+class Predictor(Protocol):
+    """An executor, or a procedure over several of them."""
+
+    @property
+    def framework(self) -> Framework: ...
+
+    def inference(self, inputs: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+def evaluate(predictor: Predictor, task: Task, split: Split, batch_size: int) -> dict[str, float]:
+    """The qualities by name. Sums are exact, so that the size of the batches changes nothing but the predictions."""
+    elements: dict[str, list[np.ndarray]] = {}
+    for start in range(0, len(split), batch_size):
+        batch = split.batch(slice(start, start + batch_size))
+        outputs = predictor.inference(batch)
+        arrays = {name: predictor.framework.array(outputs[name]) for name in task.reads()}
+        for name, values in task.measure(arrays, batch).items():
+            elements.setdefault(name, []).append(np.ravel(values))
+    means = {name: _mean(np.concatenate(parts)) for name, parts in elements.items()}
+    return {name: float(value) for name, value in task.evaluate(means).items()}
+
+
+def _mean(values: np.ndarray) -> float:
+    """Rounded once, whatever the order of the values; not a number if one of them is not finite."""
+    if not np.isfinite(values).all():
+        return math.nan
+    return math.fsum(values) / len(values)

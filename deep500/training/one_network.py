@@ -1,0 +1,32 @@
+"""The usual procedure: one network, one optimizer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..contracts.executor import Executor, Values
+from ..contracts.optimizer import Optimizer
+from ..contracts.procedure import Procedure
+
+
+class OneNetwork(Procedure):
+    """Does the executor's own training step, as the framework does it best."""
+
+    def __init__(self, executor: Executor, optimizer: Optimizer, loss: str = "loss"):
+        self.executor = executor
+        self.executors = {"network": executor}
+        self.series = {"loss": loss}
+        self.training_step = executor.training_step(optimizer, y=loss)
+
+    def step(self, batch: Mapping[str, Any], first_row: int = 0) -> Values:
+        return self.training_step(batch, first_row)
+
+    def inference(self, batch: Mapping[str, Any]) -> Values:
+        return self.executor.inference(batch)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return self.training_step.state()
+
+    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
+        self.training_step.load_state(state)

@@ -1,0 +1,104 @@
+"""Promises of every loss that there is: a scalar, the same on every framework, with the right gradient."""
+
+import numpy as np
+import pytest
+
+from deep500 import registry
+from deep500.contracts.loss import Loss, described
+from deep500.contracts.network import Network
+from deep500.contracts.operator import Tensor
+from deep500.errors import Deep500Error
+from deep500.frameworks import framework
+from deep500.losses import CrossEntropy, MeanSquaredError
+
+SHAPES = [(4, 3), (4, 5, 3)]
+LOSSES = [registry.find("losses", name)() for name in registry.known("losses")]
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+
+
+def setting(loss: Loss) -> tuple[Network, dict[str, np.ndarray]]:
+    """A network whose prediction is a parameter, with the loss, and a target for it."""
+    rng = np.random.default_rng(0)
+    for shape in SHAPES:
+        network = Network()
+        network.add_param("p", rng.standard_normal(shape))
+        network.add_output(network.add_node("Identity", ["p"], ["prediction"]))
+        wanted = loss.target(Tensor(shape, "float64"))
+        classes = wanted.dtype == "int64"
+        target = rng.integers(0, 3, wanted.shape) if classes else rng.random(wanted.shape)
+        try:
+            with_loss = loss.attach(network)
+            framework("reference").executor(with_loss).inference({loss.target_name: target})
+            return with_loss, {loss.target_name: target}
+        except (ValueError, IndexError, Deep500Error):
+            continue
+    pytest.skip(f"{loss} takes predictions of none of the shapes {SHAPES}")
+
+
+@every_loss
+def test_it_is_one_number_that_gets_smaller_against_its_gradient(loss: Loss) -> None:
+    network, inputs = setting(loss)
+    executor = framework("reference").executor(network)
+    before = executor.inference_and_backprop(inputs)["loss"]
+    assert np.shape(before) == ()
+    start = executor.arrays()["p"]
+    executor.load({"p": start - 1e-3 * executor.gradients["p"]})
+    assert executor.inference(inputs)["loss"] < before
+
+
+@every_loss
+def test_the_gradient_is_that_of_finite_differences(loss: Loss) -> None:
+    network, inputs = setting(loss)
+    executor = framework("reference").executor(network)
+    start, h = executor.arrays()["p"], 1e-6
+    executor.inference_and_backprop(inputs)
+    gradient = executor.gradients["p"].copy()
+    for place in np.ndindex(*start.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = start.copy()
+            moved[place] += sign * h
+            executor.load({"p": moved})
+            ends.append(float(executor.inference(inputs)["loss"]))
+        assert gradient[place] == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-4, abs=1e-8)
+
+
+@every_loss
+def test_pytorch_agrees_with_the_reference(loss: Loss) -> None:
+    network, inputs = setting(loss)
+    values = []
+    for name in ("reference", "pytorch"):
+        executor = framework(name).executor(network)
+        values.append(float(executor.framework.array(executor.inference(inputs)["loss"])))
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+
+
+def test_the_shape_of_a_value_is_inferred() -> None:
+    network = Network()
+    network.add_input("x", (0, 2, 4))
+    network.add_param("w", np.zeros((8, 3)))
+    network.add_node("Flatten", ["x"], ["flat"])
+    network.add_node("MatMul", ["flat", "w"], ["y"])
+    assert described(network, "y").shape == (0, 3)
+    assert described(network, "w") == Tensor((8, 3), "float64")
+
+
+def test_a_network_with_several_outputs_must_be_told_which() -> None:
+    network = Network()
+    network.add_input("x", (0, 2))
+    network.add_output("x")
+    network.add_output(network.add_node("Relu", ["x"], ["y"]))
+    with pytest.raises(
+        Deep500Error, match="the outputs x, y: say which one MeanSquaredError is of"
+    ):
+        MeanSquaredError().attach(network)
+    assert MeanSquaredError().attach(network, "y").inputs["target"].shape == (0, 2)
+    assert CrossEntropy().attach(network, "y").inputs["label"] == Tensor((0,), "int64")
+
+
+def test_a_target_of_another_shape_is_refused_where_it_would_broadcast() -> None:
+    network = Network()
+    network.add_input("x", (0, 2, 2))
+    network.add_output(network.add_node("Flatten", ["x"], ["y"]))
+    with pytest.raises(Deep500Error, match=r"needs a target of the shape \(0, 4\), and 'x' has"):
+        MeanSquaredError().attach(network, "y", "x")

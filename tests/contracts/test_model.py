@@ -1,0 +1,47 @@
+"""Promises of every model that there is, and of the contract."""
+
+import numpy as np
+import pytest
+
+from deep500 import registry
+from deep500.contracts.model import Model
+from deep500.contracts.network import Network
+from deep500.datasets.digits import Digits
+from deep500.frameworks import framework
+from deep500.tasks import Classification, Reconstruction
+
+MODELS = [registry.find("networks", name) for name in registry.known("networks")]
+every_model = pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
+TRAIN = Digits().load()["train"]
+
+
+def same(one: Network, other: Network) -> bool:
+    return (
+        one.nodes == other.nodes
+        and one.inputs == other.inputs
+        and one.outputs == other.outputs
+        and one.trainable == other.trainable
+        and all(np.array_equal(value, other.params[name]) for name, value in one.params.items())
+    )
+
+
+@every_model
+def test_it_is_built_for_the_task_and_gives_its_prediction(kind: type[Model]) -> None:
+    for task in (Classification(), Reconstruction()):
+        network = task.attach_loss(kind().for_task(task, TRAIN, seed=3))
+        batch = TRAIN.batch(slice(0, 4))
+        outputs = framework("reference").executor(network).inference(batch)
+        assert {"loss", task.prediction} <= {*outputs}
+        assert outputs[task.prediction].shape == (4, task.sizes(TRAIN)[1])
+
+
+@every_model
+def test_it_is_a_pure_function_of_the_seed(kind: type[Model]) -> None:
+    first, again, other = (kind().for_task(Classification(), TRAIN, seed) for seed in (3, 3, 4))
+    assert same(first, again) and not same(first, other)
+
+
+@every_model
+def test_the_task_attaches_what_a_classifier_has_by_itself(kind: type[Model]) -> None:
+    attached = Classification().attach_loss(kind().for_task(Classification(), TRAIN, seed=3))
+    assert same(attached, kind().build((1, 8, 8), 10, seed=3))
