@@ -98,7 +98,7 @@ class TensorFlow(Framework):
         return custom_op(operator)
 
     def executor(self, network: Network) -> "TensorFlowExecutor":
-        self.require()
+        self.module  # noqa: B018 - says how to install it where it is missing
         from .executor import TensorFlowExecutor
 
         return TensorFlowExecutor(self, network)
