@@ -49,8 +49,8 @@ class Operator(Definition):
     """One ONNX operator: its fields are the attributes, `forward` is the formula, `backward` the derivative.
 
     forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
-        One with a type annotation is *static* (never `*xs`): it arrives as a Python value, read from an input (new
-        opsets) or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
+        A parameter with a type annotation is *static*: it arrives as a Python value, read from an input (new opsets)
+        or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
         A keyword-only `key` makes the operator random: two 32-bit words that `xp.uniform` draws by. Whoever runs it may
         hand a key over behind the last input; without one it is that of the attribute `seed`.
     outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
@@ -80,7 +80,7 @@ class Operator(Definition):
     rounds: ClassVar[bool] = True  # whether it may compute in a wider float and round at the end
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
-    static: ClassVar[frozenset[str]]  # derived from forward's annotations
+    static: ClassVar[frozenset[str]]  # derived from forward's annotations; never the variadic one
     random: ClassVar[bool]  # derived from forward's `key`
     wanted: ClassVar[tuple[str, ...]]  # derived from backward
 
