@@ -126,7 +126,7 @@ def by_name_fault(root: Path, file: str, node: ast.AST) -> str | None:
             return "an alias of __package__ or __name__ hides what is made of it"
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="registry"), attr="package"),
-            args=[ast.Constant(value=kind), *_],
+            args=[ast.Constant(value=str(kind)), *_],
         ) if file != f"{kind}/__init__.py":
             return f"only {kind}/__init__.py asks the registry for packages of {kind}"
         case ast.Constant(value=str(text)) if re.match(NAMED, text):

@@ -216,9 +216,9 @@ def test_a_name_a_class_and_a_definition_are_the_same_run(home: Path) -> None:
 def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
     seeds: list[int] = []
 
-    def executor(network: d5.Network, *, seed: int) -> Any:
+    def executor(network: d5.Network, *, seed: int, **options: Any) -> Any:
         seeds.append(seed)
-        return d5.framework("reference").from_model(network, seed=seed)
+        return d5.framework("reference").from_model(network, seed=seed, **options)
 
     mutable = HOW | {"executor": executor, "optimizer_args": (0.1,)}
     d5.run_recipe(SMALL, mutable, METRICS, folder=home / "run", seeds=3)

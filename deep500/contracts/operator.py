@@ -81,7 +81,7 @@ class Operator(Definition):
     rounds: ClassVar[bool] = True  # whether it may compute in a wider float and round at the end
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
-    static: ClassVar[frozenset[str]]  # derived from forward's annotations
+    static: ClassVar[frozenset[str]]  # derived from forward's annotations; never the variadic one
     random: ClassVar[bool]  # derived from forward's `key`
     wanted: ClassVar[tuple[str, ...]]  # derived from backward
 

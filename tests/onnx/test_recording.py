@@ -32,6 +32,12 @@ class Nothing(Kernels):
         return False
 
 
+def onnxruntime() -> Recorder:
+    xp = framework("onnxruntime").xp
+    assert isinstance(xp, Recorder)
+    return xp
+
+
 def recorded(operator: Operator, dtype: str, *shapes: tuple, xp: Recorder | None = None) -> set:
     """The kinds of nodes that an operator becomes."""
     inputs = {f"i{k}": argument(shape, dtype) for k, shape in enumerate(shapes)}
@@ -47,7 +53,7 @@ def test_the_schema_decides_where_no_engine_is_named(dtype: str) -> None:
 
 
 def test_kernels_that_are_handed_in_decide() -> None:
-    ort = framework("onnxruntime").xp
+    ort = onnxruntime()
     shapes = (1, 1, 3, 3), (1, 1, 2, 2)
     assert recorded(d5.operators.Conv(), "float32", *shapes, xp=ort) == {"Conv"}
     assert "Conv" not in recorded(d5.operators.Conv(), "float64", *shapes, xp=ort)
@@ -58,7 +64,7 @@ def test_kernels_that_are_handed_in_decide() -> None:
 
 def test_settings_that_an_engine_refuses() -> None:
     even = d5.operators.LRN(size=2)
-    assert ONNX.has_node(even) and not framework("onnxruntime").xp.kernels.has_node(even)
+    assert ONNX.has_node(even) and not onnxruntime().kernels.has_node(even)
 
 
 def test_an_engines_dtypes_are_checked() -> None:
@@ -74,7 +80,7 @@ def test_a_network_keeps_the_nodes_that_have_kernels() -> None:
     network = d5.networks.DigitsCnn(channels=(2, 3), hidden=(5, 4)).build((1, 8, 8), 4, seed=1)
     shapes = {"x": (2, 1, 8, 8), "label": (2,)}
     by_schema = backward_model(Recorder(), network, "loss", shapes)
-    by_engine = backward_model(framework("onnxruntime").xp, network, "loss", shapes)
+    by_engine = backward_model(onnxruntime(), network, "loss", shapes)
     kinds = [{proto.op_type for proto in model.graph.node} for model in (by_schema, by_engine)]
     assert kinds[0] - kinds[1] == {"SoftmaxCrossEntropyLoss"}  # of which onnxruntime has no kernel
     assert {"Conv", "Gemm", "Relu", "MaxPool"} <= kinds[0] & kinds[1]
