@@ -27,13 +27,21 @@ def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[An
     """The inputs that `shape` describes, drawn by the seed, floats in this dtype; None where one is left out."""
     words = _words(shape)
     _check_count(operator, words)
-    names = [*operator.inputs] or ["x"]
-    names += names[-1:] * (len(words) - len(names))
+    static = _static(operator)
     inputs = []
-    for i, (word, name) in enumerate(zip(words, names, strict=False)):
+    for i, word in enumerate(words):
         draw = generator(type(operator).__name__, i, seed)
-        inputs.append(_input(word, name in operator.static, draw, dtype))
+        inputs.append(_input(word, i in static, draw, dtype))
     return tuple(inputs)
+
+
+def _static(operator: Operator) -> set[int]:
+    """The places of the inputs that are values; those of a variadic input are arrays."""
+    places = set()
+    for i, parameter in enumerate(operator.inputs.values()):
+        if parameter.name in operator.static and parameter.kind is not parameter.VAR_POSITIONAL:
+            places.add(i)
+    return places
 
 
 def _words(shape: str) -> list[str]:
