@@ -5,6 +5,7 @@ import pytest
 
 from deep500 import operators
 from deep500.errors import Deep500Error
+from deep500.validation.checking.subjects import function_operator
 from deep500.validation.shapes import inputs_of
 
 
@@ -27,6 +28,16 @@ def test_shapes_are_read(operator, shape, kinds):
 
 def test_static_inputs_are_values():
     assert inputs_of(operators.Reshape(), "2x3,=[3,2]", "float32", 0)[1] == (3, 2)
+
+
+def test_the_inputs_of_a_plain_function_are_arrays():
+    operator = function_operator(np.add, lambda a, b: a + b, "reference")
+    assert [x.shape for x in inputs_of(operator, "2x3,2x3", "float32", 0)] == [(2, 3), (2, 3)]
+
+
+def test_variadic_inputs_are_arrays():
+    found = inputs_of(operators.Concat(axis=0), "2x3,4x3,1x3", "float32", 0)
+    assert [x.shape for x in found] == [(2, 3), (4, 3), (1, 3)]
 
 
 def test_values_can_be_scaled():
