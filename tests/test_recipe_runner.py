@@ -213,6 +213,14 @@ def test_a_name_a_class_and_a_definition_are_the_same_run(home: Path) -> None:
     assert names == classes == instances
 
 
+def test_a_network_in_a_file_is_a_model(home: Path) -> None:
+    d5.networks.Mlp((8,)).build((1, 8, 8), 10, seed=0).to_onnx(home / "mlp.onnx")
+    mutable = HOW | {"optimizer_args": (0.1,)}
+    from_file = SMALL | {"model": "onnx_file", "model_args": (str(home / "mlp.onnx"),)}
+    built = SMALL | {"model": d5.networks.Mlp((8,))}
+    assert losses(from_file, mutable, home / "a") == losses(built, mutable, home / "b")
+
+
 def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
     seeds: list[int] = []
 

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from ..contracts.model import Model
 from ..contracts.network import Network
 from ..contracts.operator import Tensor
-from ..definition import Definition
 from ..errors import Deep500Error
 from ..onnx.reading import network_of
 from ..onnx.writing import model_of
@@ -18,13 +18,13 @@ from ..onnx.writing import model_of
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
-class OnnxFile(Definition):
+class OnnxFile(Model):
     """A classifier in an ONNX file: inputs "x" and "label", outputs "loss" and "logits"."""
 
     path: str
 
     def build(
-        self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32"
+        self, shape: Sequence[int], outputs: int, seed: int = 0, dtype: str = "float32"
     ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
         network = read(self.path)
