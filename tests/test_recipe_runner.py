@@ -233,7 +233,7 @@ def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
     assert seeds == [0, 0, 1, 2]  # the first is the rehearsal
 
 
-WRONG = {
+WRONG: dict[str, dict[str, Any]] = {
     "no entry 'modle' \\(did you mean 'model'\\?\\); it knows model, dataset": {"modle": "mlp"},
     "'model'\\] cannot be 3": {"model": 3},
     "no network is named 'mpl'": {"model": "mpl"},
