@@ -337,3 +337,32 @@ def test_a_metric_of_ones_own_that_reads_a_missing_quality_is_refused(home: Path
         d5.run_recipe(
             SMALL, HOW | {"optimizer_args": (0.1,)}, [(Doubled(), 1)], folder=home / "run"
         )
+
+
+class Counting(Event):
+    """Ends every run after some epochs of its own."""
+
+    def __init__(self, epochs: int) -> None:
+        self.epochs, self.seen = epochs, 0
+
+    def after_epoch(self, trainer: d5.Trainer, record: dict[str, Any]) -> bool:
+        self.seen += 1
+        return self.seen == self.epochs
+
+    def state(self) -> dict[str, Any]:
+        return {"seen": self.seen}
+
+    def load_state(self, state: Any) -> None:
+        self.seen = state["seen"]
+
+
+def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(own: Path) -> None:
+    outcome = run(load_recipe(own), own.parent / "run", "full", seeds=3, events=[Counting(2)])
+    assert outcome.derived["steps"] == [12, 12, 12]
+    with pytest.raises(KeyboardInterrupt):
+        events = [Counting(3), StopAfter(5)]
+        run(load_recipe(own), own.parent / "part", "full", seeds=3, events=events)
+    resumed = run(
+        load_recipe(own), own.parent / "part", "full", seeds=3, resume=True, events=[Counting(3)]
+    )
+    assert resumed.derived["steps"] == [18, 18, 18]
