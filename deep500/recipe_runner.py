@@ -1,5 +1,6 @@
 """Run a recipe: every seed is trained from its own weights, every epoch is on disk before the next one starts."""
 
+import copy
 import hashlib
 import importlib.util
 import math
@@ -182,6 +183,7 @@ class _RecipeRun:
         events: tuple[Event, ...],
     ):
         self.recipe, self.plan, self.folder, self.events = recipe, plan, folder, events
+        self.first_states = [copy.deepcopy(event.state()) for event in events]
         self.checkpoints = folder.with_name(
             folder.name + ".checkpoints"
         )  # beside the bundle, gone when it is finished
@@ -240,6 +242,8 @@ class _RecipeRun:
         }
 
     def _train(self, seed: int) -> None:
+        for event, state in zip(self.events, self.first_states, strict=True):
+            event.load_state(state)  # no seed starts from what another one has left behind
         executor = self._executor(seed)
         trainer = Trainer(
             executor,

@@ -213,6 +213,14 @@ def test_a_name_a_class_and_a_definition_are_the_same_run(home: Path) -> None:
     assert names == classes == instances
 
 
+def test_a_network_in_a_file_is_a_model(home: Path) -> None:
+    d5.networks.Mlp((8,)).build((1, 8, 8), 10, seed=0).to_onnx(home / "mlp.onnx")
+    mutable = HOW | {"optimizer_args": (0.1,)}
+    from_file = SMALL | {"model": "onnx_file", "model_args": (str(home / "mlp.onnx"),)}
+    built = SMALL | {"model": d5.networks.Mlp((8,))}
+    assert losses(from_file, mutable, home / "a") == losses(built, mutable, home / "b")
+
+
 def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
     seeds: list[int] = []
 
@@ -225,7 +233,7 @@ def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
     assert seeds == [0, 0, 1, 2]  # the first is the rehearsal
 
 
-WRONG = {
+WRONG: dict[str, dict[str, Any]] = {
     "no entry 'modle' \\(did you mean 'model'\\?\\); it knows model, dataset": {"modle": "mlp"},
     "'model'\\] cannot be 3": {"model": 3},
     "no network is named 'mpl'": {"model": "mpl"},
@@ -329,3 +337,32 @@ def test_a_metric_of_ones_own_that_reads_a_missing_quality_is_refused(home: Path
         d5.run_recipe(
             SMALL, HOW | {"optimizer_args": (0.1,)}, [(Doubled(), 1)], folder=home / "run"
         )
+
+
+class Counting(Event):
+    """Ends every run after some epochs of its own."""
+
+    def __init__(self, epochs: int) -> None:
+        self.epochs, self.seen = epochs, 0
+
+    def after_epoch(self, trainer: d5.Trainer, record: dict[str, Any]) -> bool:
+        self.seen += 1
+        return self.seen == self.epochs
+
+    def state(self) -> dict[str, Any]:
+        return {"seen": self.seen}
+
+    def load_state(self, state: Any) -> None:
+        self.seen = state["seen"]
+
+
+def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(own: Path) -> None:
+    outcome = run(load_recipe(own), own.parent / "run", "full", seeds=3, events=[Counting(2)])
+    assert outcome.derived["steps"] == [12, 12, 12]
+    with pytest.raises(KeyboardInterrupt):
+        events = [Counting(3), StopAfter(5)]
+        run(load_recipe(own), own.parent / "part", "full", seeds=3, events=events)
+    resumed = run(
+        load_recipe(own), own.parent / "part", "full", seeds=3, resume=True, events=[Counting(3)]
+    )
+    assert resumed.derived["steps"] == [18, 18, 18]

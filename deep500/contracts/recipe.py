@@ -67,43 +67,39 @@ class Recipe:
     source: str | None = None  # the hash of the file it was read from
 
     def __post_init__(self) -> None:
-        for part, known, given in (
-            ("FIXED", FIXED_KEYS, self.fixed),
-            ("MUTABLE", MUTABLE_KEYS, self.mutable),
-        ):
-            if not isinstance(given, Mapping):
-                raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
-            for key, value in given.items():
-                if key not in known:
-                    raise Deep500Error(
-                        f"recipe {self.name}: {part} has no entry {key!r}{_hint(key, known)}; it knows "
-                        f"{', '.join(known)}"
-                    )
-                if not isinstance(value, known[key]) or isinstance(value, bool):
-                    raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
+        self._check_part("FIXED", FIXED_KEYS, self.fixed)
+        self._check_part("MUTABLE", MUTABLE_KEYS, self.mutable)
         if missing := [key for key in NEEDED if key not in {**self.fixed, **self.mutable}]:
             raise Deep500Error(f"recipe {self.name}: {missing[0]!r} is missing")
-        if not (
-            isinstance(self.metrics, tuple | list)
-            and self.metrics
-            and all(
-                isinstance(m, tuple | list) and len(m) == 2 and isinstance(m[0], Metric)
-                for m in self.metrics
-            )
-        ):
+        self._check_metrics()
+        if self.fixed["epochs"] < 1 or self.mutable["batch_size"] < 1:
+            raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
+
+    def _check_part(self, part: str, known: Mapping[str, Any], entries: Any) -> None:
+        if not isinstance(entries, Mapping):
+            raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
+        for key, value in entries.items():
+            if key not in known:
+                raise Deep500Error(
+                    f"recipe {self.name}: {part} has no entry {key!r}{_hint(key, known)}; it knows "
+                    f"{', '.join(known)}"
+                )
+            if not isinstance(value, known[key]) or isinstance(value, bool):
+                raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
+
+    def _check_metrics(self) -> None:
+        pairs = self.metrics
+        if not isinstance(pairs, tuple | list) or not pairs or not all(map(_is_metric_pair, pairs)):
             raise Deep500Error(
                 f"recipe {self.name}: METRICS is not a list of (metric, target) pairs"
             )
-        for metric, target in self.metrics:
-            if target is not None and (
-                isinstance(target, bool) or not isinstance(target, int | float)
-            ):
+        for metric, target in pairs:
+            number = isinstance(target, int | float) and not isinstance(target, bool)
+            if target is not None and not number:
                 raise Deep500Error(
                     f"recipe {self.name}: the target of {type(metric).__name__} is {target!r}: "
                     "give a number, or None"
                 )
-        if self.fixed["epochs"] < 1 or self.mutable["batch_size"] < 1:
-            raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
 
     def with_settings(self, changes: Mapping[str, Any]) -> "Recipe":
         """The same recipe with other MUTABLE entries; FIXED ones are refused."""
@@ -172,6 +168,10 @@ class Recipe:
     @property
     def hash(self) -> str:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+
+def _is_metric_pair(pair: object) -> bool:
+    return isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Metric)
 
 
 def _plain(value: Any) -> Any:

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
+from ..contracts.model import Model
 from ..contracts.network import Network
 from ..contracts.operator import Tensor
-from ..definition import Definition
 from ..errors import Deep500Error
 
 
-class OnnxFile(Definition):
+class OnnxFile(Model):
     """A classifier in an ONNX file: inputs "x" and "label", outputs "loss" and "logits"."""
 
     path: str
 
     def build(
-        self, shape: Sequence[int], classes: int, seed: int = 0, dtype: str = "float32"
+        self, shape: Sequence[int], outputs: int, seed: int = 0, dtype: str = "float32"
     ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
         network = Network.from_onnx(self.path)

@@ -308,7 +308,10 @@ def _merged(entries: Mapping[str, Any]) -> dict[str, Text]:
 
 
 def _short(value: object) -> str:
-    """A class or function by its own name, whatever else as it is."""
+    """A class or function by its own name, a definition with its settings, whatever else as it is."""
+    if isinstance(value, Mapping) and isinstance(value.get("settings"), Mapping):
+        settings = ", ".join(f"{clean(k)}={plain(v)}" for k, v in value["settings"].items())
+        return f"{plain(value.get('definition'))}({settings})"
     name = value.get("name") if isinstance(value, Mapping) else None
     return clean(name.rpartition(":")[2]) if isinstance(name, str) else plain(value)
 

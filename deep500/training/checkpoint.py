@@ -23,14 +23,14 @@ from ..errors import Deep500Error
 FORMAT = 2
 HISTORY = "history"  # the section of the series
 Arrays = dict[str, np.ndarray]
-Sections = dict[str, dict[str, Any]]
+Sections = dict[str, dict[str, Any]]  # by name, arrays and JSON values by name
 
 
 @dataclass(frozen=True)
 class Checkpoint:
     """Where a run is: `batch` batches of epoch `epoch` (from 0) are done, and `history` is what it has left behind."""
 
-    sections: Mapping[str, State]
+    sections: Sections
     epoch: int
     batch: int
     history: History

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +11,8 @@ from ..contracts.procedure import Procedure
 from ..contracts.sampler import Sampler
 from ..contracts.state import State, Stateful
 from ..errors import Deep500Error
-from .checkpoint import check_fit
+from .checkpoint import Sections, check_fit
 from .events import Event
-
-Saved = Mapping[str, State]
 
 
 class Parameters:
@@ -53,7 +52,7 @@ def event_sections(events: Sequence[Event]) -> dict[str, Stateful]:
     return sections
 
 
-def saved_sections(procedure: Procedure, sampler: Sampler, events: Sequence[Event]) -> Saved:
+def saved_sections(procedure: Procedure, sampler: Sampler, events: Sequence[Event]) -> Sections:
     """Copies of the state of everything; an event without state has no section."""
     sections = {**procedure_sections(procedure), "sampler": sampler}
     saved = {name: _copied(part.state()) for name, part in sections.items()}
@@ -64,7 +63,7 @@ def saved_sections(procedure: Procedure, sampler: Sampler, events: Sequence[Even
 
 
 def load_sections(
-    saved: Saved, procedure: Procedure, sampler: Sampler, events: Sequence[Event]
+    saved: Sections, procedure: Procedure, sampler: Sampler, events: Sequence[Event]
 ) -> None:
     """Give everything its state back; nothing is changed if a section is missing or does not fit."""
     trained = procedure_sections(procedure)
@@ -90,7 +89,7 @@ def load_sections(
             part.load_state(saved[name])
 
 
-def _copied(state: State) -> dict[str, object]:
+def _copied(state: State) -> dict[str, Any]:
     """Arrays that do not change when the run goes on."""
     return {
         name: np.array(value) if isinstance(value, np.ndarray | np.generic) else value

@@ -148,14 +148,16 @@ class Trainer:
         """What is left of an epoch. Losses stay native until its end: to convert one is to wait for the device."""
         train, step, sync = self.splits["train"], self.procedure.step, self.procedure.framework.sync
         seconds, counters = self.series["seconds"], self.counters
-        kept = [(self._native_series[name], o) for name, o in self.procedure.series.items()]
+        recordings = [
+            (self._native_series[name], output) for name, output in self.procedure.series.items()
+        ]
         after_step = self._hooks("after_step")
         for indices in islice(self.sampler.epoch(len(train), self.epoch), self.batch, None):
             begin = now()
             outputs = step(train.batch(indices))
             sync()
             seconds.append((now() - begin) / 1e9)
-            for values, output in kept:
+            for values, output in recordings:
                 values.append(outputs[output])
             self.batch += 1
             counters["samples"] += len(indices)

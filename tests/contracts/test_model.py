@@ -1,5 +1,7 @@
 """Promises of every model that there is, and of the contract."""
 
+from dataclasses import MISSING, fields
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,8 @@ from deep500.datasets.digits import Digits
 from deep500.frameworks import framework
 from deep500.tasks import Classification, Reconstruction
 
-MODELS = [registry.find("networks", name) for name in registry.known("networks")]
+ALL = [registry.find("networks", name) for name in registry.known("networks")]
+MODELS = [kind for kind in ALL if all(f.default is not MISSING for f in fields(kind))]
 every_model = pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
 TRAIN = Digits().load()["train"]
 
@@ -23,6 +26,10 @@ def same(one: Network, other: Network) -> bool:
         and one.trainable == other.trainable
         and all(np.array_equal(value, other.params[name]) for name, value in one.params.items())
     )
+
+
+def test_every_network_can_be_the_model_of_a_recipe() -> None:
+    assert all(issubclass(kind, Model) for kind in ALL) and MODELS
 
 
 @every_model

@@ -25,7 +25,7 @@ from deep500.training.trainer import Trainer
 from .softmax_regression import PAIRS, mlp
 
 Make = Callable[..., Trainer]
-ABOUT = {
+ABOUT: dict[str, Any] = {
     "format": 2,
     "sections": {"parameters": {}, "sampler": {"definition": "s"}},
     "epoch": 0,

@@ -172,7 +172,7 @@ def test_a_forgotten_part_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "gan.safetensors"
     interrupted(gan(epochs=1, events=[Interrupt(3, path)]))
     checkpoint = load_checkpoint(path)
-    del checkpoint.sections["parameters of discriminator"]  # type: ignore[attr-defined]
+    del checkpoint.sections["parameters of discriminator"]
     with pytest.raises(Deep500Error, match="has no section 'parameters of discriminator'"):
         gan(epochs=1).run(checkpoint)
 
