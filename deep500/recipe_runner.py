@@ -9,24 +9,22 @@ import runpy
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from safetensors.numpy import save
 
-from . import bundle, registry
+from . import registry
 from .contracts.executor import Executor
 from .contracts.network import Network
 from .contracts.recipe import Recipe
+from .contracts.result import Record
 from .contracts.sampler import Sampler
 from .errors import Deep500Error
-from .evidence.ledger import Ledger
-from .home import home
-from .measure.machine import environment
+from .evidence.recording import Recording, recording
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_blocks, check_plan, outcome
+from .training.outcome import check_plan
 from .training.trainer import Trainer
 
 LEVEL = 0.95
@@ -49,6 +47,7 @@ class Outcome:
 
     bundle: Path
     derived: Mapping[str, Any]
+    record: Record
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -110,20 +109,12 @@ def cook(
 ) -> Outcome:
     """Train every seed, write the bundle and return what came out."""
     plan = make_plan(recipe, tier, seeds)
-    folder = (
-        Path(folder).absolute()
-        if folder
-        else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
-    )
-    ledger = Ledger()
-    run = ledger.started(folder, "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
-    try:
-        derived, manifest = _Cooking(recipe, plan, folder, resume, tuple(events)).go()
-    except (Exception, KeyboardInterrupt) as error:
-        ledger.failed(run, " ".join(str(error).split()) or type(error).__name__)
-        raise
-    ledger.finished(run, manifest)
-    return Outcome(folder, derived)
+    cooking = _Cooking(recipe, plan, tuple(events))
+    with recording(
+        "recipe", plan, folder, name=recipe.name, prepare=cooking.prepare, resume=resume
+    ) as record:
+        finished = cooking.go(record)
+    return Outcome(record.folder, finished.derived or {}, finished)
 
 
 def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
@@ -148,55 +139,43 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
 class _Cooking:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        plan: dict[str, Any],
-        folder: Path,
-        resume: bool,
-        events: tuple[Event, ...],
-    ):
-        self.recipe, self.plan, self.folder, self.events = recipe, plan, folder, events
-        self.kitchen = folder.with_name(
-            folder.name + ".checkpoints"
-        )  # beside the bundle, gone when it is finished
-        self.splits = _definition(
-            "datasets", recipe.fixed["dataset"], recipe.fixed.get("dataset_kwargs", {})
-        ).load()
-        self._rehearse()
-        self.blocks: list[dict] = []
-        if resume:
-            self._reopen()
-        else:
-            self.writer = bundle.create(
-                folder,
-                {"plan.json": plan, "environment.json": environment().to_json()},
-                kind="recipe",
-            )
+    def __init__(self, recipe: Recipe, plan: dict[str, Any], events: tuple[Event, ...]):
+        self.recipe, self.plan, self.events = recipe, plan, events
 
-    def go(self) -> tuple[dict[str, Any], str]:
+    def prepare(self) -> dict[str, Any]:
+        """Load the data and rehearse; returns what is to be added to the plan."""
+        self.splits = _definition(
+            "datasets", self.recipe.fixed["dataset"], self.recipe.fixed.get("dataset_kwargs", {})
+        ).load()
+        return self._rehearse()
+
+    def go(self, record: Recording) -> Record:
+        self.record = record
+        self.kitchen = record.folder.with_name(
+            record.folder.name + ".checkpoints"
+        )  # beside the bundle, gone when it is finished
         try:
             self.kitchen.mkdir(exist_ok=True)
             for seed in self.plan["seeds"]:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
-            derived = outcome(self.plan, self.blocks)
-            files = {
-                f"weights-{seed}.safetensors": self._kept_weights(seed)
-                for seed in self.plan["seeds"]
-            }
-            manifest = self.writer.finish({"derived.json": derived}, files)
+            finished = record.finish(files=self._files())
         except BaseException:
-            if self.blocks:
-                self.writer.close()
-            else:
-                self.writer.discard()
+            if not self.blocks:
                 shutil.rmtree(self.kitchen, ignore_errors=True)
             raise
         shutil.rmtree(self.kitchen, ignore_errors=True)
-        return derived, manifest
+        return finished
 
-    def _rehearse(self) -> None:
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        return self.record.blocks
+
+    def _files(self) -> dict[str, bytes]:
+        seeds = self.plan["seeds"]
+        return {f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in seeds}
+
+    def _rehearse(self) -> dict[str, Any]:
         """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
         check_plan(self.plan)
         executor, optimizer = self._executor(0), self._optimizer()
@@ -207,7 +186,7 @@ class _Cooking:
             raise Deep500Error(
                 f"recipe {self.recipe.name} cannot be trained: {type(error).__name__}: {what}"
             ) from None
-        self.plan |= {
+        return {
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
@@ -240,7 +219,7 @@ class _Cooking:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(self._weights(seed))
-        self.append(
+        self.record.append(
             {
                 "seed": seed,
                 "test": history.evaluations[-1]["test"],
@@ -251,10 +230,6 @@ class _Cooking:
         for old in self.kitchen.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
-    def append(self, block: dict) -> None:
-        self.writer.append(block)
-        self.blocks.append(block)
-
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
         """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""
         history = trainer.history()
@@ -262,7 +237,7 @@ class _Cooking:
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
         losses = [loss if math.isfinite(loss) else None for loss in history.losses[first:]]
-        self.append(
+        self.record.append(
             {
                 "seed": seed,
                 "losses": losses,
@@ -273,19 +248,6 @@ class _Cooking:
             }
         )
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
-
-    def _reopen(self) -> None:
-        self.writer = bundle.resume(self.folder)  # from here on, nobody else writes to it
-        try:
-            found = bundle.read(self.folder)
-            if found.documents.get("plan.json") != self.plan:
-                raise Deep500Error(
-                    f"{self.folder} was begun with another recipe or settings: give the same again"
-                )
-            self.blocks = check_blocks(found.blocks)
-        except BaseException:
-            self.writer.close()
-            raise
 
     def _executor(self, seed: int) -> Executor:
         fixed, mutable = self.recipe.fixed, self.recipe.mutable

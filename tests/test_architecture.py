@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1] / "deep500"
 LAYERS = [
     "errors",
     "home",
-    "bundle registry",
+    "bundle registry reports",
     "measure",
     "definition namespace",
     "contracts",
@@ -28,9 +28,9 @@ LAYERS = [
     "training",
     "distributed",
     "validation",
+    "results",
     "evidence",
     "recipe_runner",
-    "reports",
     "cli",
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
@@ -40,7 +40,17 @@ FRAMEWORKS = {
     "tensorflow": "tensorflow",
     "onnxruntime": "onnxruntime",
 }
-HEAVY = {"matplotlib", "mpi4py", "numpy", "onnx", "onnxscript", "scipy", "spox", *FRAMEWORKS}
+HEAVY = {
+    "matplotlib",
+    "mpi4py",
+    "numpy",
+    "onnx",
+    "onnxscript",
+    "rich",
+    "scipy",
+    "spox",
+    *FRAMEWORKS,
+}
 
 
 def nodes(root: Path) -> Iterator[tuple[str, ast.AST]]:
@@ -165,7 +175,7 @@ def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: 
         "frameworks/pytorch.py": "import torch",
         "measure/__init__.py": "from ..bundle import save\nfrom . import candidates",
         "measure/candidates.py": "exec(compile('1', 'f', 'exec'))",
-        "reports/html.py": "from .. import measure\nfrom ..measure.clock import now",
+        "evidence/html.py": "from .. import measure\nfrom ..measure.clock import now",
     }
     plant(tmp_path, good)
     assert faults(tmp_path) == []

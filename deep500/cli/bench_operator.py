@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error, Unsupported
-from .output import beside, say, write_page
+from .output import show_record
 from .progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -108,7 +108,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recorded_run
-    from ..reports.loading import report_data
     from ..validation.benching.planning import Factors, operator_plan
 
     if args.device != "cpu":
@@ -133,15 +132,8 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        folder = recorded_run(plan, args.out, progress)
-    data = report_data(folder)
-    page = None
-    if args.report:
-        from ..reports.html import html
-
-        page = write_page(beside(folder), html(data))
-    say(args, data, page)
-    return 1 if plan.about["wrong"] else 0
+        record = recorded_run(plan, args.out, progress)
+    return show_record(args, record, page=args.report)
 
 
 def _threads(asked: int | None) -> int:

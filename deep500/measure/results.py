@@ -141,8 +141,6 @@ class Result:
 
     @classmethod
     def from_bundle(cls, found: bundle.Bundle) -> "Result":
-        if found.kind != "bench":
-            raise Deep500Error(f"{found.path} is a {found.kind!r}, and a benchmark is wanted here")
         plan = check_plan(found.documents.get("plan.json"))
         environment = found.documents.get("environment.json")
         return cls(

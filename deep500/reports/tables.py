@@ -1,5 +1,7 @@
 """Numbers as text, never without unit, interval and n; and one aligned table for terminal and Markdown alike."""
 
+import itertools
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import TypeGuard
@@ -120,6 +122,69 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = ""
         ("-" * (w - 1) + ":") if a == "r" else "-" * w for w, a in zip(widths, align, strict=True)
     ]
     return "\n".join(_line(row, widths, align) for row in [cells[0], rule, *cells[1:]]) + "\n"
+
+
+Part = tuple[Sequence[str], Sequence[Sequence[str]], str]  # headers, rows, alignment of a table
+
+
+def fitted(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str, most: int
+) -> list[Part]:
+    """The table in parts of at most `most` columns of text: whole, turned, or cut between columns.
+
+    A part that was cut off repeats the first column, or the number of the row where that is no name of it. What is
+    wider than a part is wrapped between words; a single long word (a path) is never broken.
+    """
+    align = align.ljust(len(headers), "l")
+    if _table_width(headers, rows) <= most:
+        return [(headers, rows, align)]
+    turned = [list(column) for column in zip(headers, *rows, strict=True)]
+    if len(rows) <= 2 and _table_width(turned[0], turned[1:]) <= most:
+        return [(turned[0], turned[1:], "")]
+    names = [row[0] for row in rows]
+    if len({*names}) < len(names) or max(map(_width, names), default=0) > most // 3:
+        headers, align = ["#", *headers], "r" + align
+        rows = [[str(number), *row] for number, row in enumerate(rows, 1)]
+    return _cut(headers, rows, align, most)
+
+
+def _cut(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str, most: int
+) -> list[Part]:
+    groups: list[list[int]] = []
+    for column in range(1, len(headers)):
+        together = [0, *(groups[-1] if groups else []), column]
+        if groups and _table_width(*_columns(headers, rows, together)) <= most:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    parts: list[Part] = []
+    for group in groups:
+        chosen = [0, *group]
+        some_headers, some_rows = _columns(headers, rows, chosen)
+        room = most - _width(some_headers[0]) - max(_width(row[0]) for row in some_rows) - 7
+        wrapped = [line for row in some_rows for line in _wrapped(row, max(20, room))]
+        parts.append((some_headers, wrapped, "".join(align[i] for i in chosen)))
+    return parts
+
+
+def _columns(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], chosen: Sequence[int]
+) -> tuple[list[str], list[list[str]]]:
+    some = [[row[i] for i in chosen] for row in [headers, *rows]]
+    return some[0], some[1:]
+
+
+def _wrapped(row: Sequence[str], room: int) -> list[list[str]]:
+    """The row in as many lines as its longest cell needs."""
+    cells = [textwrap.wrap(cell, room, break_long_words=False) or [""] for cell in row]
+    return [list(line) for line in itertools.zip_longest(*cells, fillvalue="")]
+
+
+def _table_width(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    columns = zip(headers, *rows, strict=True)
+    widths = [max(3, *(_width(_cell(text)) for text in column)) for column in columns]
+    return sum(widths) + 3 * len(widths) + 1
 
 
 def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:

@@ -10,16 +10,11 @@ from multiprocessing.connection import Connection
 from ...errors import Deep500Error
 from ...frameworks import available_frameworks, framework
 from .derivatives import judge_derivative
-from .judging import (
-    DIRECT,
-    ERROR,
-    Verdict,
-    judge,
-)
+from .judging import judge
 from .suite import Case
+from .verdicts import DIRECT, ERROR, GRADIENT, Verdict
 
 Judge = Callable[[Case], Verdict]
-GRADIENT = "gradient"
 
 
 def columns() -> list[str]:
