@@ -9,6 +9,7 @@ from ..bundle import Bundle, read
 from ..contracts.result import Record, ResultKind, derived_numbers, result_kind
 from ..errors import Deep500Error
 from ..reports.blocks import Report
+from ..reports.text import clean
 
 TOLERANCE = 1e-9  # another machine's mathematical library may differ in the last bits
 HOSTILE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -62,12 +63,13 @@ def report_of(record: Record) -> Report:
 
 @contextmanager
 def one_line(what: str) -> Iterator[None]:
-    """Errors that only a file made by someone else can cause become one line."""
+    """Whatever a file made by someone else causes becomes one line without control characters."""
     try:
         yield
+    except Deep500Error as error:
+        raise Deep500Error(clean(error)) from None
     except HOSTILE as error:
-        reason = " ".join(str(error).split())[:100]
-        raise Deep500Error(f"{what} ({type(error).__name__}: {reason})") from None
+        raise Deep500Error(f"{what} ({type(error).__name__}: {clean(error)[:100]})") from None
 
 
 def _false_claims(kind: ResultKind, found: Bundle, derived: object) -> list[str]:

@@ -162,9 +162,12 @@ def _cut(
     for group in groups:
         chosen = [0, *group]
         some_headers, some_rows = _columns(headers, rows, chosen)
-        room = most - _width(some_headers[0]) - max(_width(row[0]) for row in some_rows) - 7
-        wrapped = [line for row in some_rows for line in _wrapped(row, max(20, room))]
-        parts.append((some_headers, wrapped, "".join(align[i] for i in chosen)))
+        names = [some_headers[0], *(row[0] for row in some_rows)]
+        room = max(20, most - max(map(_width, names)) - 7)
+        lines: list[list[str]] = []
+        for row in some_rows:
+            lines += _wrapped(row, room)
+        parts.append((some_headers, lines, "".join(align[i] for i in chosen)))
     return parts
 
 

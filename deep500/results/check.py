@@ -96,7 +96,7 @@ def _cases(report: OperatorReport) -> int:
 
 def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
     words = [Verdict("ok" if report else "wrong") for report in reports]
-    said = listed([[report.framework, " ", word] for report, word in zip(reports, words, strict=True)])
+    said = listed([[clean(report.framework), " ", word] for report, word in zip(reports, words, strict=True)])
     headline: list[Text] = [f"{operator}: ", *said]
     return Banner(headline, headline, {word: words.count(word) for word in words})
 

@@ -63,7 +63,8 @@ def markdown(
 ) -> str:
     """The page; the versions are those that are installed unless they are given."""
     installed = package_versions() if versions is None else versions
-    said = ", ".join(f"{name} {version}" for name, version in installed.items())
+    names = [name for name in PACKAGES if name in installed]
+    said = ", ".join(f"{name} {installed[name]}" for name in names)
     lines = [INTRODUCTION.format(cases=len(cases), versions=said)]
     lines += ["## Totals", "", *_lines(totals(found)), ""]
     lines += ["Passes by kind of case:", "", *_lines(kinds(cases, found)), ""]
