@@ -1,6 +1,7 @@
 """how exact exp, log, tanh, erf … are on each framework: errors in units in the last place, against mpmath"""
 
 import argparse
+from pathlib import Path
 
 from .output import show_record
 
@@ -18,6 +19,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--n", type=int, default=1000, help="arguments drawn for each function (1000)")
     add("--seed", type=int, default=0, help="of the arguments (0)")
     add("--timeout", type=float, default=600.0, metavar="SECONDS", help="for one framework (600)")
+    add(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="FOLDER",
+        help="the bundle's new folder (under $DEEP500_HOME)",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -33,7 +41,7 @@ def call(args: argparse.Namespace) -> int:
         "seed": args.seed,
     }
     check_request(plan["functions"], plan["frameworks"], args.dtype, args.n)
-    with recording("elementary", plan, getattr(args, "out", None)) as record:
+    with recording("elementary", plan, args.out) as record:
         for name in plan["frameworks"]:
             rows = measured_apart(
                 plan["functions"], name, args.dtype, args.n, args.seed, args.timeout

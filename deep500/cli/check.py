@@ -78,6 +78,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="where it varies between runs, as a picture",
     )
+    add(
+        "--out",
+        type=Path,
+        default=None,
+        metavar="FOLDER",
+        help="the bundle's new folder (under $DEEP500_HOME)",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -87,7 +94,7 @@ def call(args: argparse.Namespace) -> int:
     _refuse_nonsense(args)
     with (
         tempfile.TemporaryDirectory() as folder,
-        recording("check", _request(args), getattr(args, "out", None)) as record,
+        recording("check", _request(args), args.out) as record,
     ):
         for i, name in enumerate(args.framework):
             for report in _reports(args, name, folder if i == 0 and _pictures(args) else None):

@@ -41,7 +41,11 @@ def call(args: argparse.Namespace) -> int:
         print(table_text(Table(first, others), sys.stdout.isatty()))
     else:
         cells = [[str(cell) for cell in row] for row in rows]
-        print(table_text(Table(headers, cells), sys.stdout.isatty()))
+        print(
+            table_text(
+                Table(headers, cells, "lt" if len(headers) == 2 else ""), sys.stdout.isatty()
+            )
+        )
     return 0
 
 

@@ -70,7 +70,8 @@ def _environments(differences: Sequence[Difference]) -> list[Block]:
     if not matter:
         return [Sentence("The environments differ in nothing that can matter.")]
     rows = [[clean(d.fact), clean(d.left), clean(d.right), d.weight] for d in matter]
+    facts = f"{len(matter)} fact{'s' * (len(matter) > 1)}"
     return [
-        Sentence(f"The environments differ in {len(matter)} facts that can matter:"),
-        Table(["fact", "A", "B", "it"], rows[:DIFFERENCES_SHOWN]),
+        Sentence(f"The environments differ in {facts} that can matter:"),
+        Table(["fact", "A", "B", "it"], rows[:DIFFERENCES_SHOWN], "lttl"),
     ]

@@ -50,7 +50,10 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Table:
-    """Headers, rows of cells and the alignment (l or r) of each column; a table without rows shows nothing."""
+    """Headers, rows of cells and each column's alignment: l, r, or t for text that may be wrapped.
+
+    A table without rows shows nothing.
+    """
 
     headers: Sequence[str]
     rows: Sequence[Sequence[Text]]

@@ -5,6 +5,7 @@ On a terminal, `rich` draws the tables.
 """
 
 import io
+import shutil
 import sys
 from collections.abc import Sequence
 
@@ -68,7 +69,8 @@ def table_text(content: Table, styled: bool = False) -> str:
     """A table in at most WIDTH columns; a wider one becomes several, or one list per row."""
     if not content.rows:
         return ""
-    parts = fitted(content.headers, cells(content), content.align, WIDTH)
+    columns = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns) if styled else WIDTH
+    parts = fitted(content.headers, cells(content), content.align, columns)
     draw = _drawn if styled else table
     return join([draw(headers, rows, align) for headers, rows, align in parts])
 

@@ -118,7 +118,7 @@ def _section(report: OperatorReport) -> Section:
 
 def _table(report: OperatorReport) -> Table:
     rows = [_row(check) for check in report.summary()]
-    return Table(["check", "dtype", "verdict", "value", "bound", "note"], rows, "lllrrl")
+    return Table(["check", "dtype", "verdict", "value", "bound", "note"], rows, "lllrrt")
 
 
 def _row(check: OneCheck) -> list[Text]:

@@ -173,4 +173,4 @@ def _sensors(readings: Mapping[str, Any]) -> Table:
     rows = []
     for name, _, source, unknown in facts_of(readings):
         rows.append([name, f"unavailable: {unknown}" if unknown else "yes", source or NOTHING])
-    return Table(["sensor", "available", "source"], rows)
+    return Table(["sensor", "available", "source"], rows, "ltt")

@@ -138,7 +138,7 @@ def measured_things(data: ReportData) -> Table:
         for e in data.plan.get("entries") or []
         if isinstance(e, Mapping)
     ]
-    return _without_empty(Table(["entry", "kind", "what runs", "setup"], rows), "setup")
+    return _without_empty(Table(["entry", "kind", "what runs", "setup"], rows, "lltt"), "setup")
 
 
 def absolute(entry: Mapping[str, Any]) -> Text:

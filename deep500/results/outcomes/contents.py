@@ -159,7 +159,7 @@ def what_was_run(data: OutcomeData) -> Table:
         ["threads", plain(plan.get("threads", NOTHING)), "this run"],
         ["recipe hash", Code(clean(plan["hash"])), "this run"],
     ]
-    return Table(["setting", "value", "part"], rows)
+    return Table(["setting", "value", "part"], rows, "ltl")
 
 
 def _kernels(plan: Mapping[str, Any]) -> str:
