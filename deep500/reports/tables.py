@@ -133,9 +133,9 @@ def fitted(
 ) -> list[Part]:
     """The table in parts of at most `most` columns of text: whole, wrapped, turned, or cut between columns.
 
-    Columns marked t in `align` are prose and may be wrapped where the table is too wide. A part that was cut off repeats
-    the first column, or the number of the row where that is no name of it. What is wider than a part is wrapped between
-    words; a single long word (a path) is never broken.
+    Columns marked t in `align` are prose and may be wrapped where the table is too wide. A part that was cut off
+    repeats the first column, or the number of the row where that is no name of it. What is wider than a part is wrapped
+    between words; a single long word (a path) is never broken.
     """
     align = align.ljust(len(headers), "l")
     if _table_width(headers, rows) <= most:

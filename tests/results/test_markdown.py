@@ -197,6 +197,14 @@ def test_the_terminal_gets_the_short_form(two):
     assert "slower" in terminal(two) and "d5 verify" in terminal(two)
 
 
+def test_tables_fit_the_terminal(one, two, twelve, awkward):
+    for data in (one, two, twelve, awkward):
+        lines = [line for line in terminal(data).splitlines() if line.startswith("|")]
+        assert 0 < max(map(len, lines)) <= 100
+    whole = [line for line in markdown(twelve).splitlines() if line.startswith("|")]
+    assert max(map(len, whole)) > 100  # Markdown is never cut
+
+
 def test_the_same_data_give_the_same_text(awkward):
     assert markdown(awkward) == markdown(awkward)
 
