@@ -37,16 +37,16 @@ def show_record(
     more: dict[str, Any] | None = None,
 ) -> int:
     """Print a result, with its page beside the bundle if one is wanted; returns the exit code of the verb."""
-    from ..evidence.loading import report_of
+    from ..evidence.loading import as_json, rendered, report_of
     from ..reports.html import html
     from ..reports.terminal import terminal
 
     report = report_of(record)
     extra = dict(more or {})
     if page:
-        extra["report"] = str(write_page(beside(record.bundle), html(report)))
+        extra["report"] = str(write_page(beside(record.bundle), rendered(html, report)))
     if args.json:
-        print_json(record.to_json() | extra)
+        print_json(as_json(record) | extra)
     else:
         print(terminal(report))
         if page:

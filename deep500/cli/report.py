@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _rendered(report: "Report", format: str) -> str:
+    from ..evidence.loading import rendered
     from ..reports.data import to_json
     from ..reports.html import html
     from ..reports.markdown import markdown
@@ -52,4 +54,9 @@ def _rendered(report: "Report", format: str) -> str:
 
     if format == "json":
         return json.dumps(to_json(report), indent=1, ensure_ascii=False)
-    return {"html": html, "markdown": markdown, "terminal": terminal}[format](report)
+    renderers: dict[str, Callable[[Report], str]] = {
+        "html": html,
+        "markdown": markdown,
+        "terminal": terminal,
+    }
+    return rendered(renderers[format], report)

@@ -1,9 +1,11 @@
 """From a bundle on disk to a record: read once, checked, and every number derived once from the raw blocks."""
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..bundle import Bundle, read
 from ..contracts.result import Record, ResultKind, derived_numbers, result_kind
@@ -59,6 +61,20 @@ def report_of(record: Record) -> Report:
     """The report of a record, or one line where a file of anyone holds what no report can show."""
     with one_line(f"{record.bundle} cannot be shown, see `d5 verify`"):
         return record.report()
+
+
+def rendered(renderer: Callable[[Report], str], report: Report) -> str:
+    """A report in one format; pictures are drawn here, from numbers that may come from anyone."""
+    with one_line(f"{clean(report.title)[:60]} cannot be drawn, see `d5 verify`"):
+        return renderer(report)
+
+
+def as_json(record: Record) -> dict[str, Any]:
+    """What `--json` prints of a record."""
+    with one_line(f"{record.bundle} cannot be shown, see `d5 verify`"):
+        content = record.to_json()
+        json.dumps(content, allow_nan=False)  # a hostile sample may lead to an infinity
+        return content
 
 
 @contextmanager

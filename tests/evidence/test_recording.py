@@ -12,8 +12,11 @@ from deep500.errors import Deep500Error, Wrong
 from deep500.evidence import loading, recording
 from deep500.evidence.ledger import Ledger
 from deep500.evidence.verification import verify
+from deep500.frameworks import framework
 from deep500.measure import results as measure_results
+from deep500.recipe_runner import cook, load_recipe
 from deep500.training import outcome as training
+from deep500.training.events import Event
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
 PLAN = {"operator": "Relu", "frameworks": ["x"], "dtypes": [], "seed": 0, "attributes": {}}
@@ -54,6 +57,26 @@ def test_a_run_of_a_recipe_derives_once_and_reads_nothing_back(calls, tmp_path, 
     calls.clear()
     assert cli.main(["show", str(tmp_path / "run")]) == 0
     assert calls == {"read": 1, "derive": 1}
+
+
+class Stop(Event):
+    """Interrupts the training after its first epoch was recorded."""
+
+    def after_epoch(self, trainer, record):
+        if record["epoch"] == 2:
+            raise KeyboardInterrupt
+
+
+def test_a_resumed_run_reads_its_bundle_once(calls, tmp_path):
+    recipe = load_recipe(RECIPE).with_settings({"executor": framework("reference").from_model})
+    with pytest.raises(KeyboardInterrupt):
+        cook(recipe, tmp_path / "run", "tiny", events=[Stop()])
+    assert calls == {} and not verify(tmp_path / "run").finished
+    calls.clear()
+    how = ["--tier", "tiny", "--framework", "reference", "--out", str(tmp_path / "run")]
+    assert cli.main(["run", str(RECIPE), *how, "--resume"]) in (0, 1)
+    assert calls == {"read": 1, "derive": 1}
+    assert [run.state for run in Ledger().runs()] == ["finished", "failed"]
 
 
 def test_a_benchmark_derives_once_and_reads_nothing_back(calls, tmp_path):
