@@ -51,7 +51,9 @@ class Check(ResultKind):
 
     def report(self, record: Record) -> Report:
         if not record.blocks:
-            raise Deep500Error(f"{record.bundle} holds no checks yet: nothing was checked before it ended")
+            raise Deep500Error(
+                f"{record.bundle} holds no checks yet: nothing was checked before it ended"
+            )
         reports = [OperatorReport.from_json(dict(block)) for block in record.blocks]
         problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
         operator = clean(record.plan["operator"])
@@ -96,7 +98,9 @@ def _cases(report: OperatorReport) -> int:
 
 def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
     words = [Verdict("ok" if report else "wrong") for report in reports]
-    said = listed([[clean(report.framework), " ", word] for report, word in zip(reports, words, strict=True)])
+    said = listed(
+        [[clean(report.framework), " ", word] for report, word in zip(reports, words, strict=True)]
+    )
     headline: list[Text] = [f"{operator}: ", *said]
     return Banner(headline, headline, {word: words.count(word) for word in words})
 

@@ -106,7 +106,12 @@ def measure_noise(result: Result) -> Noise:
     between = float(np.std(medians, ddof=1) / median) if len(medians) > 1 else None
     try:
         null = result.compare("a", "b")
-        answer: tuple[float | None, float | None, float | None, str] = (null.ratio, null.low, null.high, null.verdict)
+        answer: tuple[float | None, float | None, float | None, str] = (
+            null.ratio,
+            null.low,
+            null.high,
+            null.verdict,
+        )
     except Refused:
         answer = (None, None, None, "inconclusive")
     spread = float((high - low) / median)

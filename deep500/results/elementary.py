@@ -25,7 +25,15 @@ ROW = {
     "special": [str],
     "unsupported": str,
 }
-HEADERS = ["function", "dtype", "framework", "kernel", "largest error (ULP)", "at", "mean error (ULP)"]
+HEADERS = [
+    "function",
+    "dtype",
+    "framework",
+    "kernel",
+    "largest error (ULP)",
+    "at",
+    "mean error (ULP)",
+]
 UNFINISHED = "unfinished: the run was ended before all frameworks were measured"
 
 
@@ -58,7 +66,9 @@ class Elementary(ResultKind):
 
     def report(self, record: Record) -> Report:
         if record.derived is None:
-            raise Deep500Error(f"{record.bundle} holds no rows yet: nothing was measured before it ended")
+            raise Deep500Error(
+                f"{record.bundle} holds no rows yet: nothing was measured before it ended"
+            )
         rows = record.derived["rows"]
         problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
         blocks: list[Block] = [
@@ -71,7 +81,11 @@ class Elementary(ResultKind):
         return Report("Deep500 exactness", "Elementary functions", blocks)
 
     def numbers(self, record: Record) -> dict[str, Any]:
-        about = {"unit": "ULP", "largest": "of the sample: a lower bound", "seed": record.plan["seed"]}
+        about = {
+            "unit": "ULP",
+            "largest": "of the sample: a lower bound",
+            "seed": record.plan["seed"],
+        }
         return about | {"rows": record.derived["rows"] if record.derived else []}
 
 

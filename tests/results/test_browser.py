@@ -8,9 +8,8 @@ from html import escape, unescape
 
 import pytest
 
-from .rendering import html
-
 from . import bench_data as results
+from .rendering import html
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
 from deep500.results.benching.data import ReportData
-from .rendering import html
-from .rendering import markdown, terminal
 
 from .pages import Page
+from .rendering import html, markdown, terminal
 
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),

@@ -3,10 +3,9 @@ import re
 
 import pytest
 
-from .rendering import html
-
 from . import bench_data as results
 from .pages import Page
+from .rendering import html
 
 NUMBER = re.compile(r"\d (?:[pnµm]?s|×)(?=$|[ ,\[])")
 SUPPORTED = re.compile(r"\d (?:[pnµm]?s|×) \[-?[\d.]+, -?[\d.]+\](?: at [\d.]+ %)?(?:, n = \d+)?")

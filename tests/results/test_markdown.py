@@ -5,6 +5,7 @@ import pytest
 
 from deep500.errors import Deep500Error
 from deep500.results.benching.data import ReportData
+
 from .rendering import markdown, terminal
 
 

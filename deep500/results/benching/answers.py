@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .contents import absolute, ratio_of
-from .data import ReportData
 from ...reports.tables import is_number, percent
 from ...reports.text import (
     VERDICTS,
@@ -17,6 +15,8 @@ from ...reports.text import (
     listed,
     verdict_of,
 )
+from .contents import absolute, ratio_of
+from .data import ReportData
 
 MOST_NAMES = 3  # in one sentence
 

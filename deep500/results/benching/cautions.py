@@ -3,14 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .contents import (
-    between,
-    entry_name,
-    one_value,
-    quantile_name,
-    ratio_of,
-)
-from .data import ReportData
 from ...reports.tables import is_number
 from ...reports.text import (
     Code,
@@ -19,6 +11,14 @@ from ...reports.text import (
     listed,
     verdict_of,
 )
+from .contents import (
+    between,
+    entry_name,
+    one_value,
+    quantile_name,
+    ratio_of,
+)
+from .data import ReportData
 
 
 def cautions(data: ReportData) -> list[Text]:

@@ -5,7 +5,6 @@ from typing import Any
 
 from ...reports.blocks import Table
 from ...reports.canvas import numbered
-from .data import ReportData
 from ...reports.tables import (
     NOTHING,
     Number,
@@ -24,6 +23,7 @@ from ...reports.text import (
     plain,
     verdict_of,
 )
+from .data import ReportData
 
 WARMUP = {"flat": "flat", "warmup": "warm-up", "slowdown": "slows down", "none": "never steady"}
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
     colour,
@@ -14,7 +15,6 @@ from ...reports.canvas import (
     time_axis,
 )
 from .data import ReportData
-from ...reports.blocks import Picture
 from .series import (
     Series,
     Window,

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...reports.blocks import Table
-from .contents import absolute
-from .data import ReportData
 from ...reports.tables import (
     NOTHING,
     Number,
@@ -21,6 +19,8 @@ from ...reports.text import (
     listed,
     plain,
 )
+from .contents import absolute
+from .data import ReportData
 
 KERNELS = {
     "native": "the framework's own kernel",

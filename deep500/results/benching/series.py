@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...reports.canvas import MOST_ENTRIES, labels
-from .data import ReportData
 from ...reports.tables import is_number
+from .data import ReportData
 
 LARGEST = 1e12  # seconds, or times the base; what is larger is no measurement
 

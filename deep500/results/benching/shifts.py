@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
     MOST_ENTRIES,
@@ -12,11 +13,10 @@ from ...reports.canvas import (
     labels,
     svg,
 )
+from ...reports.tables import is_number
 from .contents import quantile_name
 from .data import ReportData
-from ...reports.blocks import Picture
 from .series import in_order
-from ...reports.tables import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
     colour,
@@ -12,8 +13,8 @@ from ...reports.canvas import (
     svg,
     time_axis,
 )
+from ...reports.tables import is_number, seconds
 from .data import ReportData
-from ...reports.blocks import Picture
 from .series import (
     Series,
     Window,
@@ -21,7 +22,6 @@ from .series import (
     series,
     window,
 )
-from ...reports.tables import is_number, seconds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

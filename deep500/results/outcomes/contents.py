@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...reports.blocks import Table
-from .data import OutcomeData
 from ...reports.tables import (
     NOTHING,
     Number,
@@ -25,6 +24,7 @@ from ...reports.text import (
     listed,
     plain,
 )
+from .data import OutcomeData
 
 WORDS = {
     "acceptable": "acceptable",

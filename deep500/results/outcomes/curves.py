@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...contracts.metric import History
+from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
     MOST_ENTRIES,
@@ -16,11 +17,10 @@ from ...reports.canvas import (
     svg,
     time_axis,
 )
+from ...reports.tables import is_number
+from ..benching.series import LARGEST, thinned
 from .contents import metric_name
 from .data import OutcomeData
-from ...reports.blocks import Picture
-from ..benching.series import LARGEST, thinned
-from ...reports.tables import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...reports.blocks import Picture
 from ...reports.canvas import (
     INK,
     MOST_ENTRIES,
@@ -14,11 +15,10 @@ from ...reports.canvas import (
     svg,
     time_axis,
 )
+from ..benching.series import LARGEST
 from .contents import metric_name, never
 from .curves import WIDE
 from .data import OutcomeData
-from ...reports.blocks import Picture
-from ..benching.series import LARGEST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
