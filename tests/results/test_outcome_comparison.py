@@ -152,7 +152,7 @@ def test_another_machine_is_a_warning_for_times_only():
     here, there = run(times, accuracy), run(times, accuracy)
     assert "different machines" not in compared(here, there)[1]
     there.environment["classes"]["hardware compute"]["cpu model"]["value"] = "another"
-    contrast, text = compared(here, there)
+    _, text = compared(here, there)
     assert "ran on different machines (cpu model): time compare the machines" in text
     only_accuracy = (
         run(accuracy),
