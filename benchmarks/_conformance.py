@@ -7,11 +7,33 @@ from collections import Counter
 from pathlib import Path
 
 from deep500 import registry
-from deep500.validation.conformance import page, running, suite
+from deep500.contracts.result import Record
+from deep500.errors import Deep500Error
+from deep500.evidence.loading import load
+from deep500.evidence.recording import Recording, recording
+from deep500.results.conformance import documentation_page, verdicts_of
+from deep500.validation.conformance import page
+from deep500.validation.conformance.verdicts import CaseName
 
 
 def main() -> None:
     options = arguments()
+    try:
+        record = load(options.bundle) if options.bundle else judged(options)
+    except Deep500Error as error:
+        sys.exit(str(error))
+    if options.page:
+        Path(options.page).write_text(documentation_page(record), encoding="utf-8")
+    if options.json:
+        data = page.as_json(*verdicts_of(record), record.plan["versions"])
+        Path(options.json).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    print(f"bundle: {record.bundle}")
+
+
+def judged(options: argparse.Namespace) -> Record:
+    """Judge the cases on every column, into a bundle."""
+    from deep500.validation.conformance import running, suite
+
     columns = running.columns()
     if options.columns and (unknown := set(options.columns) - set(columns)):
         sys.exit(f"no such column: {', '.join(sorted(unknown))}; there are: {', '.join(columns)}")
@@ -19,27 +41,39 @@ def main() -> None:
     known = registry.known("operators")
     cases = suite.sample(options.sample, options.seed, known) if options.sample else suite.load()
     cases = [case for case in cases if options.only in case.name]
-    found = {}
-    for column in columns:
-        judging = running.judge_of(column)
-        found[column] = list(running.verdicts(cases, judging, options.deadline))
-        count = Counter(verdict.word for verdict in found[column])
-        print(
-            f"{column:20} {', '.join(f'{n} {word}' for word, n in sorted(count.items()))}",
-            flush=True,
-        )
-    if options.page:
-        Path(options.page).write_text(page.markdown(cases, found), encoding="utf-8")
-    if options.json:
-        Path(options.json).write_text(
-            json.dumps(page.as_json(cases, found), indent=1) + "\n", encoding="utf-8"
-        )
+    names = [CaseName(case.name, case.kind, case.operator or "") for case in cases]
+    plan = {
+        "cases": [vars(name) for name in names],
+        "columns": columns,
+        "versions": page.package_versions(),
+        "sample": options.sample,
+        "seed": options.seed,
+        "only": options.only,
+        "deadline_s": options.deadline,
+    }
+    with recording("conformance", plan, options.out) as record:
+        for column in columns:
+            judging = running.judge_of(column)
+            verdicts = list(running.verdicts(cases, judging, options.deadline))
+            append(record, column, [v.word for v in verdicts], [v.text for v in verdicts])
+        return record.finish()
+
+
+def append(record: Recording, column: str, words: list[str], texts: list[str]) -> None:
+    """Record a column and say how it went."""
+    record.append({"column": column, "words": words, "texts": texts})
+    counts = [f"{n} {word}" for word, n in sorted(Counter(words).items())]
+    print(f"{column:20} {', '.join(counts)}", flush=True)
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", metavar="FILE", help="write the page there")
     parser.add_argument("--json", metavar="FILE", help="write every verdict there")
+    parser.add_argument("--out", metavar="FOLDER", help="the bundle's new folder ($DEEP500_HOME)")
+    parser.add_argument(
+        "--bundle", metavar="FOLDER", help="write page and JSON from this bundle; run nothing"
+    )
     parser.add_argument(
         "--columns", nargs="+", metavar="NAME", help="frameworks, or 'gradient' (default: all)"
     )

@@ -13,28 +13,26 @@ import types
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from safetensors.numpy import save
 
-from . import bundle, registry
+from . import registry
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
 from .contracts.model import Model
 from .contracts.network import Network
 from .contracts.recipe import Recipe
+from .contracts.result import Record
 from .contracts.sampler import Sampler
 from .contracts.task import Task
 from .errors import Deep500Error, one_line
-from .evidence.ledger import Ledger
+from .evidence.recording import Recording, recording
 from .frameworks import framework
-from .home import home
-from .measure.machine import environment
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_blocks, check_plan, outcome, qualities
+from .training.outcome import check_plan, qualities
 from .training.trainer import Trainer, named_task
 
 LEVEL = 0.95
@@ -57,6 +55,7 @@ class Outcome:
 
     bundle: Path
     derived: Mapping[str, Any]
+    record: Record
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -126,20 +125,12 @@ def run(
 ) -> Outcome:
     """Train every seed, write the bundle and return what came out."""
     plan = make_plan(recipe, tier, seeds)
-    folder = (
-        Path(folder).absolute()
-        if folder
-        else home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{recipe.name}"
-    )
-    ledger = Ledger()
-    entry = ledger.started(folder, "recipe", hashlib.sha256(bundle.canonical(plan)).hexdigest())
-    try:
-        derived, manifest = _RecipeRun(recipe, plan, folder, resume, tuple(events)).go()
-    except (Exception, KeyboardInterrupt) as error:
-        ledger.failed(entry, one_line(error, 1000))
-        raise
-    ledger.finished(entry, manifest)
-    return Outcome(folder, derived)
+    recipe_run = _RecipeRun(recipe, plan, tuple(events))
+    with recording(
+        "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
+    ) as record:
+        finished = recipe_run.go(record)
+    return Outcome(record.folder, finished.derived or {}, finished)
 
 
 def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
@@ -174,55 +165,42 @@ def recipe_task(recipe: Recipe) -> Task:
 class _RecipeRun:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        plan: dict[str, Any],
-        folder: Path,
-        resume: bool,
-        events: tuple[Event, ...],
-    ):
-        self.recipe, self.plan, self.folder, self.events = recipe, plan, folder, events
+    def __init__(self, recipe: Recipe, plan: dict[str, Any], events: tuple[Event, ...]):
+        self.recipe, self.plan, self.events = recipe, plan, events
         self.first_states = [copy.deepcopy(event.state()) for event in events]
-        self.checkpoints = folder.with_name(
-            folder.name + ".checkpoints"
-        )  # beside the bundle, gone when it is finished
         self.task = recipe_task(recipe)
-        self.splits = recipe.make("dataset").load()
-        self._rehearse()
-        self.blocks: list[dict] = []
-        if resume:
-            self._reopen()
-        else:
-            self.writer = bundle.create(
-                folder,
-                {"plan.json": plan, "environment.json": environment().to_json()},
-                kind="recipe",
-            )
 
-    def go(self) -> tuple[dict[str, Any], str]:
+    def prepare(self) -> dict[str, Any]:
+        """Load the data and rehearse; returns what is to be added to the plan."""
+        self.splits = self.recipe.make("dataset").load()
+        return self._rehearse()
+
+    def go(self, record: Recording) -> Record:
+        self.record = record
+        # beside the bundle, gone when it is finished
+        self.checkpoints = record.folder.with_name(record.folder.name + ".checkpoints")
         try:
             self.checkpoints.mkdir(exist_ok=True)
             for seed in self.plan["seeds"]:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
-            derived = outcome(self.plan, self.blocks)
-            files = {
-                f"weights-{seed}.safetensors": self._kept_weights(seed)
-                for seed in self.plan["seeds"]
-            }
-            manifest = self.writer.finish({"derived.json": derived}, files)
+            finished = record.finish(files=self._files())
         except BaseException:
-            if self.blocks:
-                self.writer.close()
-            else:
-                self.writer.discard()
+            if not self.blocks:
                 shutil.rmtree(self.checkpoints, ignore_errors=True)
             raise
         shutil.rmtree(self.checkpoints, ignore_errors=True)
-        return derived, manifest
+        return finished
 
-    def _rehearse(self) -> None:
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        return self.record.blocks
+
+    def _files(self) -> dict[str, bytes]:
+        seeds = self.plan["seeds"]
+        return {f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in seeds}
+
+    def _rehearse(self) -> dict[str, Any]:
         """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
         check_plan(self.plan)
         self.task.check_arrays(self.splits)
@@ -235,7 +213,7 @@ class _RecipeRun:
             raise Deep500Error(
                 f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
             ) from None
-        self.plan |= {
+        return {
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
@@ -276,13 +254,9 @@ class _RecipeRun:
         }
         if own := self.recipe.own_metrics:
             block["recorded"] = {key: _own_value(m, history) for key, m in own.items()}
-        self.append(block)
+        self.record.append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
-
-    def append(self, block: dict) -> None:
-        self.writer.append(block)
-        self.blocks.append(block)
 
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
         """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""
@@ -290,7 +264,7 @@ class _RecipeRun:
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
-        self.append(
+        self.record.append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
@@ -311,19 +285,6 @@ class _RecipeRun:
             name: [_finite(number) for number in numbers[written[name] :]]
             for name, numbers in history.series.items()
         }
-
-    def _reopen(self) -> None:
-        self.writer = bundle.resume(self.folder)  # from here on, nobody else writes to it
-        try:
-            found = bundle.read(self.folder)
-            if found.documents.get("plan.json") != self.plan:
-                raise Deep500Error(
-                    f"{self.folder} was begun with another recipe or settings: give the same again"
-                )
-            self.blocks = check_blocks(found.blocks)
-        except BaseException:
-            self.writer.close()
-            raise
 
     def _executor(self, seed: int) -> Executor:
         try:

@@ -3,11 +3,11 @@
 from typing import Any
 
 from deep500 import recipe_runner
-from deep500.reports.outcomes import outcome_text
+from deep500.reports.terminal import terminal
 
 
 def run_recipe(fixed: dict, mutable: dict, metrics: list, **how: Any) -> recipe_runner.Outcome:
     """Run it, print the outcome, and return something true if it is acceptable."""
     outcome = recipe_runner.run_recipe(fixed, mutable, metrics, **how)
-    print(outcome_text(outcome.bundle))
+    print(terminal(outcome.record.report()))
     return outcome

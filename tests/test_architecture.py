@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1] / "deep500"
 LAYERS = [
     "errors progress",
     "home supervision",
-    "bundle registry",
+    "bundle registry reports",
     "measure",
     "definition namespace",
     "contracts",
@@ -29,9 +29,9 @@ LAYERS = [
     "training",
     "distributed",
     "validation",
+    "results",
     "evidence",
     "recipe_runner",
-    "reports",
     "cli",
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
@@ -286,7 +286,7 @@ def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: 
         "registry.py": "import importlib\nimportlib.import_module(f'{__package__}.{kind}')",
         "measure/__init__.py": "from ..bundle import save\nfrom . import candidates",
         "measure/candidates.py": "exec(compile('1', 'f', 'exec'))",
-        "reports/html.py": "from .. import measure\nfrom ..measure.clock import now",
+        "evidence/html.py": "from .. import measure\nfrom ..measure.clock import now",
     }
     plant(tmp_path, good)
     assert faults(tmp_path) == []

@@ -11,9 +11,11 @@ import deep500 as d5
 from deep500 import bundle
 from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
+from deep500.evidence.loading import load
 from deep500.evidence.verification import verify
 from deep500.recipe_runner import load_recipe, run
-from deep500.reports.outcomes import outcome_html, outcome_text
+from deep500.reports.html import html
+from deep500.reports.terminal import terminal
 from deep500.training.events import Event
 from deep500.training.outcome import check_blocks, histories
 
@@ -142,7 +144,8 @@ def test_everything_in_a_recipe_may_be_ones_own(own: Path) -> None:
 
 def test_the_curves_and_tables_show_the_tasks_own_quality(own: Path) -> None:
     folder = run(load_recipe(own), own.parent / "run", "full", seeds=2).bundle
-    page, text = outcome_html(folder), outcome_text(folder)
+    report = load(folder).report()
+    page, text = html(report), terminal(report)
     assert "Mean squared error over the time of training" in page and "accuracy" not in page.lower()
     assert "recorded while it was run" in text and "final quality (name R2, split test)" in text
 

@@ -14,6 +14,7 @@ from .reading import Bundle as Bundle
 from .reading import read as read
 from .writing import Writer as Writer
 from .writing import create as create
+from .writing import reopen as reopen
 from .writing import resume as resume
 
-__all__ = ["FORMAT", "Bundle", "Writer", "canonical", "create", "read", "resume"]
+__all__ = ["FORMAT", "Bundle", "Writer", "canonical", "create", "read", "reopen", "resume"]

@@ -29,7 +29,7 @@ from .encoding import (
     sha256,
     temporary,
 )
-from .reading import read
+from .reading import Bundle, read
 
 
 class Writer:
@@ -196,6 +196,11 @@ def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "be
 
 def resume(folder: str | os.PathLike[str]) -> Writer:
     """Reopen an unfinished bundle behind its last whole line; a finished or a broken one is refused."""
+    return reopen(folder)[0]
+
+
+def reopen(folder: str | os.PathLike[str]) -> tuple[Writer, Bundle]:
+    """As `resume`, with what the bundle holds so far; it is read once, while nobody else can write to it."""
     writer = Writer(Path(folder).absolute(), "", "", {})
     try:
         with _one_line(f"{folder} cannot be resumed"):
@@ -214,7 +219,7 @@ def resume(folder: str | os.PathLike[str]) -> Writer:
         raise
     writer.kind, writer.created, writer.documents = found.kind, found.created, found.hashes
     writer.head, writer.blocks = found.head, len(found.blocks)
-    return writer
+    return writer, found
 
 
 def _encoded(documents: Documents, taken: dict[str, str]) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ import sys
 from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
-from .output import beside, say, write_page
+from .output import show_record
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recorded_run
     from ..measure.plan import make_plan
-    from ..reports.loading import report_data
 
     plan = make_plan(
         _candidates(args),
@@ -81,15 +80,8 @@ def call(args: argparse.Namespace) -> int:
         factors=_factors(args.factor),
     )
     with ProgressLine() as progress:
-        folder = recorded_run(plan, args.out, progress)
-    data = report_data(folder)
-    page = None
-    if args.report:
-        from ..reports.html import html
-
-        page = write_page(beside(folder), html(data))
-    say(args, data, page)
-    return 0
+        record = recorded_run(plan, args.out, progress)
+    return show_record(args, record, page=args.report)
 
 
 def _candidates(args: argparse.Namespace) -> dict[str, object]:

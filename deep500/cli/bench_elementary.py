@@ -1,10 +1,9 @@
 """how exact exp, log, tanh, erf … are on each framework: errors in units in the last place, against mpmath"""
 
 import argparse
-from dataclasses import asdict
 
 from . import options
-from .output import print_json
+from .output import show_record
 
 DTYPES = ("float32", "float64")
 
@@ -17,26 +16,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--n", type=int, default=1000, metavar="N", help="how many arguments are drawn (1000)")
     options.seed(parser, "the arguments", 0)
     options.timeout(parser, "one framework", 600.0)
+    options.out(parser)
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import recording
     from ..frameworks import available_frameworks
-    from ..reports.exactness import exactness_text
-    from ..validation.benching.elementary import FUNCTIONS, elementary
+    from ..validation.benching.elementary import FUNCTIONS, check_request, measured_apart
 
-    frameworks = args.framework or [name for name in available_frameworks() if name != "fake"]
-    found = elementary(
-        args.functions or list(FUNCTIONS), frameworks, args.dtype, args.n, args.seed, args.timeout
-    )
-    if args.json:
-        print_json(
-            {
-                "unit": "ULP",
-                "largest": "of the sample: a lower bound",
-                "seed": args.seed,
-                "rows": [asdict(row) for row in found],
-            }
-        )
-    else:
-        print(exactness_text(found, args.seed))
-    return 0
+    plan = {
+        "functions": args.functions or list(FUNCTIONS),
+        "frameworks": args.framework or [name for name in available_frameworks() if name != "fake"],
+        "dtypes": args.dtype,
+        "n": args.n,
+        "seed": args.seed,
+    }
+    check_request(plan["functions"], plan["frameworks"], args.dtype, args.n)
+    with recording("elementary", plan, args.out) as record:
+        for name in plan["frameworks"]:
+            rows = measured_apart(
+                plan["functions"], name, args.dtype, args.n, args.seed, args.timeout
+            )
+            record.append({"framework": name, "rows": rows})
+        finished = record.finish()
+    return show_record(args, finished)

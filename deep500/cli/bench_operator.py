@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..errors import Deep500Error, Unsupported
 from ..progress import ProgressLine
 from . import options
-from .output import beside, say, write_page
+from .output import show_record
 
 if TYPE_CHECKING:
     from ..validation.benching.jobs import Problem
@@ -72,7 +72,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recorded_run
-    from ..reports.loading import report_data
     from ..validation.benching.planning import Factors, operator_plan
 
     if args.device != "cpu":
@@ -97,15 +96,8 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        folder = recorded_run(plan, args.out, progress)
-    data = report_data(folder)
-    page = None
-    if args.report:
-        from ..reports.html import html
-
-        page = write_page(beside(folder), html(data))
-    say(args, data, page)
-    return 1 if plan.about["wrong"] else 0
+        record = recorded_run(plan, args.out, progress)
+    return show_record(args, record, page=args.report)
 
 
 def _threads(asked: int | None) -> int:

@@ -3,11 +3,11 @@
 import argparse
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
 from . import options
-from .output import print_json
+from .output import show_record
 
 if TYPE_CHECKING:
     from ..validation.checking.report import OperatorReport
@@ -52,32 +52,57 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a picture of where it varies between runs (.svg or .png)",
     )
+    options.out(parser)
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..reports.checks import checks_text, died
-    from ..validation.isolation import Died
+    from ..evidence.recording import recording
+    from ..results.check import check_block
 
     _refuse_nonsense(args)
-    reports: list[OperatorReport] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        recording("check", _request(args), args.out) as record,
+    ):
         for i, name in enumerate(args.framework):
-            try:
-                reports += _from_child(args, name, folder if i == 0 and _pictures(args) else None)
-            except Died as error:
-                reports.append(died(args.operator, name, str(error)))
+            for report in _reports(args, name, folder if i == 0 and _pictures(args) else None):
+                record.append(check_block(report))
         drawn = _draw(args, Path(folder) / "arrays.npz")
-    if args.json:
-        print_json(
-            {"ok": all(reports), "reports": [r.to_json() for r in reports], "pictures": drawn}
-        )
-    else:
-        print(checks_text(reports))
+        finished = record.finish()
+    code = show_record(args, finished, more={"pictures": drawn})
+    if not args.json:
         for path in drawn:
             print(f"picture: {path}")
         if _pictures(args) and not drawn:
             print("no picture: no run gave an output of the right shape")
-    return 0 if all(reports) else 1
+    return code
+
+
+def _request(args: argparse.Namespace) -> dict[str, Any]:
+    """What is asked, as it is written into the bundle."""
+    return {
+        "operator": args.operator,
+        "attributes": options.settings(args.set),
+        "reference": args.reference,
+        "frameworks": args.framework,
+        "dtypes": args.dtype,
+        "shapes": args.shape,
+        "seed": args.seed,
+    }
+
+
+def _reports(
+    args: argparse.Namespace, framework: str, folder: str | None
+) -> "list[OperatorReport]":
+    """The checks on one framework; a process that does not come back is a wrong check."""
+    from ..validation.checking.report import Check, OperatorReport
+    from ..validation.isolation import Died
+
+    try:
+        return _from_child(args, framework, folder)
+    except Died as error:
+        died = Check("process", False, None, None, str(error))
+        return [OperatorReport(args.operator, framework, "unknown", [died])]
 
 
 def _from_child(
@@ -86,16 +111,7 @@ def _from_child(
     from ..validation.checking.report import OperatorReport
     from ..validation.isolation import isolated
 
-    request = {
-        "operator": args.operator,
-        "attributes": options.settings(args.set),
-        "reference": args.reference,
-        "frameworks": [framework],
-        "dtypes": args.dtype,
-        "shapes": args.shape,
-        "seed": args.seed,
-        "folder": folder,
-    }
+    request = _request(args) | {"frameworks": [framework], "folder": folder}
     found = isolated(
         f"{__package__.rpartition('.')[0]}.validation.checking.remote:check", request, args.timeout
     )
@@ -124,7 +140,7 @@ def _draw(args: argparse.Namespace, arrays: Path) -> list[str]:
         return []
     import numpy as np
 
-    from ..reports.heatmaps import difference_map, variance_map
+    from ..validation.checking.heatmaps import difference_map, variance_map
 
     kept = np.load(arrays, allow_pickle=False)
     title = f"{kept['name']} on {args.framework[0]}, {kept['dtype']}"

@@ -17,13 +17,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.contrasting import contrast
+    from ..evidence.comparing import compare_bundles
     from ..evidence.recording import find_bundle
-    from ..reports.contrasts import contrast_text
+    from ..reports.terminal import blocks_text
 
-    found = contrast(find_bundle(args.a), find_bundle(args.b), margin=args.margin, level=args.level)
+    compared = compare_bundles(
+        find_bundle(args.a), find_bundle(args.b), margin=args.margin, level=args.level
+    )
     if args.json:
-        print_json(found.to_json())
+        print_json(compared.to_json())
     else:
-        print(contrast_text(found))
-    return 1 if args.gate and found.slower else 0
+        print(blocks_text(compared.blocks()))
+    return 1 if args.gate and compared.worse else 0

@@ -3,20 +3,15 @@
 import argparse
 
 from . import options
-from .output import print_json
+from .output import show_record
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.budget(parser, 2.0)
+    options.out(parser)
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..evidence.diagnosis import diagnose
-    from ..reports.diagnoses import diagnosis_text
+    from ..evidence.recording import recorded_diagnosis
 
-    found = diagnose(args.budget)
-    if args.json:
-        print_json(found.to_json())
-    else:
-        print(diagnosis_text(found))
-    return 0
+    return show_record(args, recorded_diagnosis(args.budget, args.out))

@@ -23,7 +23,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..reports.tables import table
+    from ..reports.blocks import Table
+    from ..reports.terminal import table_text
 
     most = args.most if args.most is not None else 100 if args.what == "runs" else sys.maxsize
     if most < 1:
@@ -37,9 +38,14 @@ def call(args: argparse.Namespace) -> int:
         args.what == "frameworks"
     ):  # few rows and many columns: across, for the sake of narrow terminals
         first, *others = zip(headers, *rows, strict=True)
-        print(table(list(first), [list(row) for row in others]))
+        print(table_text(Table(first, others), sys.stdout.isatty()))
     else:
-        print(table(headers, [[str(cell) for cell in row] for row in rows]))
+        cells = [[str(cell) for cell in row] for row in rows]
+        print(
+            table_text(
+                Table(headers, cells, "lt" if len(headers) == 2 else ""), sys.stdout.isatty()
+            )
+        )
     return 0
 
 
@@ -106,6 +112,7 @@ KINDS = (
     "samplers",
     "tasks",
     "metrics",
+    "results",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {
     "runs": _runs,

@@ -1,15 +1,14 @@
-"""What a verb prints of a bundle: tables for people, JSON for programs."""
+"""What a verb prints of a result: tables for people, JSON for programs."""
 
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
 
 if TYPE_CHECKING:
-    from ..reports.data import ReportData
-    from ..reports.outcome_data import OutcomeData
+    from ..contracts.result import Record
 
 
 def print_json(value: object) -> None:
@@ -25,51 +24,31 @@ def write_page(path: Path, text: str) -> Path:
     return path
 
 
-def beside(bundle: Path) -> Path:
+def beside(bundle: str | Path | None) -> Path:
     """Where the page of a bundle goes: inside, it would not be part of what the hashes bind."""
-    bundle = bundle.absolute()
-    return bundle.with_name(bundle.name + ".html")
+    path = Path(str(bundle)).absolute()
+    return path.with_name(path.name + ".html")
 
 
-def say(
-    args: argparse.Namespace, data: "ReportData | OutcomeData", page: Path | None = None
-) -> None:
-    """Print a bundle's result."""
-    if args.json:
-        print_json(as_json(data) | ({"report": str(page)} if page else {}))
-        return
-    from ..reports.markdown import terminal
-    from ..reports.outcome_data import OutcomeData
-    from ..reports.outcomes import text
+def show_record(
+    args: argparse.Namespace,
+    record: "Record",
+    page: bool = False,
+    more: dict[str, Any] | None = None,
+) -> int:
+    """Print a result, with its page beside the bundle if one is wanted; returns the exit code of the verb."""
+    from ..evidence.loading import as_json, rendered, report_of
+    from ..reports.html import html
+    from ..reports.terminal import terminal
 
-    print(text(data) if isinstance(data, OutcomeData) else terminal(data))
+    report = report_of(record)
+    extra = dict(more or {})
     if page:
-        print(f"report: {page}")
-
-
-def as_json(data: "ReportData | OutcomeData") -> dict:
-    """Every entry with its own verdicts, or every metric, and what is said of the run as a whole."""
-    from ..reports.outcome_data import OutcomeData
-
-    if isinstance(data, OutcomeData):
-        return {
-            "bundle": data.bundle,
-            "hash": data.hash,
-            "finished": data.finished,
-            "problems": list(data.problems),
-            **(data.derived or {}),
-        }
-    derived = data.derived
-    entries = [
-        entry
-        | {
-            "warmup_cut": entry["warmup"]["cut"],
-            "verdicts": [
-                {"against": c["base"]} | {k: c[k] for k in ("verdict", "ratio", "low", "high")}
-                for c in derived["comparisons"]
-                if c["other"] == entry["name"]
-            ],
-        }
-        for entry in derived["entries"]
-    ]
-    return {"bundle": str(data.bundle), "hash": data.hash, **derived, "entries": entries}
+        extra["report"] = str(write_page(beside(record.bundle), rendered(html, report)))
+    if args.json:
+        print_json(as_json(record) | extra)
+    else:
+        print(terminal(report))
+        if page:
+            print(f"report: {extra['report']}")
+    return 0 if record.kind.accepted(record) else 1

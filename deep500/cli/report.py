@@ -1,16 +1,22 @@
-"""write a report of a bundle: one HTML page with pictures, Markdown, or the terminal's text"""
+"""write a report of a bundle: one HTML page with pictures, Markdown, the terminal's text, or its blocks as JSON"""
 
 import argparse
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from . import options
 from .output import beside, print_json, write_page
+
+if TYPE_CHECKING:
+    from ..reports.blocks import Report
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.bundle(parser)
     parser.add_argument(
         "--format",
-        choices=("html", "markdown", "terminal"),
+        choices=("html", "markdown", "terminal", "json"),
         default="html",
         help="the form of the page (html)",
     )
@@ -18,30 +24,34 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..evidence.loading import load, report_of
     from ..evidence.recording import find_bundle
-    from ..reports import outcomes
-    from ..reports.html import html
-    from ..reports.loading import load
-    from ..reports.markdown import markdown, terminal
-    from ..reports.outcome_data import OutcomeData
 
     bundle = find_bundle(args.bundle)
-    data = load(bundle)
-    if isinstance(data, OutcomeData):
-        text = outcomes.html(data) if args.format == "html" else outcomes.text(data)
-    else:
-        text = {"html": html, "markdown": markdown, "terminal": terminal}[args.format](data)
+    text = _rendered(report_of(load(bundle)), args.format)
     out = args.out or (beside(bundle) if args.format == "html" else None)
     if out:
         write_page(out, text)
     if args.json:
-        print_json(
-            {
-                "bundle": str(bundle),
-                "report": str(out) if out else None,
-                "text": None if out else text,
-            }
-        )
+        place = str(out) if out else None
+        print_json({"bundle": str(bundle), "report": place, "text": None if out else text})
     else:
         print(f"report: {out}" if out else text)
     return 0
+
+
+def _rendered(report: "Report", format: str) -> str:
+    from ..evidence.loading import rendered
+    from ..reports.data import to_json
+    from ..reports.html import html
+    from ..reports.markdown import markdown
+    from ..reports.terminal import terminal
+
+    if format == "json":
+        return json.dumps(to_json(report), indent=1, ensure_ascii=False)
+    renderers: dict[str, Callable[[Report], str]] = {
+        "html": html,
+        "markdown": markdown,
+        "terminal": terminal,
+    }
+    return rendered(renderers[format], report)

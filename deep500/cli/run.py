@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..errors import Deep500Error
 from . import options
-from .output import beside, print_json, write_page
+from .output import show_record
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def call(args: argparse.Namespace) -> int:
     from ..recipe_runner import load_recipe, run
-    from ..reports.outcomes import outcome_html, outcome_text
     from ..training.events import ProgressBar
 
     if args.resume and not args.out:
@@ -40,13 +39,7 @@ def call(args: argparse.Namespace) -> int:
         settings["executor"] = args.framework
     recipe = load_recipe(args.recipe).with_settings(_named(settings))
     outcome = run(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
-    page = write_page(beside(outcome.bundle), outcome_html(outcome.bundle))
-    if args.json:
-        print_json({"bundle": str(outcome.bundle), "report": str(page), **outcome.derived})
-    else:
-        print(outcome_text(outcome.bundle))
-        print(f"report: {page}")
-    return 0 if outcome else 1
+    return show_record(args, outcome.record, page=True)
 
 
 def _named(settings: dict[str, object]) -> dict[str, object]:

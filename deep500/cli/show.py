@@ -3,7 +3,7 @@
 import argparse
 
 from . import options
-from .output import say
+from .output import show_record
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -11,8 +11,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..evidence.loading import load
     from ..evidence.recording import find_bundle
-    from ..reports.loading import load
 
-    say(args, load(find_bundle(args.bundle)))
+    show_record(args, load(find_bundle(args.bundle)))
     return 0

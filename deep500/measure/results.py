@@ -141,8 +141,6 @@ class Result:
 
     @classmethod
     def from_bundle(cls, found: bundle.Bundle) -> "Result":
-        if found.kind != "bench":
-            raise Deep500Error(f"{found.path} is a {found.kind!r}, and a benchmark is wanted here")
         plan = check_plan(found.documents.get("plan.json"))
         environment = found.documents.get("environment.json")
         return cls(
@@ -171,10 +169,16 @@ class Result:
 
     def is_control(self, name: str) -> bool:
         """Whether this is the first candidate again, at whatever levels."""
+        if not self.plan["control"]:
+            return False
         first = self.plan["entries"][0]
-        plain = first["name"].removesuffix(_suffix(first["levels"]))
         levels = self.plan["entries"][self.index(name)]["levels"]
-        return bool(self.plan["control"]) and name == plain + CONTROL + _suffix(levels)
+        plain = first["name"][: len(first["name"]) - len(_suffix(first["levels"]))]
+        rest = name.removeprefix(plain + CONTROL)
+        # A bundle sorts the levels by name, so only their order in the name may be another.
+        parts = [f" {factor}={level}" for factor, level in levels.items()]
+        whole = len(rest) == len(_suffix(levels)) and all(part in rest for part in parts)
+        return name.startswith(plain + CONTROL) and whole
 
     def index(self, name: str) -> int:
         if name not in self.names:

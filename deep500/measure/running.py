@@ -64,23 +64,42 @@ def execute(
     """Run a plan that was made before."""
     clock = calibrate()
     result = Result(plan.to_json() | {"clock": asdict(clock)}, [], environment().to_json())
-    writer = bundle.create(folder, result.documents()) if folder else None
-    running = _Run(plan, clock, result, writer.append if writer else lambda block: None, progress)
+    if folder is None:
+        measure_plan(plan, clock, result.plan, result.blocks.append, progress)
+        return result
+    writer = bundle.create(folder, result.documents())
+
+    def record(block: dict) -> None:
+        writer.append(block)
+        result.blocks.append(block)
+
     try:
-        with sensors() as sensing:
-            running.go()
-        if writer:
-            readings = {name: asdict(reading) for name, reading in sensing.readings().items()}
-            result.manifest = writer.finish(
-                {"derived.json": result.derived, "sensors.json": readings}
-            )
+        readings = measure_plan(plan, clock, result.plan, record, progress)
+        result.manifest = writer.finish({"derived.json": result.derived, "sensors.json": readings})
     except BaseException as error:
-        if writer and (not result.blocks or isinstance(error, Wrong)):
+        if not result.blocks or isinstance(error, Wrong):
             writer.discard()  # nothing was measured, or nothing that means anything: leave nothing behind
-        elif writer:
+        else:
             writer.close()
         raise
     return result
+
+
+def measure_plan(
+    plan: Plan,
+    clock: Clock,
+    document: Mapping,
+    record: Callable[[dict], None],
+    progress: Progress | None = None,
+) -> dict[str, dict]:
+    """Measure until the plan is fulfilled, hand every block to `record`, and return what the sensors read.
+
+    `document` is the plan as it is written down, which the looks at the data need.
+    """
+    running = _Run(plan, clock, document, record, progress)
+    with sensors() as sensing:
+        running.go()
+    return {name: asdict(reading) for name, reading in sensing.readings().items()}
 
 
 class _Run:
@@ -90,11 +109,12 @@ class _Run:
         self,
         plan: Plan,
         clock: Clock,
-        result: Result,
+        document: Mapping,
         record: Callable[[dict], None],
         progress: Progress | None,
     ):
-        self.plan, self.clock, self.result, self.record = plan, clock, result, record
+        self.plan, self.clock, self.document, self.record = plan, clock, document, record
+        self.blocks: list[dict] = []
         self.progress = progress or (lambda fraction, text: None)
         self.began = time.monotonic()
         self.deadline = self.began + plan.budget_s
@@ -115,11 +135,7 @@ class _Run:
         for process in itertools.count():
             self._process(process)
             done = process + 1
-            if (
-                self.alone
-                or done == self.plan.processes
-                or self.result.blocks[-1]["process"] != process
-            ):
+            if self.alone or done == self.plan.processes or self.blocks[-1]["process"] != process:
                 return
             if self.plan.processes is None and done >= FEWEST_PROCESSES:
                 if (
@@ -150,7 +166,7 @@ class _Run:
         )  # for those still to come
         until = min(self.deadline - owed, time.monotonic() + self.share_s)
         if process >= FEWEST_PROCESSES and self.plan.processes is None:
-            usual = sum(len(b["orders"]) for b in self.result.blocks) / process
+            usual = sum(len(b["orders"]) for b in self.blocks) / process
             if time.monotonic() + usual / 2 * self.round_s > self.deadline:
                 return  # what little it could measure would count as much as a whole process
         orders, done, size, next_look = self.plan.orders(process), 0, 1, FIRST_LOOK
@@ -213,16 +229,16 @@ class _Run:
 
     def _look(self) -> Result:
         """The result so far; when processes are what is looked at, all of them have ended and are kept arranged."""
-        result = Result(self.result.plan, self.result.blocks, arranged=self.arranged)
+        result = Result(self.document, self.blocks, arranged=self.arranged)
         if not self.alone:
             self.arranged = result.arrange()
         return result
 
     def _emit(self, block: dict) -> None:
-        self.result.blocks.append(block)
+        self.blocks.append(block)
         self.record(block)
         spent = (time.monotonic() - self.began) / self.plan.budget_s
-        rounds = sum(len(b["orders"]) for b in self.result.blocks)
+        rounds = sum(len(b["orders"]) for b in self.blocks)
         self.progress(min(1.0, spent), f"{block['process'] + 1} processes, {rounds} rounds")
 
     @contextmanager

@@ -1,17 +1,14 @@
-"""What a result looks like to people: terminal, Markdown, one HTML page. Reports render, they never compute.
+"""What a result looks like to people. A report is a list of blocks; each format has one renderer.
 
-data       ReportData, the one input
-tables     numbers with unit, interval and n; the aligned table of terminal and Markdown
-answers    the sentence that comes first
-contents   every table of a report as plain cells, shared by all renderers
-cautions   what a reader must know before trusting a number
-markdown   markdown(data), terminal(data)
-html       html(data): one self-contained page
-pictures   the four pictures as SVG
-markup     the pieces of a page, shared with
-outcomes   outcome_text(path), outcome_html(path): a recipe's run
+blocks        Banner, Section, Table, Figures …: what a report consists of, as plain data
+text          text that comes from files, made harmless and marked by what it is
+tables        numbers with unit, interval and n; aligned tables, cut to the width of a screen
+terminal      terminal(report): the short form
+markdown      markdown(report)
+html          html(report): one self-contained page; markup and stylesheet are its pieces
+data          to_json(report)
+canvas        pictures as small SVG text
+surroundings  the environment and the raw data, as blocks
+
+Nothing here knows a kind of result: those are in `results/`.
 """
-
-from .data import ReportData
-
-__all__ = ["ReportData"]

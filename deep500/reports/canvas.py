@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .contents import LONGEST_LABEL, numbered
 from .tables import unit_of
 from .text import clean, shortened
 
@@ -19,6 +18,7 @@ INK = "#767676"  # a mid-grey that is legible on white and on black; a page may 
 # Okabe and Ito's palette, told apart with every kind of colour blindness, without its black and yellow.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MOST_ENTRIES = 12
+LONGEST_LABEL = 30  # pictures shorten longer names; tables then number them
 WIDTH = 7.4  # inches
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 _SETTINGS: dict[str, Any] = {
@@ -160,3 +160,8 @@ def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) ->
 def _short_time(x: float) -> str:
     scale, unit = unit_of(x)
     return f"{x / scale:.4g} {unit}"
+
+
+def numbered(names: Sequence[str]) -> bool:
+    """Whether a name is too long for a picture, so that pictures and tables number all of them."""
+    return any(len(clean(name)) > LONGEST_LABEL for name in names)

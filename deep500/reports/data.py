@@ -1,91 +1,25 @@
-"""The one input of every report: plain data of a bundle, checked once."""
+"""A report as data for programs: every block with its type, texts as plain strings, no pictures."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
 
-from ..errors import Deep500Error
-
-if TYPE_CHECKING:
-    import numpy as np
+from .blocks import Figures, Report
 
 
-class Source(Protocol):
-    """Where the numbers of any report come from."""
-
-    @property
-    def environment(self) -> Mapping[str, Any]: ...
-
-    @property
-    def bundle(self) -> str | None: ...
-
-    @property
-    def hash(self) -> str | None: ...
+def to_json(report: Report) -> dict[str, Any]:
+    """The report as JSON values."""
+    return _value(report)
 
 
-@dataclass(frozen=True)
-class ReportData:
-    """What a report shows; `samples` and `discarded` hold seconds per call, one array per process, for drawing only.
-
-    `discarded` are the values that the warm-up cut removed, in front of those in `samples`.
-    """
-
-    title: str
-    plan: Mapping[str, Any]
-    environment: Mapping[str, Any]
-    derived: Mapping[str, Any]
-    samples: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)
-    bundle: str | None = None
-    hash: str | None = None
-    problems: Sequence[str] = ()
-    sensors: Mapping[str, Any] | None = None
-    discarded: Mapping[str, Sequence["np.ndarray"]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be rendered, so that a hostile bundle ends in one line and not in a traceback."""
-        _check("plan.json", self.plan, _PLAN)
-        _check("derived.json", self.derived, _DERIVED)
-        for where, shape in (("entries", _ENTRY), ("comparisons", _COMPARISON)):
-            for row in _rows(self.derived, where):
-                _check(f"one of the {where} in derived.json", row, shape)
-                for key in ("modes", "quantiles"):
-                    _rows(row, key)
-
-    @property
-    def entries(self) -> list[Mapping[str, Any]]:
-        return _rows(self.derived, "entries")
-
-    @property
-    def comparisons(self) -> list[Mapping[str, Any]]:
-        return _rows(self.derived, "comparisons")
-
-    def entry(self, name: str) -> Mapping[str, Any]:
-        """The entry of that name, or an empty one."""
-        return next((e for e in self.entries if e["name"] == name), {})
-
-
-Shape: TypeAlias = Mapping[str, type]
-_PLAN: Shape = {"entries": list, "factors": Mapping}
-_DERIVED: Shape = {"notes": list, "control": Mapping, "stopped": str}
-_ENTRY: Shape = {"name": str, "levels": Mapping, "warmup": Mapping, "notes": list}
-_COMPARISON: Shape = {"base": str, "other": str, "notes": list}
-
-
-_NEEDED = ("name", "base", "other")
-
-
-def _check(what: str, document: Mapping[str, Any], shape: Shape) -> None:
-    """Every part that is there has its type; names have to be there."""
-    for key, kind in shape.items():
-        value = document.get(key)
-        if not isinstance(value, kind) and (value is not None or key in _NEEDED):
-            raise Deep500Error(f"{what} has no usable {key!r}: see what is wrong with `d5 verify`")
-
-
-def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    rows = document.get(key) or []
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise Deep500Error(
-            f"{key!r} in derived.json is not a list of objects: see what is wrong with `d5 verify`"
-        )
-    return rows
+def _value(value: Any) -> Any:
+    if isinstance(value, Figures):
+        return {"type": "Figures", "numbers": _value(value.numbers)}
+    if is_dataclass(value) and not isinstance(value, type):
+        content = {field.name: _value(getattr(value, field.name)) for field in fields(value)}
+        return {"type": type(value).__name__} | content
+    if isinstance(value, Mapping):
+        return {str(key): _value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_value(item) for item in value]
+    return str(value) if isinstance(value, str) else value

@@ -1,94 +1,65 @@
-"""The report of a measurement as one self-contained HTML page."""
+"""A report as one self-contained HTML page: no script, nothing from outside, everything from data escaped."""
 
-from .answers import Answer, answer, status
-from .cautions import cautions
-from .contents import (
-    comparisons,
-    effects,
-    entries,
-    measured_things,
-    quantiles,
-    ratios,
+from collections.abc import Sequence
+from html import escape
+
+from .blocks import (
+    Banner,
+    Block,
+    Bullets,
+    Details,
+    Figures,
+    Footer,
+    PageOnly,
+    Preformatted,
+    Problems,
+    Report,
+    Section,
+    Sentence,
+    Table,
 )
-from .data import ReportData
-from .markup import (
-    alarm,
-    banner,
-    bullets,
-    details,
-    figure,
-    inline,
-    page,
-    pill,
-    section,
-    surroundings,
-    table,
-)
-from .pictures import pictures
-from .rates import rates, remarks
-from .series import Picture
-from .surroundings import plan, provenance, sensors
+from .markup import alarm, banner, bullets, details, figure, inline, page, section, table
 
 
-def html(data: ReportData) -> str:
+def html(report: Report) -> str:
     """The whole report as a page."""
-    return page(
-        "Deep500 measurement",
-        data.title,
-        f"""{_banner(data, answer(data))}
-{alarm(data.problems)}
-{_results(data)}
-{_pictures(data)}
-{_method(data)}
-{surroundings(data, [("sensors", sensors(data))])}
-<footer>
-{section("Raw data", bullets(provenance(data)))}
-</footer>""",
-    )
+    return page(report.kicker, report.title, _blocks(report.blocks, 2))
 
 
-def _banner(data: ReportData, found: Answer) -> str:
-    total = sum(found.verdicts.values())
-    pills = " ".join(
-        pill(verdict, f"{count} " if total > 1 else "") for verdict, count in found.verdicts.items()
-    )
-    tone = next(iter(found.verdicts)) if len(found.verdicts) == 1 else ""
-    return banner(pills or pill("measured"), tone, found.headline, found.figures, status(data))
+def _blocks(blocks: Sequence[Block], level: int) -> str:
+    return "".join(_block(block, level) for block in blocks)
 
 
-def _results(data: ReportData) -> str:
-    compared = "".join(
-        f"<p>{inline(intro)}</p>{table(content)}" for intro, content in comparisons(data)
-    )
-    compared += details("Effect sizes", table(effects(data)))
-    operators = (
-        section("Operators", table(operator_rates) + bullets(remarks(data)))
-        if (operator_rates := rates(data)).rows
-        else ""
-    )
-    return "".join(
-        [
-            operators,
-            section("Times", table(entries(data))),
-            section("Comparisons", compared),
-            section("Notes and warnings", bullets(cautions(data))),
-            section("Further quantiles", table(quantiles(data))),
-        ]
-    )
+def _block(block: Block, level: int) -> str:
+    match block:
+        case Banner():
+            return banner(block)
+        case Problems(lines):
+            return alarm(lines)
+        case Sentence(text):
+            said = inline(text)
+            return f"<p>{said}</p>" if said else ""
+        case Bullets(lines):
+            return bullets(lines)
+        case Table():
+            return table(block)
+        case Preformatted(text):
+            return f"<pre>{escape(text)}</pre>"
+        case Figures():
+            return _figures(block)
+        case Details(summary, blocks):
+            return details(summary, _blocks(blocks, level + 1))
+        case Section(title, blocks):
+            return section(title, _blocks(blocks, level + 1), level)
+        case PageOnly(blocks):
+            return _blocks(blocks, level)
+        case Footer(blocks):
+            return f"<footer>{_blocks(blocks, level)}</footer>"
 
 
-def _pictures(data: ReportData) -> str:
-    return section("Pictures", "".join(_figure(picture, data) for picture in pictures(data)))
-
-
-def _figure(picture: Picture, data: ReportData) -> str:
-    numbers = (
-        details("The same as numbers", table(ratios(data))) if picture.name == "ratios" else ""
-    )
-    return figure(picture, numbers)
-
-
-def _method(data: ReportData) -> str:
-    return section("What was measured", table(measured_things(data))) + section(
-        "What was varied and how", table(plan(data))
-    )
+def _figures(block: Figures) -> str:
+    drawn = []
+    for picture in block.draw():
+        numbers = block.numbers.get(picture.name)
+        drawn.append(figure(picture, _block(numbers, 4) if numbers else ""))
+    return "".join(drawn)

@@ -1,119 +1,86 @@
-"""The report as Markdown that also reads well in a terminal."""
+"""A report as Markdown."""
 
 import re
+from collections.abc import Sequence
 
-from .answers import answer, status
-from .cautions import cautions
-from .contents import (
+from .blocks import (
+    Banner,
+    Block,
+    Bullets,
+    Details,
+    Figures,
+    Footer,
+    PageOnly,
+    Preformatted,
+    Problems,
+    Report,
+    Section,
+    Sentence,
     Table,
-    comparisons,
-    effects,
-    entries,
-    measured_things,
-    quantiles,
-    ratios,
 )
-from .data import ReportData
-from .rates import rates, remarks
-from .surroundings import (
-    completeness,
-    highlights,
-    plan,
-    provenance,
-    sensors,
-)
-from .tables import NOTHING, table
-from .text import (
-    Code,
-    Text,
-    Verdict,
-    clean,
-)
+from .tables import table
+from .text import Code, Text, Verdict, clean
 
 
-def markdown(data: ReportData) -> str:
-    """The whole report."""
-    return join(
-        f"# {inline(clean(data.title))}",
-        *_head(data),
-        as_table(rates(data)),
-        bullets(remarks(data)),
-        as_table(entries(data)),
-        *_compared(data),
-        section("Notes", bullets(cautions(data))),
-        section("Quantiles", as_table(quantiles(data))),
-        section("Ratios by quantile", as_table(ratios(data))),
-        section("Effect sizes", as_table(effects(data))),
-        section("What was measured", as_table(measured_things(data))),
-        section("What was varied and how", as_table(plan(data))),
-        section("Environment", _environment(data)),
-        section("Raw data", bullets(provenance(data))),
-    )
+def markdown(report: Report) -> str:
+    """The whole report, without pictures."""
+    return join([f"# {inline(clean(report.title))}", *(_block(b, 2) for b in report.blocks)]) + "\n"
 
 
-def terminal(data: ReportData) -> str:
-    """The short form: answer, tables and warnings."""
-    operators = rates(data)
-    times = (
-        [as_table(operators), bullets(remarks(data))]
-        if operators.rows
-        else [as_table(entries(data))]
-    )
-    return join(
-        inline(clean(data.title)),
-        *_head(data),
-        *times,
-        *_compared(data),
-        as_table(quantiles(data)) if not operators.rows else "",
-        bullets(cautions(data)),
-        bullets(provenance(data)[:2]),
-    )
+def _block(block: Block, level: int) -> str:
+    match block:
+        case Banner(sentence, status=status):
+            return join([f"**{inline(sentence)}**", inline(status)])
+        case Problems(lines):
+            return bullets([f"PROBLEM: {clean(line)}" for line in lines])
+        case Sentence(text):
+            return inline(text)
+        case Bullets(lines):
+            return bullets(lines)
+        case Table():
+            return as_table(block)
+        case Preformatted(text):
+            return f"```\n{text}\n```"
+        case Figures(numbers=numbers):
+            return _body(list(numbers.values()), level)
+        case Details(long=True):
+            return ""
+        case Details(title, blocks) | Section(title, blocks):
+            return heading(title, _body(blocks, level + 1), level)
+        case PageOnly(blocks) | Footer(blocks):
+            return _body(blocks, level)
 
 
-def _head(data: ReportData) -> list[str]:
-    problems = [f"PROBLEM: {clean(problem)}" for problem in data.problems]
-    return [f"**{inline(answer(data).sentence)}**", inline(status(data)), bullets(problems)]
+def _body(blocks: Sequence[Block], level: int) -> str:
+    return join([_block(block, level) for block in blocks])
 
 
-def _compared(data: ReportData) -> list[str]:
-    blocks = [
-        block
-        for intro, content in comparisons(data)
-        for block in (inline(intro), as_table(content))
-    ]
-    return blocks
+def join(parts: Sequence[str]) -> str:
+    """The parts that say something, a blank line between them."""
+    stripped = [part.strip("\n") for part in parts]
+    return "\n\n".join(part for part in stripped if part.strip())
 
 
-def _environment(data: ReportData) -> str:
-    lines = [
-        f"{name} ({known} known): {facts}" + (f"; unknown: {unknown}" if unknown != NOTHING else "")
-        for name, known, facts, unknown in highlights(data).rows
-    ]
-    lines += [
-        f"{fact}: " + (f"unknown, {unknown}" if unknown else value)
-        for fact, value, _, unknown in sensors(data)
-    ]
-    return completeness(data) + "\n\n" + bullets(lines)
+def heading(title: str, body: str, level: int = 2) -> str:
+    return f"{'#' * level} {inline(clean(title))}\n\n{body}" if body.strip() else ""
 
 
-def join(*blocks: str) -> str:
-    return "\n\n".join(block.strip("\n") for block in blocks if block.strip()) + "\n"
-
-
-def section(title: str, body: str) -> str:
-    return f"## {title}\n\n{body}" if body.strip() else ""
-
-
-def bullets(lines: "list[Text] | list[str]") -> str:
+def bullets(lines: Sequence[Text]) -> str:
     return "\n".join(f"- {inline(line)}" for line in lines)
 
 
 def as_table(content: Table) -> str:
     if not content.rows:
         return ""
-    return table(
-        content.headers, [[inline(cell) for cell in row] for row in content.rows], content.align
-    )
+    return table(content.headers, cells(content), content.align)
+
+
+def cells(content: Table) -> list[list[str]]:
+    """The rows of a table as Markdown text."""
+    rows = []
+    for row in content.rows:
+        rows.append([inline(cell) for cell in row])
+    return rows
 
 
 def inline(text: Text) -> str:

@@ -4,17 +4,9 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from .blocks import Banner, Picture, Table
 from .canvas import COLOURS, INK
-from .contents import Table
-from .data import Source
-from .series import Picture
 from .stylesheet import STYLESHEET
-from .surroundings import (
-    Facts,
-    completeness,
-    environment,
-    highlights,
-)
 from .tables import Number
 from .text import (
     Code,
@@ -37,6 +29,10 @@ SIGNS = {
     "not acceptable": "✕",
     "missed": "✕",
     "unfinished": "…",
+    "ok": "✓",
+    "wrong": "✕",
+    "better": "▲",
+    "worse": "▼",
 }
 # A page that was tampered with still loads nothing and runs nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -65,19 +61,20 @@ def page(kicker: str, title: str, body: str) -> str:
 """
 
 
-def banner(
-    pills: str, tone: str, headline: Text, figures: Sequence[tuple[Text, Text]], status: Text
-) -> str:
+def banner(found: Banner) -> str:
     """The answer, in a frame of its colour."""
-    said = "".join(
-        inline(str(part) if isinstance(part, Verdict) else part) for part in flat(headline)
-    )
-    listed = "".join(
-        f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>" for label, value in figures
-    )
+    total = sum(found.verdicts.values())
+    pills = [pill(word, f"{n} " if total > 1 else "") for word, n in found.verdicts.items()]
+    tone = next(iter(found.verdicts)) if len(found.verdicts) == 1 else ""
+    words = [str(part) if isinstance(part, Verdict) else part for part in flat(found.headline)]
+    figures = [
+        f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
+        for label, value in found.figures
+    ]
     return (
-        f'<section class="banner {css_class(tone)}">{pills}\n<p class="headline">{said}</p>\n'
-        f'<dl>{listed}</dl>\n<p class="muted">{inline(status)}</p></section>'
+        f'<section class="banner {css_class(tone)}">{" ".join(pills) or pill("measured")}\n'
+        f'<p class="headline">{"".join(map(inline, words))}</p>\n'
+        f'<dl>{"".join(figures)}</dl>\n<p class="muted">{inline(found.status)}</p></section>'
     )
 
 
@@ -108,31 +105,12 @@ def figure(picture: Picture, more: str = "") -> str:
     )
 
 
-def surroundings(data: Source, more: Sequence[tuple[str, Facts]] = ()) -> str:
-    """The environment: what matters most, and all facts on demand."""
-    body = "".join(
-        f"<h3>{escape(name)}</h3>{table(_facts(facts))}"
-        for name, facts in [*environment(data), *more]
-        if facts
-    )
-    return section(
-        "Environment",
-        f"<p>{prose(completeness(data))}</p>{table(highlights(data))}" + details("All facts", body),
-    )
-
-
-def _facts(facts: Facts) -> Table:
-    return Table(
-        ["fact", "value", "source"],
-        [
-            [fact, f"unknown: {unknown}" if unknown else value, source]
-            for fact, value, source, unknown in facts
-        ],
-    )
-
-
-def section(title: str, body: str) -> str:
-    return f"<section><h2>{escape(title)}</h2>\n{body}</section>\n" if body else ""
+def section(title: str, body: str, level: int = 2) -> str:
+    """A heading over a body; only the largest ones are sections of the page."""
+    if not body:
+        return ""
+    headed = f"<h{level}>{escape(title)}</h{level}>\n{body}"
+    return f"<section>{headed}</section>\n" if level == 2 else headed
 
 
 def details(summary: str, body: str) -> str:

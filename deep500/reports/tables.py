@@ -1,5 +1,7 @@
 """Numbers as text, never without unit, interval and n; and one aligned table for terminal and Markdown alike."""
 
+import itertools
+import textwrap
 import unicodedata
 from collections.abc import Sequence
 from typing import TypeGuard
@@ -7,6 +9,7 @@ from typing import TypeGuard
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
 NOTHING = "–"
 USUAL_LEVEL = 0.95
+LEAST_PROSE = 24  # columns of text below which prose is not wrapped
 
 
 class Number(str):
@@ -112,7 +115,7 @@ def _decimals(x: float, digits: int = 4) -> int:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
-    """A Markdown table with aligned columns; align holds l or r per column (l where it is too short)."""
+    """A Markdown table with aligned columns; align holds l, r or t per column (l where it is too short)."""
     cells = [[_cell(text) for text in row] for row in [headers, *rows]]
     align = align.ljust(len(headers), "l")
     widths = [max(3, *(_width(row[i]) for row in cells)) for i in range(len(headers))]
@@ -120,6 +123,95 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = ""
         ("-" * (w - 1) + ":") if a == "r" else "-" * w for w, a in zip(widths, align, strict=True)
     ]
     return "\n".join(_line(row, widths, align) for row in [cells[0], rule, *cells[1:]]) + "\n"
+
+
+Part = tuple[Sequence[str], Sequence[Sequence[str]], str]  # headers, rows, alignment of a table
+
+
+def fitted(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str, most: int
+) -> list[Part]:
+    """The table in parts of at most `most` columns of text: whole, wrapped, turned, or cut between columns.
+
+    Columns marked t in `align` are prose and may be wrapped where the table is too wide. A part that was cut off
+    repeats the first column, or the number of the row where that is no name of it. What is wider than a part is wrapped
+    between words; a single long word (a path) is never broken.
+    """
+    align = align.ljust(len(headers), "l")
+    if _table_width(headers, rows) <= most:
+        return [(headers, rows, align)]
+    if wrapped := _with_wrapped_prose(headers, rows, align, most):
+        return [(headers, wrapped, align)]
+    turned = [list(column) for column in zip(headers, *rows, strict=True)]
+    if len(rows) <= 2 and _table_width(turned[0], turned[1:]) <= most:
+        return [(turned[0], turned[1:], "")]
+    names = [row[0] for row in rows]
+    if len({*names}) < len(names) or max(map(_width, names), default=0) > most // 3:
+        headers, align = ["#", *headers], "r" + align
+        rows = [[str(number), *row] for number, row in enumerate(rows, 1)]
+    return _cut(headers, rows, align, most)
+
+
+def _with_wrapped_prose(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str, most: int
+) -> list[list[str]] | None:
+    """The rows with their prose wrapped so that they fit; None where there is none, or too little room for it."""
+    prose = [i for i, mark in enumerate(align) if mark == "t"]
+    others = [i for i, mark in enumerate(align) if mark != "t"]
+    if not prose:
+        return None
+    rest = _table_width(*_columns(headers, rows, others)) if others else 1
+    room = (most - rest) // len(prose) - 3
+    if room < LEAST_PROSE:
+        return None
+    lines: list[list[str]] = []
+    for row in rows:
+        lines += _wrapped(row, [room if i in prose else most for i in range(len(row))])
+    return lines if _table_width(headers, lines) <= most else None
+
+
+def _cut(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str, most: int
+) -> list[Part]:
+    groups: list[list[int]] = []
+    for column in range(1, len(headers)):
+        together = [0, *(groups[-1] if groups else []), column]
+        if groups and _table_width(*_columns(headers, rows, together)) <= most:
+            groups[-1].append(column)
+        else:
+            groups.append([column])
+    parts: list[Part] = []
+    for group in groups:
+        chosen = [0, *group]
+        some_headers, some_rows = _columns(headers, rows, chosen)
+        names = [some_headers[0], *(row[0] for row in some_rows)]
+        room = max(20, most - max(map(_width, names)) - 7)
+        lines: list[list[str]] = []
+        for row in some_rows:
+            lines += _wrapped(row, [room] * len(row))
+        parts.append((some_headers, lines, "".join(align[i] for i in chosen)))
+    return parts
+
+
+def _columns(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], chosen: Sequence[int]
+) -> tuple[list[str], list[list[str]]]:
+    some = [[row[i] for i in chosen] for row in [headers, *rows]]
+    return some[0], some[1:]
+
+
+def _wrapped(row: Sequence[str], rooms: Sequence[int]) -> list[list[str]]:
+    """The row in as many lines as its longest cell needs."""
+    cells = []
+    for cell, room in zip(row, rooms, strict=True):
+        cells.append(textwrap.wrap(cell, room, break_long_words=False) or [""])
+    return [list(line) for line in itertools.zip_longest(*cells, fillvalue="")]
+
+
+def _table_width(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    columns = zip(headers, *rows, strict=True)
+    widths = [max(3, *(_width(_cell(text)) for text in column)) for column in columns]
+    return sum(widths) + 3 * len(widths) + 1
 
 
 def _line(row: Sequence[str], widths: Sequence[int], align: str) -> str:

@@ -38,7 +38,7 @@ def faults(dataset: Dataset, splits: dict[str, Split]) -> list[str]:
 def classification_faults(dataset: Dataset, name: str, split: Split) -> list[str]:
     found = []
     x, label = split.arrays["x"], split.arrays["label"]
-    if (x.dtype, label.dtype) != (np.float32, np.int64):
+    if x.dtype != np.float32 or label.dtype != np.int64:
         found.append(f"{name} dtypes")
     if x.shape != (len(split), *dataset.shape) or label.shape != (len(split),):
         found.append(f"{name} shapes")

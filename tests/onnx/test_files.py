@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ def normalised() -> Network:
     """A BatchNormalization, a Reshape with its static input, and a MatMul."""
     network = Network("normalised")
     network.add_input("x", (0, 3, 2, 2))
-    for name, value in {"scale": [1, 2, 3], "bias": [0, 1, 0]}.items():
+    for name, value in {"scale": [1.0, 2.0, 3.0], "bias": [0.0, 1.0, 0.0]}.items():
         network.add_param(name, np.array(value, "f4"))
     for name, value in {"mean": [0, 0.5, 1], "var": [1, 2, 0.5]}.items():
         network.add_param(name, np.array(value, "f4"), trainable=False)

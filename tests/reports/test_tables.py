@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deep500.reports.tables import UNITS, measured, percent, ratio, seconds, table
+from deep500.reports.blocks import Table
+from deep500.reports.tables import UNITS, fitted, measured, percent, ratio, seconds, table
+from deep500.reports.terminal import table_text
 from deep500.reports.text import clean, shortened
 
 SCALES = {unit: scale for scale, unit in UNITS}
@@ -121,3 +123,57 @@ def test_shortened_keeps_both_ends():
 
 def test_percent():
     assert (percent(0.95), percent(0.9875), percent(None)) == ("95 %", "98.75 %", "–")
+
+
+LONG = "a sentence that is long enough to be wrapped once it has no room on one line"
+
+
+def width(text: str) -> int:
+    return max(map(len, text.splitlines()))
+
+
+def test_a_narrow_table_stays_as_it_is():
+    headers, rows = ["a", "b"], [["1", "2"]]
+    assert fitted(headers, rows, "lr", 100) == [(headers, rows, "lr")]
+
+
+def test_prose_is_wrapped_before_anything_is_cut():
+    [(headers, rows, align)] = fitted(["n", "note"], [["1", LONG], ["2", "short"]], "lt", 50)
+    assert width(table(headers, rows, align)) <= 50
+    assert " ".join(row[1] for row in rows[:-1]) == LONG and rows[1][0] == "" and rows[-1][0] == "2"
+
+
+def test_few_rows_are_turned():
+    headers = [f"column {i}" for i in range(12)]
+    [(first, *rest), *_] = fitted(headers, [[f"value {i}" for i in range(12)]], "", 100)
+    assert list(first) == ["column 0", "value 0"] and rest[0][-1] == ["column 11", "value 11"]
+
+
+def test_wide_tables_are_cut_and_every_part_names_its_rows():
+    headers = ["name", *(f"column {i}" for i in range(20))]
+    rows = [[f"row {n}", *(f"value {n} {i}" for i in range(20))] for n in range(3)]
+    parts = fitted(headers, rows, "", 100)
+    assert len(parts) > 1 and all(part[0][0] == "name" for part in parts)
+    assert all(width(table(*part)) <= 100 for part in parts)
+    shown = "".join(table(*part) for part in parts)
+    assert all(f"value 2 {i}" in shown for i in range(20))
+
+
+def test_rows_of_the_same_name_are_numbered():
+    headers = ["name", *(f"column {i}" for i in range(20))]
+    rows = [["same", *(f"value {i}" for i in range(20))] for _ in range(3)]
+    parts = fitted(headers, rows, "", 100)
+    assert all(part[0][0] == "#" for part in parts) and [row[0] for row in parts[-1][1]] == [*"123"]
+
+
+def test_a_long_word_is_never_broken():
+    path = "/a/" + "very/" * 30 + "long/path"
+    parts = fitted(["run", "folder"], [["1", path], ["2", path], ["3", "x"]], "", 100)
+    assert path in table(*parts[-1])
+
+
+def test_on_a_terminal_rich_draws_and_elsewhere_markdown():
+    content = Table(["name", "n"], [["[bold]x[/bold] `a`", "1"], ["y", "22"]], "lr")
+    plain, drawn = table_text(content), table_text(content, styled=True)
+    assert plain.startswith("| name") and "|" not in drawn and "[bold]x[/bold]" in drawn
+    assert width(drawn) <= 110 and "22" in drawn

@@ -6,14 +6,17 @@ import mpmath
 import numpy as np
 import pytest
 
+from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
-from deep500.reports.exactness import exactness_text
+from deep500.reports.terminal import terminal
+from deep500.results.elementary import Elementary
 from deep500.validation.benching.elementary import (
     DTYPES,
     FUNCTIONS,
+    check_request,
     draw,
-    elementary,
     measured,
+    measured_apart,
     special_faults,
     ulp_errors,
 )
@@ -67,15 +70,19 @@ def test_special_points():
 
 
 def test_numpy_is_measured_and_the_table_is_honest():
-    rows = elementary(["exp", "pow"], ["reference"], ["float32", "float64"], 100, 1, 60)
-    assert [(r.function, r.dtype, r.n) for r in rows] == [
+    functions, dtypes = ["exp", "pow"], ["float32", "float64"]
+    rows = measured_apart(functions, "reference", dtypes, 100, 1, 60)
+    assert [(r["function"], r["dtype"], r["n"]) for r in rows] == [
         ("exp", "float32", 103),
         ("exp", "float64", 103),
         ("pow", "float32", 103),
         ("pow", "float64", 103),
     ]
-    assert all(0 < r.mean < r.largest < 4 and r.at for r in rows)
-    text = exactness_text(rows, 1)
+    assert all(0 < r["mean"] < r["largest"] < 4 and r["at"] for r in rows)
+    plan = {"functions": functions, "dtypes": dtypes, "frameworks": ["reference"], "seed": 1}
+    blocks = [{"framework": "reference", "rows": rows}]
+    kind = Elementary()
+    text = terminal(kind.report(Record(kind, plan, blocks, kind.derive(plan, blocks), {})))
     assert "a lower bound" in text and "[-87, 88]" in text and "composed" in text
 
 
@@ -94,4 +101,4 @@ def test_what_a_framework_lacks_is_a_row_with_the_reason():
 )
 def test_bad_input_is_one_line(functions, dtypes, n, text):
     with pytest.raises(Deep500Error, match=text):
-        elementary(functions, ["reference"], dtypes, n, 0, 10)
+        check_request(functions, ["reference"], dtypes, n)

@@ -104,39 +104,30 @@ class Exactness:
     unsupported: str = ""
 
 
-def elementary(
-    functions: Sequence[str],
-    frameworks: Sequence[str],
-    dtypes: Sequence[str],
-    n: int,
-    seed: int,
-    timeout_s: float,
-) -> list[Exactness]:
-    """Every function on every framework, each framework in a process of its own."""
+def check_request(
+    functions: Sequence[str], frameworks: Sequence[str], dtypes: Sequence[str], n: int
+) -> None:
+    """Raise a Deep500Error if there is no such function, framework or dtype, or n makes no sense."""
     _check(functions, FUNCTIONS, "function")
     _check(dtypes, DTYPES, "dtype")
     if not 1 <= n <= 10**6:
         raise Deep500Error(f"n = {n} arguments: give 1 to 1000000")
     for name in frameworks:
         framework(name)
-    found = [
-        Exactness(**row)
-        for name in frameworks
-        for row in isolated(
-            f"{__name__}:measured",
-            {
-                "functions": list(functions),
-                "name": name,
-                "dtypes": list(dtypes),
-                "n": n,
-                "seed": seed,
-            },
-            timeout_s,
-        )
-    ]
-    return sorted(
-        found, key=lambda e: (list(functions).index(e.function), list(dtypes).index(e.dtype))
-    )
+
+
+def measured_apart(
+    functions: Sequence[str], name: str, dtypes: Sequence[str], n: int, seed: int, timeout_s: float
+) -> list[dict[str, Any]]:
+    """Every function on one framework, in a process of its own; a row is an Exactness as JSON."""
+    request = {
+        "functions": list(functions),
+        "name": name,
+        "dtypes": list(dtypes),
+        "n": n,
+        "seed": seed,
+    }
+    return isolated(f"{__name__}:measured", request, timeout_s)
 
 
 def measured(

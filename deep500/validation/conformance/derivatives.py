@@ -11,19 +11,19 @@ from ...contracts.network import Node
 from ...contracts.operator import Operator
 from ...errors import Unsupported, one_line
 from ...frameworks import framework
-from .judging import (
+from .judging import network_and_feed
+from .suite import Case
+from .verdicts import (
     ERROR,
     PASS,
+    SKIPPED,
+    UNDECLARED,
+    UNSTABLE,
     UNSUPPORTED,
     WRONG,
     Verdict,
-    network_and_feed,
 )
-from .suite import Case
 
-SKIPPED = "skipped"  # nothing to differentiate, or no derivative declared
-UNSTABLE = "unstable"  # a kink, a jump or an infinity at this very point: differences say nothing
-UNDECLARED = Verdict(SKIPPED, "no derivative declared")
 STEP, DIRECTIONS = 1e-5, 3
 
 

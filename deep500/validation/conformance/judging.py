@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,7 @@ from ...errors import Deep500Error, Unsupported, one_line
 from ...formats.onnx import Onnx
 from ...frameworks import framework
 from .suite import Case
-
-PASS, WRONG, UNSUPPORTED, ERROR = VERDICTS = ("pass", "wrong", "unsupported", "error")
-DIRECT = "onnxruntime itself"  # the model as it stands in a session, without our reading: the oracle of this runner
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a case; the text says why it did not pass."""
-
-    word: str
-    text: str = ""
+from .verdicts import DIRECT, ERROR, PASS, UNSUPPORTED, WRONG, Verdict
 
 
 def judge(case: Case, name: str) -> Verdict:

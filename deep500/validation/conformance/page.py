@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
-from .derivatives import UNDECLARED, UNSTABLE
-from .judging import (
+from ...reports.blocks import Table
+from .verdicts import (
     DIRECT,
     ERROR,
+    GRADIENT,
     PASS,
+    UNDECLARED,
+    UNSTABLE,
     UNSUPPORTED,
     VERDICTS,
     WRONG,
+    Named,
     Verdict,
 )
-from .running import GRADIENT
-from .suite import Case
 
 Found = Mapping[str, Sequence[Verdict]]  # by column, in the order of the cases
 PACKAGES = ("onnx", "numpy", "torch", "jax", "tensorflow-cpu", "onnxruntime")
@@ -45,38 +47,45 @@ operator needs as constants are bound to the case's values before the network is
 says why, *error* anything else that ends without a result. *onnxruntime itself* is the model as it stands in an ONNX
 Runtime session, without Deep500.
 """
+BY_OPERATOR = (
+    "Passes among the cases of one node; for the gradient, how many of those that can be "
+    "judged agree (none: no derivative is declared)."
+)
 DERIVATIVES = """\
-## Derivatives
-
 Cases of one node, their floats widened to float64: our `gradient` on the reference against central differences along
 random directions. {right} of {judged} agree. At {unstable} more the differences are not steady (a kink, a jump, an
 infinity) and say nothing. The others have no derivative between floats, are random, or do not run.
 """
 
 
-def markdown(cases: Sequence[Case], found: Found) -> str:
-    """The page."""
-    versions = ", ".join(f"{name} {version}" for name, version in _versions().items())
-    return (
-        "\n".join(
-            [
-                INTRODUCTION.format(cases=len(cases), versions=versions),
-                *_totals(found),
-                *_kinds(cases, found),
-                *_derivatives(found),
-                *_operators(cases, found),
-                *_failures(cases, found),
-                *_reasons(found),
-            ]
-        )
-        + "\n"
-    )
+def markdown(
+    cases: Sequence[Named], found: Found, versions: Mapping[str, str] | None = None
+) -> str:
+    """The page; the versions are those that are installed unless they are given."""
+    installed = package_versions() if versions is None else versions
+    names = [name for name in PACKAGES if name in installed]
+    said = ", ".join(f"{name} {installed[name]}" for name in names)
+    lines = [INTRODUCTION.format(cases=len(cases), versions=said)]
+    lines += ["## Totals", "", *_lines(totals(found)), ""]
+    lines += ["Passes by kind of case:", "", *_lines(kinds(cases, found)), ""]
+    if GRADIENT in found:
+        lines.append(f"## Derivatives\n\n{derivatives(found)}")
+    lines += ["## By operator", "", BY_OPERATOR, "", *_lines(operators(cases, found)), ""]
+    wrong = failures(cases, found)
+    lines += ["## Wrong results and errors", ""]
+    lines += [*_lines(wrong), ""] if wrong.rows else ["None.", ""]
+    lines += ["## Why cases are unsupported", ""]
+    for column, why in reasons(found).items():
+        lines += [f"### {column}", "", *_lines(why), ""]
+    return "\n".join(lines[:-1]) + "\n"
 
 
-def as_json(cases: Sequence[Case], found: Found) -> dict[str, Any]:
+def as_json(
+    cases: Sequence[Named], found: Found, versions: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Every verdict."""
     return {
-        "versions": _versions(),
+        "versions": dict(package_versions() if versions is None else versions),
         "cases": [
             {
                 "name": case.name,
@@ -92,108 +101,86 @@ def as_json(cases: Sequence[Case], found: Found) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str]:
-    found = {}
+def package_versions() -> dict[str, str]:
+    """The installed packages that the verdicts depend on."""
+    versions = {}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            versions[name] = metadata.version(name)
+    return versions
 
 
-def _totals(found: Found) -> list[str]:
-    rows = [
-        [column, *(_count(found[column], word) for word in VERDICTS)]
-        for column in _frameworks(found)
-    ]
-    return ["## Totals", "", *_table(["framework", *VERDICTS], rows), ""]
+def totals(found: Found) -> Table:
+    """How many cases end in each word, by column."""
+    rows = []
+    for column in _frameworks(found):
+        rows.append([column, *(_count(found[column], word) for word in VERDICTS)])
+    return Table(["framework", *VERDICTS], rows)
 
 
-def _kinds(cases: Sequence[Case], found: Found) -> list[str]:
+def kinds(cases: Sequence[Named], found: Found) -> Table:
+    """Passes by kind of case."""
     rows = []
     for kind, text in KINDS.items():
-        at = [i for i, case in enumerate(cases) if case.kind == kind]
-        rows.append(
-            [text, len(at), *(_count([found[c][i] for i in at], PASS) for c in _frameworks(found))]
-        )
-    return [
-        "Passes by kind of case:",
-        "",
-        *_table(["kind", "cases", *_frameworks(found)], rows),
-        "",
-    ]
+        places = [i for i, case in enumerate(cases) if case.kind == kind]
+        rows.append([text, str(len(places)), *_passes(found, places)])
+    return Table(["kind", "cases", *_frameworks(found)], rows)
 
 
-def _derivatives(found: Found) -> list[str]:
-    if GRADIENT not in found:
-        return []
+def derivatives(found: Found) -> str:
+    """What is said of our derivatives."""
     count = Counter(verdict.word for verdict in found[GRADIENT])
-    return [
-        DERIVATIVES.format(
-            right=count[PASS], judged=count[PASS] + count[WRONG], unstable=count[UNSTABLE]
-        )
-    ]
+    judged = count[PASS] + count[WRONG]
+    return DERIVATIVES.format(right=count[PASS], judged=judged, unstable=count[UNSTABLE])
 
 
-def _operators(cases: Sequence[Case], found: Found) -> list[str]:
+def operators(cases: Sequence[Named], found: Found) -> Table:
+    """Passes by operator, among the cases of one node."""
     places: dict[str, list[int]] = {}
     for i, case in enumerate(cases):
         if case.operator:
             places.setdefault(case.operator, []).append(i)
-    header = ["operator", "cases", *_frameworks(found), *([GRADIENT] if GRADIENT in found else [])]
-    rows: list[list[Any]] = []
+    gradient = [GRADIENT] if GRADIENT in found else []
+    rows = []
     for operator in sorted(places, key=str.lower):
-        at = places[operator]
-        row = [
-            operator,
-            len(at),
-            *(_count([found[c][i] for i in at], PASS) for c in _frameworks(found)),
-        ]
-        if GRADIENT in found:
-            row.append(_share([found[GRADIENT][i] for i in at]))
-        rows.append(row)
-    return [
-        "## By operator",
-        "",
-        "Passes among the cases of one node; for the gradient, how many of those that can be "
-        "judged agree (none: no derivative is declared).",
-        "",
-        *_table(header, rows),
-        "",
-    ]
+        own = places[operator]
+        shares = [_share([found[column][i] for i in own]) for column in gradient]
+        rows.append([operator, str(len(own)), *_passes(found, own), *shares])
+    return Table(["operator", "cases", *_frameworks(found), *gradient], rows)
+
+
+def failures(cases: Sequence[Named], found: Found) -> Table:
+    """Every wrong result and every error, by name."""
+    rows = []
+    for column, verdicts in found.items():
+        for case, verdict in zip(cases, verdicts, strict=True):
+            if column != DIRECT and verdict.word in (WRONG, ERROR):
+                rows.append([case.name, column, verdict.word, verdict.text[:160]])
+    return Table(["case", "framework", "", "what"], rows)
+
+
+def reasons(found: Found) -> dict[str, Table]:
+    """Per framework: why cases are unsupported, and how many for each reason."""
+    tables = {}
+    for column in _frameworks(found):
+        if column == DIRECT:
+            continue
+        refused = [v for v in found[column] if v.word == UNSUPPORTED]
+        count = Counter(reason(verdict.text) for verdict in refused)
+        ordered = sorted(count.items(), key=lambda item: (-item[1], item[0]))
+        tables[column] = Table(["cases", "reason"], [[str(n), text] for text, n in ordered])
+    return tables
 
 
 def _share(verdicts: Sequence[Verdict]) -> str:
-    right, wrong = _count(verdicts, PASS), _count(verdicts, WRONG)
+    right, wrong = int(_count(verdicts, PASS)), int(_count(verdicts, WRONG))
     if right + wrong:
         return f"{right}/{right + wrong}"
-    return "none" if any(verdict == UNDECLARED for verdict in verdicts) else "-"
+    return "none" if UNDECLARED in verdicts else "-"
 
 
-def _failures(cases: Sequence[Case], found: Found) -> list[str]:
-    """Every wrong result and every error, by name."""
-    rows = [
-        [case.name, column, found[column][i].word, found[column][i].text.replace("|", "\\|")[:160]]
-        for column in found
-        if column != DIRECT
-        for i, case in enumerate(cases)
-        if found[column][i].word in (WRONG, ERROR)
-    ]
-    if not rows:
-        return ["## Wrong results and errors", "", "None.", ""]
-    return ["## Wrong results and errors", "", *_table(["case", "framework", "", "what"], rows), ""]
-
-
-def _reasons(found: Found) -> list[str]:
-    lines = ["## Why cases are unsupported", ""]
-    for column in (c for c in _frameworks(found) if c != DIRECT):
-        count = Counter(
-            reason(v.text).replace("|", "\\|") for v in found[column] if v.word == UNSUPPORTED
-        )
-        rows = [
-            [n, text] for text, n in sorted(count.items(), key=lambda item: (-item[1], item[0]))
-        ]
-        lines += [f"### {column}", "", *_table(["cases", "reason"], rows), ""]
-    return lines[:-1]
+def _passes(found: Found, places: Sequence[int]) -> list[str]:
+    return [_count([found[column][i] for i in places], PASS) for column in _frameworks(found)]
 
 
 def reason(text: str) -> str:
@@ -214,10 +201,13 @@ def _frameworks(found: Found) -> list[str]:
     return [column for column in found if column != GRADIENT]
 
 
-def _count(verdicts: Sequence[Verdict], word: str) -> int:
-    return sum(verdict.word == word for verdict in verdicts)
+def _count(verdicts: Sequence[Verdict], word: str) -> str:
+    return str(sum(verdict.word == word for verdict in verdicts))
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(map(str, line))} |" for line in lines]
+def _lines(content: Table) -> list[str]:
+    """The table as compact Markdown: the page has thousands of cells."""
+    cells = [content.headers, ["---"] * len(content.headers)]
+    for row in content.rows:
+        cells.append([str(cell).replace("|", "\\|") for cell in row])
+    return [f"| {' | '.join(row)} |" for row in cells]

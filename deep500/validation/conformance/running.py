@@ -8,16 +8,11 @@ from ...frameworks import available_frameworks, framework
 from ...supervision.child import Child, Died, Ended, Silent
 from ...supervision.starting import Send
 from .derivatives import judge_derivative
-from .judging import (
-    DIRECT,
-    ERROR,
-    Verdict,
-    judge,
-)
+from .judging import judge
 from .suite import Case
+from .verdicts import DIRECT, ERROR, GRADIENT, Verdict
 
 Judge = Callable[[Case], Verdict]
-GRADIENT = "gradient"
 
 
 def columns() -> list[str]:

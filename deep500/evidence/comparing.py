@@ -1,0 +1,77 @@
+"""Two bundles of one kind side by side, and what differs between their environments."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..contracts.result import Contrast, Record
+from ..errors import Deep500Error
+from ..measure.machine import Difference, Environment, environment_difference
+from ..reports.blocks import Block, Sentence, Table
+from ..reports.text import clean
+from .loading import load, one_line
+
+DIFFERENCES_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class BundleComparison:
+    """B against A; the two ran at different times, so the environments belong to the answer."""
+
+    a: str
+    b: str
+    contrast: Contrast
+    environments: tuple[Difference, ...]
+
+    @property
+    def worse(self) -> Sequence[str]:
+        """The names of what is worse in B."""
+        return self.contrast.worse
+
+    def to_json(self) -> dict[str, Any]:
+        environments = [asdict(difference) for difference in self.environments]
+        return {"a": self.a, "b": self.b, **self.contrast.data, "environment": environments}
+
+    def blocks(self) -> list[Block]:
+        sides = Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}")
+        return [sides, *self.contrast.blocks, *_environments(self.environments)]
+
+
+def compare_bundles(
+    a: Path, b: Path, margin: float = 0.02, level: float = 0.95
+) -> BundleComparison:
+    """Compare two bundles; raises a Deep500Error if they are of different kinds or do not hold together."""
+    first, second = _sound(a), _sound(b)
+    if first.kind != second.kind:
+        raise Deep500Error(
+            f"{a} is of kind {first.kind.name!r} and {b} of kind {second.kind.name!r}: "
+            "only two results of one kind can be compared"
+        )
+    with one_line(f"{a} and {b} cannot be compared"):
+        contrast = first.kind.compare(first, second, margin, level)
+    environments = [Environment.from_json(record.environment) for record in (first, second)]
+    return BundleComparison(str(a), str(b), contrast, tuple(environment_difference(*environments)))
+
+
+def _sound(path: Path) -> Record:
+    record = load(path)
+    if record.problems:
+        raise Deep500Error(
+            f"{path} does not verify: {record.problems[0]} (see all with `d5 verify`)"
+        )
+    if record.derived is None:
+        raise Deep500Error(f"{path} holds no result yet: nothing can be compared with it")
+    return record
+
+
+def _environments(differences: Sequence[Difference]) -> list[Block]:
+    matter = [d for d in differences if d.weight != "context only"]
+    if not matter:
+        return [Sentence("The environments differ in nothing that can matter.")]
+    rows = [[clean(d.fact), clean(d.left), clean(d.right), d.weight] for d in matter]
+    facts = f"{len(matter)} fact{'s' * (len(matter) > 1)}"
+    return [
+        Sentence(f"The environments differ in {facts} that can matter:"),
+        Table(["fact", "A", "B", "it"], rows[:DIFFERENCES_SHOWN], "lttl"),
+    ]

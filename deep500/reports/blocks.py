@@ -1,0 +1,141 @@
+"""What a report consists of: plain data, listed once per result and drawn by one renderer per format.
+
+    Report(kicker, title, blocks)
+    Banner        the answer: verdicts, headline, figures, status
+    Problems      what is wrong with the bundle itself
+    Section       a heading with blocks below it
+    Sentence, Bullets, Table, Preformatted
+    Figures       pictures, drawn only when a page asks for them
+    Details       what a page shows on demand
+    PageOnly      what the terminal leaves out
+    Footer        where the raw data lie
+
+A text is a `text.Text`: a str or a list of them, some of which say what they are (Code, Verdict, Number).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from .text import Text, Verdict
+
+
+@dataclass(frozen=True)
+class Banner:
+    """The answer, said first. Renderers without colour print `sentence`; a page shows pills, headline and figures."""
+
+    sentence: Text
+    headline: Text
+    verdicts: Mapping[Verdict, int] = field(default_factory=dict)  # how often each was given
+    figures: Sequence[tuple[Text, Text]] = ()  # label and value
+    status: Text = ""
+
+
+@dataclass(frozen=True)
+class Problems:
+    """One line for everything that is wrong with a bundle; an empty list shows nothing."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    text: Text
+
+
+@dataclass(frozen=True)
+class Bullets:
+    lines: Sequence[Text]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headers, rows of cells and each column's alignment: l, r, or t for text that may be wrapped.
+
+    A table without rows shows nothing.
+    """
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[Text]]
+    align: str = ""
+
+
+@dataclass(frozen=True)
+class Preformatted:
+    """Lines shown as they are, in a fixed-width font."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG with its title and the caption that says how to read it."""
+
+    name: str
+    title: str
+    svg: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Pictures; `draw` is called only by a renderer that can show them. `numbers` says one of them in numbers."""
+
+    draw: Callable[[], Sequence[Picture]]
+    numbers: Mapping[str, "Details"] = field(default_factory=dict)  # by the picture's name
+
+
+@dataclass(frozen=True)
+class Details:
+    """Blocks that a page shows on demand; `long` ones are left out of Markdown, too."""
+
+    summary: str
+    blocks: Sequence["Block"]
+    long: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it; without content it shows nothing. `quiet`: the terminal skips the heading."""
+
+    title: str
+    blocks: Sequence["Block"]
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class PageOnly:
+    """What a page and Markdown show, and the terminal's short form leaves out."""
+
+    blocks: Sequence["Block"]
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What stands last."""
+
+    blocks: Sequence["Block"]
+
+
+Block: TypeAlias = (
+    Banner
+    | Problems
+    | Sentence
+    | Bullets
+    | Table
+    | Preformatted
+    | Figures
+    | Details
+    | Section
+    | PageOnly
+    | Footer
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that is shown of one result."""
+
+    kicker: str
+    title: str
+    blocks: Sequence[Block]

@@ -1,0 +1,93 @@
+"""A report for the terminal: its short form, in tables that fit the screen.
+
+Away from a terminal (a pipe, a file) the text is the same on every machine: Markdown tables, at most WIDTH columns.
+On a terminal, `rich` draws the tables.
+"""
+
+import io
+import shutil
+import sys
+from collections.abc import Sequence
+
+from .blocks import (
+    Banner,
+    Block,
+    Bullets,
+    Details,
+    Figures,
+    Footer,
+    PageOnly,
+    Preformatted,
+    Problems,
+    Report,
+    Section,
+    Sentence,
+    Table,
+)
+from .markdown import bullets, cells, heading, inline, join
+from .tables import fitted, table
+from .text import clean
+
+WIDTH = 100
+
+
+def terminal(report: Report, drawn: bool | None = None) -> str:
+    """The short form; `drawn`: by `rich` (what standard output is decides unless it is said)."""
+    return blocks_text(report.blocks, drawn)
+
+
+def blocks_text(blocks: Sequence[Block], drawn: bool | None = None) -> str:
+    """Some blocks as text, as in a report."""
+    styled = sys.stdout.isatty() if drawn is None else drawn
+    return join([_block(block, styled) for block in blocks])
+
+
+def _block(block: Block, styled: bool) -> str:
+    match block:
+        case Banner(sentence, status=status):
+            return join([f"**{inline(sentence)}**", inline(status)])
+        case Problems(lines):
+            return bullets([f"PROBLEM: {clean(line)}" for line in lines])
+        case Sentence(text):
+            return inline(text)
+        case Bullets(lines):
+            return bullets(lines)
+        case Table():
+            return table_text(block, styled)
+        case Preformatted(text):
+            return text
+        case Section(title, blocks, quiet):
+            body = blocks_text(blocks, styled)
+            return body if quiet else heading(title, body)
+        case Footer(blocks):
+            return blocks_text(blocks, styled)
+        case Figures() | Details() | PageOnly():
+            return ""
+
+
+def table_text(content: Table, styled: bool = False) -> str:
+    """A table in at most WIDTH columns; a wider one becomes several, or one list per row."""
+    if not content.rows:
+        return ""
+    columns = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns) if styled else WIDTH
+    parts = fitted(content.headers, cells(content), content.align, columns)
+    draw = _drawn if styled else table
+    return join([draw(headers, rows, align) for headers, rows, align in parts])
+
+
+def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
+    """The same table by rich, with rules instead of Markdown's bars."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header, side in zip(headers, align.ljust(len(headers), "l"), strict=True):
+        drawn.add_column(RichText(header), justify="right" if side == "r" else "left")
+    for row in rows:
+        drawn.add_row(*map(RichText, row))
+    console = Console(file=io.StringIO(), width=WIDTH, force_terminal=True)
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get()

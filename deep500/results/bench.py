@@ -1,0 +1,91 @@
+"""A benchmark: the times of statements, functions, commands or operators, measured side by side."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
+from ..errors import Deep500Error
+from ..measure import derivation
+from ..measure.results import Result
+from ..measure.samples import check_blocks, check_plan
+from ..reports.blocks import Report
+from .benching.comparing import contrast
+from .benching.data import ReportData
+from .benching.report import bench_report
+
+UNFINISHED = "unfinished: the run was ended before its time"
+
+
+class Bench(ResultKind):
+    """Blocks of times, one per candidate and visit; medians, intervals and comparisons follow from them."""
+
+    procedure = derivation.PROCEDURE
+
+    def check_plan(self, plan: object) -> dict[str, Any]:
+        return check_plan(plan)
+
+    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+        return check_blocks(plan, blocks)
+
+    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+        return Result(plan, list(blocks)).derived if blocks else None  # type: ignore[arg-type]
+
+    def report(self, record: Record) -> Report:
+        data = report_data(record)
+        return bench_report(data, lambda: _with_samples(data, record))
+
+    def numbers(self, record: Record) -> dict[str, Any]:
+        """Every entry with its own verdicts, beside everything that is derived."""
+        derived = report_data(record).derived
+        verdicts: dict[str, list[dict[str, Any]]] = {}
+        for c in derived["comparisons"]:
+            said = {"against": c["base"]} | {k: c[k] for k in ("verdict", "ratio", "low", "high")}
+            verdicts.setdefault(c["other"], []).append(said)
+        entries = []
+        for entry in derived["entries"]:
+            own = {
+                "warmup_cut": entry["warmup"]["cut"],
+                "verdicts": verdicts.get(entry["name"], []),
+            }
+            entries.append(entry | own)
+        return dict(derived) | {"entries": entries}
+
+    def accepted(self, record: Record) -> bool:
+        """Whether no operator gave a wrong result."""
+        about = record.plan.get("about")
+        return not (isinstance(about, dict) and about.get("wrong"))
+
+    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+        return contrast(_result(a), _result(b), margin, level)
+
+
+def report_data(record: Record) -> ReportData:
+    """What the report shows of a measurement, without the samples that only pictures need."""
+    if record.derived is None:
+        raise Deep500Error(
+            f"{record.bundle} holds no samples yet: nothing was measured before it ended"
+        )
+    return ReportData(
+        title=" · ".join(entry["name"] for entry in record.plan["entries"])[:100],
+        plan=record.plan,
+        environment=record.environment,
+        derived=record.derived,
+        bundle=record.bundle,
+        hash=record.hash,
+        problems=[*record.problems, *([] if record.finished else [UNFINISHED])],
+        sensors=record.sensors,
+    )
+
+
+def _with_samples(data: ReportData, record: Record) -> ReportData:
+    result = _result(record)
+    samples, discarded = {}, {}
+    for i, name in enumerate(result.names):
+        samples[name] = [process.seconds[i] for process in result.processes]
+        discarded[name] = [process.discarded[i] for process in result.processes]
+    return replace(data, samples=samples, discarded=discarded)
+
+
+def _result(record: Record) -> Result:
+    return Result(record.plan, list(record.blocks))  # type: ignore[arg-type]

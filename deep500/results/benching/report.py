@@ -1,0 +1,81 @@
+"""The report of a measurement: every block of it, for all formats."""
+
+from collections.abc import Callable
+
+from ...reports.blocks import (
+    Banner,
+    Block,
+    Bullets,
+    Details,
+    Figures,
+    PageOnly,
+    Problems,
+    Report,
+    Section,
+    Sentence,
+)
+from ...reports.surroundings import environment_section, raw_data
+from .answers import answer, status
+from .cautions import cautions
+from .contents import comparisons, effects, entries, measured_things, quantiles, ratios
+from .data import ReportData
+from .pictures import pictures
+from .plan import plan_table
+from .rates import rates, remarks
+
+
+def bench_report(data: ReportData, with_samples: Callable[[], ReportData] | None = None) -> Report:
+    """The blocks; `with_samples` gives the data with the samples that pictures are drawn from."""
+    numbers = (
+        {"ratios": Details("The same as numbers", [ratios(data)])} if ratios(data).rows else {}
+    )
+    figures = Figures(lambda: pictures(with_samples() if with_samples else data), numbers)
+    blocks: list[Block] = [
+        _banner(data),
+        Problems(data.problems),
+        *_times(data),
+        Section("Comparisons", _compared(data), quiet=True),
+        Section("Notes and warnings", [Bullets(cautions(data))], quiet=True),
+        _quantiles(data),
+        PageOnly(
+            [
+                Section("Pictures", [figures]),
+                Section("What was measured", [measured_things(data)]),
+                Section("What was varied and how", [plan_table(data)]),
+                environment_section(data.environment, data.sensors),
+            ]
+        ),
+        raw_data(data.bundle, data.hash),
+    ]
+    return Report("Deep500 measurement", data.title, blocks)
+
+
+def _banner(data: ReportData) -> Banner:
+    found = answer(data)
+    return Banner(found.sentence, found.headline, found.verdicts, found.figures, status(data))
+
+
+def _times(data: ReportData) -> list[Block]:
+    """Operators by their rates, with the plain times only on a page; everything else by its times."""
+    operators = rates(data)
+    times = Section("Times", [entries(data)], quiet=True)
+    if not operators.rows:
+        return [times]
+    return [
+        Section("Operators", [operators, Bullets(remarks(data))], quiet=True),
+        PageOnly([times]),
+    ]
+
+
+def _quantiles(data: ReportData) -> Block:
+    section = Section("Further quantiles", [quantiles(data)], quiet=True)
+    return PageOnly([section]) if rates(data).rows else section
+
+
+def _compared(data: ReportData) -> list[Block]:
+    blocks: list[Block] = []
+    for introduction, verdicts in comparisons(data):
+        blocks += [Sentence(introduction), verdicts]
+    if effects(data).rows:
+        blocks.append(Details("Effect sizes", [effects(data)]))
+    return blocks

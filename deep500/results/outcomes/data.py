@@ -1,0 +1,65 @@
+"""What the report of a recipe's run is made from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...contracts.metric import History
+from ...contracts.result import Record
+from ...errors import Deep500Error
+from ...reports.text import clean
+from ...training.outcome import histories
+
+
+@dataclass(frozen=True)
+class OutcomeData:
+    """A recipe's run; `derived` is None as long as no seed has been trained to its end."""
+
+    title: str
+    plan: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    runs: Sequence[History]
+    derived: Mapping[str, Any] | None
+    finished: bool
+    bundle: str
+    hash: str | None
+    problems: Sequence[str]
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        return self.derived["metrics"] if self.derived else []
+
+    @property
+    def done(self) -> list[int]:
+        """The seeds that were trained to their end."""
+        return self.derived["seeds"] if self.derived else []
+
+
+def outcome_data(record: Record) -> OutcomeData:
+    """The parts of a record that the report shows."""
+    return OutcomeData(
+        clean(record.plan["recipe"]["name"])[:100],
+        record.plan,
+        record.environment,
+        histories(record.blocks),
+        record.derived,
+        record.finished,
+        str(record.bundle),
+        record.hash,
+        record.problems,
+    )
+
+
+def check_shown(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan, if it also has the parts that are shown, on top of those that the numbers need."""
+    parts: list[tuple[Mapping[str, Any], dict[str, type]]] = [
+        (plan["recipe"], {"name": str, "fixed": dict, "mutable": dict}),
+        (plan, {"seeds": list, "epochs": int, "hash": str, "tier": str}),
+    ]
+    for document, shape in parts:
+        for key, kind in shape.items():
+            if not isinstance(document.get(key), kind):
+                raise Deep500Error(
+                    f"plan.json has no usable {key!r}: see what is wrong with `d5 verify`"
+                )
+    return plan

@@ -1,0 +1,14 @@
+"""The pictures of a recipe's run: how quality and loss went, and every metric seed by seed."""
+
+from ...reports.blocks import Picture
+from .data import OutcomeData
+
+
+def outcome_pictures(data: OutcomeData) -> list[Picture]:
+    """All the pictures that the data allow; what draws is imported here, where it is needed."""
+    from ...reports.canvas import settings
+    from .curves import losses, quality
+    from .dots import dots
+
+    with settings():
+        return [picture for make in (quality, losses, dots) if (picture := make(data))]

@@ -1,0 +1,203 @@
+"""Two runs of recipes side by side: honest for few seeds, and clear about what differs."""
+
+import copy
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deep500 import bundle, cli
+from deep500.contracts.result import Record
+from deep500.errors import Deep500Error
+from deep500.reports.terminal import blocks_text
+from deep500.results.outcomes.comparing import _compare
+from deep500.results.recipe import Recipe
+
+BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
+CLASSES = json.loads(json.dumps(bundle.read(BEFORE).documents["environment.json"]))
+
+
+def metric(name: str, values: list, kind: str = "quality", better: str | None = "higher") -> dict:
+    reached = [value for value in values if value is not None]
+    whole = len(reached) == len(values)
+    return {
+        "name": name,
+        "settings": {},
+        "unit": "s" if kind == "cost" else "%",
+        "kind": kind,
+        "better": better,
+        "target": None,
+        "values": values,
+        "n": len(values),
+        "level": 0.95,
+        "median": float(np.median(reached)) if whole else None,
+        "low": None,
+        "high": None,
+        "method": "none",
+        "notes": [],
+        "acceptable": True,
+        "sure": True,
+    }
+
+
+def run(*metrics: dict, seeds: range | None = None, **changes: object) -> Record:
+    """A run of a recipe with these metrics; `changes` go into MUTABLE, or into FIXED if they begin with fixed_."""
+    fixed: dict[str, object] = {"dataset": "digits", "epochs": 20}
+    mutable: dict[str, object] = {"batch_size": 64}
+    for key, value in changes.items():
+        part = fixed if key.startswith("fixed_") else mutable
+        part[key.removeprefix("fixed_")] = value
+    count = range(len(metrics[0]["values"])) if seeds is None else seeds
+    recipe = {"name": "r", "fixed": fixed, "mutable": mutable, "metrics": []}
+    plan = {"recipe": recipe, "epochs": 20, "tier": "small", "seeds": list(count), "threads": 1}
+    derived = {"seeds": list(count), "metrics": list(metrics)}
+    return Record(Recipe(), plan, [], derived, copy.deepcopy(CLASSES))
+
+
+def compared(a: Record, b: Record, margin: float = 0.02):
+    contrast = Recipe().compare(a, b, margin, 0.95)
+    return contrast, blocks_text(contrast.blocks, drawn=False)
+
+
+ACCURACY = [97.0, 97.2, 96.9, 97.1, 97.3, 97.0]
+
+
+@pytest.mark.parametrize(
+    ("shift", "better", "verdict"),
+    [
+        (-5.0, "higher", "worse"),
+        (2.9, "lower", "worse"),
+        (2.9, "higher", "better"),
+        (0.1, "higher", "same"),
+        (2.9, None, "different"),
+    ],
+)
+def test_each_verdict(shift, better, verdict):
+    other = [value + shift for value in ACCURACY]
+    a, b = (run(metric("TestAccuracy", v, better=better)) for v in (ACCURACY, other))
+    contrast, text = compared(a, b)
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == verdict and answer["paired"] and answer["effect"] == "difference"
+    assert answer["low"] <= answer["value"] <= answer["high"]
+    assert answer["value"] == pytest.approx(shift, abs=0.2)
+    assert verdict in text and "paired seed by seed" in text
+    assert list(contrast.worse) == (["test accuracy"] if verdict == "worse" else [])
+
+
+def test_times_are_compared_as_ratios_and_noise_is_inconclusive():
+    a = run(metric("Time", [1.0, 1.1, 0.9, 1.0], "cost", "lower"))
+    b = run(metric("Time", [2.02, 2.2, 1.79, 2.0], "cost", "lower"))
+    contrast, text = compared(a, b)
+    [answer] = contrast.data["comparisons"]
+    assert answer["effect"] == "ratio" and answer["value"] == pytest.approx(2.0, rel=0.01)
+    assert answer["verdict"] == "worse" and re.search(
+        r"2\.00\d × \[1\.9\d+, 2\.0\d+\], n = 4", text
+    )
+    noisy = run(metric("Time", [0.5, 2.2, 1.1, 0.7], "cost", "lower"))
+    assert compared(a, noisy)[0].data["comparisons"][0]["verdict"] == "inconclusive"
+
+
+def test_other_seeds_are_not_paired():
+    a = run(metric("TestAccuracy", ACCURACY))
+    b = run(metric("TestAccuracy", ACCURACY), seeds=range(6, 12))
+    contrast, text = compared(a, b)
+    assert not contrast.data["comparisons"][0]["paired"] and "not paired" in text
+
+
+@pytest.mark.parametrize(
+    ("values", "note"),
+    [([97.0, 96.0], "at least 3 are needed"), ([97.0, None, 96.0, 97.0], "1 seeds never reached")],
+)
+def test_too_few_seeds_give_no_verdict(values, note):
+    a = run(metric("TestAccuracy", values))
+    contrast, text = compared(a, run(metric("TestAccuracy", values)))
+    [answer] = contrast.data["comparisons"]
+    assert answer["verdict"] == "inconclusive" and answer["low"] is None
+    assert "refused" in text and note.replace("1 seeds", "2 seeds") in text
+
+
+@pytest.mark.parametrize("kind", ["cost", "quality"])
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("n", [3, 5, 6])
+def test_few_seeds_seldom_find_a_difference_where_there_is_none(kind, paired, n):
+    """At 95 % about one in twenty runs may; seeds that share their luck are paired."""
+    random, wrong = np.random.default_rng(n), 0
+    for _ in range(400):
+        luck = random.normal(0, 0.05, n)
+        a = np.exp(luck + random.normal(0, 0.05, n)).tolist()
+        luck = luck if paired else random.normal(0, 0.05, n)
+        b = np.exp(luck + random.normal(0, 0.05, n)).tolist()
+        seeds = [*range(n)], [*range(n)] if paired else [*range(n, 2 * n)]
+        answer = _compare(metric("M", a, kind), metric("M", b, kind), *seeds, 0.0, 0.95)
+        wrong += answer.verdict in ("better", "worse")
+    assert wrong / 400 < 0.09
+
+
+def test_what_differs_in_the_recipe_is_said():
+    accuracy = metric("TestAccuracy", ACCURACY)
+    contrast, text = compared(run(accuracy), run(accuracy))
+    assert "FIXED and MUTABLE are the same" in text and contrast.data["fixed_equal"]
+    contrast, text = compared(run(accuracy), run(accuracy, batch_size=32))
+    assert "FIXED is the same in both" in text
+    assert contrast.data["differences"]["mutable"] == [["batch_size", 64, 32]]
+    contrast, text = compared(run(accuracy), run(accuracy, fixed_model="cnn"))
+    assert "FIXED differs: A and B are runs of two different recipes" in text
+    assert not contrast.data["fixed_equal"] and "| model" in text
+
+
+def test_another_machine_is_a_warning_for_times_only():
+    times, accuracy = metric("Time", [1.0, 1.1, 0.9], "cost"), metric("TestAccuracy", ACCURACY[:3])
+    here, there = run(times, accuracy), run(times, accuracy)
+    assert "different machines" not in compared(here, there)[1]
+    there.environment["classes"]["hardware compute"]["cpu model"]["value"] = "another"
+    _, text = compared(here, there)
+    assert "ran on different machines (cpu model): time compare the machines" in text
+    only_accuracy = (
+        run(accuracy),
+        Record(**{**vars(run(accuracy)), "environment": there.environment}),
+    )
+    assert "different machines" not in compared(*only_accuracy)[1]
+
+
+def test_epochs_and_threads_that_differ_are_warned_of():
+    a, b = (
+        run(metric("Time", [1.0, 1.1, 0.9], "cost")),
+        run(metric("Time", [1.0, 1.1, 0.9], "cost")),
+    )
+    b.plan["epochs"], b.plan["threads"] = 2, 4  # type: ignore[index]
+    _, text = compared(a, b)
+    assert "different numbers of epochs" in text and "different numbers of threads" in text
+
+
+def test_no_shared_metric_is_one_line():
+    with pytest.raises(Deep500Error, match="nothing to compare: A has test accuracy; B has time"):
+        compared(run(metric("TestAccuracy", ACCURACY)), run(metric("Time", ACCURACY, "cost")))
+
+
+def test_the_gate_closes_on_what_is_worse(tmp_path, monkeypatch, capsys):
+    """Two bundles, the second with worse accuracies; the first frameworks' names are shown."""
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    recipe = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
+    for name, rate in (("good", "(0.1, 0.9)"), ("bad", "(1e-5, 0.0)")):
+        how = ["--tier", "tiny", "--framework", "reference", "--seeds", "3"]
+        cli.main(
+            [
+                "run",
+                str(recipe),
+                *how,
+                "--set",
+                f"optimizer_args={rate}",
+                "--out",
+                str(tmp_path / name),
+            ]
+        )
+    capsys.readouterr()
+    good, bad = str(tmp_path / "good"), str(tmp_path / "bad")
+    assert cli.main(["compare", good, bad, "--gate"]) == 1
+    text = capsys.readouterr().out
+    assert "optimizer args" in text and "worse" in text and "MUTABLE" in text
+    assert cli.main(["compare", bad, good, "--gate"]) == 0
+    assert cli.main(["compare", good, bad, "--json"]) == 0
+    capsys.readouterr()
