@@ -34,6 +34,7 @@ LAYERS = [
     "recipe_runner",
     "cli",
 ]
+STATISTICS = "measure/statistics/"  # pure functions of samples
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 FRAMEWORKS = {
     "torch": "pytorch",
@@ -112,7 +113,13 @@ def import_fault(root: Path, file: str, target: str) -> str | None:
         return f"nothing inside imports the package root, and {top!r} is no module of it"
     if target.startswith(".") and top != own and RANK.get(top, 0) >= RANK.get(own, 0):
         return f"imports point down only, and {top} is not below {own}"
+    if file.startswith(STATISTICS) and target.startswith(".measure") and not _is_statistics(target):
+        return "statistics never measure: they import nothing of measure but each other"
     return None
+
+
+def _is_statistics(target: str) -> bool:
+    return target.lstrip(".").replace(".", "/").startswith(STATISTICS.rstrip("/"))
 
 
 def by_name_fault(root: Path, file: str, node: ast.AST) -> str | None:
@@ -211,6 +218,8 @@ def test_imports_point_down_and_sources_are_clean() -> None:
         ("errors.py", "from . import bundle", "bundle is not below errors"),
         ("errors.py", "from .bundle import save", "bundle is not below errors"),
         ("measure/clock.py", "from ..cli import main", "cli is not below measure"),
+        ("measure/statistics/effects.py", "from ..clock import now", "statistics never measure"),
+        ("measure/statistics/effects.py", "from .. import running", "statistics never measure"),
         (
             "measure/clock.py",
             "def f():\n    from ..cli.verbs import show",
@@ -286,6 +295,8 @@ def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: 
         "registry.py": "import importlib\nimportlib.import_module(f'{__package__}.{kind}')",
         "measure/__init__.py": "from ..bundle import save\nfrom . import candidates",
         "measure/candidates.py": "exec(compile('1', 'f', 'exec'))",
+        "measure/statistics/groups.py": "from ...errors import Refused\nfrom .effects import shift",
+        "errors.py": "",
         "evidence/html.py": "from .. import measure\nfrom ..measure.clock import now",
     }
     plant(tmp_path, good)
