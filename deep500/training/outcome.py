@@ -23,6 +23,7 @@ from .recorded import RecordedMetric
 
 PROCEDURE = 1  # counts up when the same blocks would give other numbers
 ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
+DIVERGED = 1e150  # no interval is computed of numbers from here on, and none that means anything is as large
 RECORDED = "recorded while it was run, not derived from the samples"
 
 
@@ -166,7 +167,7 @@ def _metric(
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
     metric, level = _definition(written, plan), plan["level"]
-    values = [v if v is not None and math.isfinite(v) else None for v in map(metric.value, runs)]
+    values = [v if v is not None and abs(v) < DIVERGED else None for v in map(metric.value, runs)]
     reached = [v for v in values if v is not None]
     # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.
     ranked = [None] * (len(values) - len(reached)) + sorted(

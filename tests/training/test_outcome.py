@@ -90,6 +90,11 @@ def test_a_run_that_diverges_has_no_loss_and_does_not_break_the_rest():
     assert not found["acceptable"]
 
 
+def test_a_value_beyond_all_measure_counts_as_diverged():
+    found = outcome(PLAN, check_blocks(blocks_of(95.0, 96.0, 1e200)))["metrics"][0]
+    assert found["values"] == [95.0, 96.0, None] and "1 of 3 seeds" in found["notes"][0]
+
+
 def test_few_seeds_have_no_interval_and_say_why():
     one = outcome(PLAN, blocks_of(95.0))["metrics"][0]
     assert one["low"] is None and "no interval" in one["notes"][0] and one["median"] == 95.0
