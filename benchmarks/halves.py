@@ -2,8 +2,8 @@
 
     python benchmarks/halves.py [--budget 20]
 
-`backprop(batch)` and then `update()` do what `step(batch)` does. Ratios are paired, halves / whole: the median should be
-at most 1.01, the upper end of its 95 % interval at most 1.03. "flat" also asks for the flat gradients between the
+`backprop(batch)` and then `update()` do what `step(batch)` does. Ratios are paired, halves / whole: the median should
+be at most 1.01, the upper end of its 95 % interval at most 1.03. "flat" also asks for the flat gradients between the
 halves, as a distributed optimizer does. Every candidate trains a network of its own, on the same batch.
 """
 
