@@ -37,7 +37,7 @@ threading.setprofile(watch)
 def named(start: str) -> set[str]:
     """The files behind the words `start` on the page, up to the next empty line; braces are written out."""
     text = PAGE[PAGE.index(start) + len(start) :].split("\n\n")[0]
-    files = set()
+    files: set[str] = set()
     for item in re.findall(r"`([^`]+)`", text):
         before, _, rest = item.partition("{")
         inside, _, after = rest.partition("}")
@@ -87,7 +87,7 @@ def test_the_page_names_what_a_command_passes(start: str, tmp_path: Path) -> Non
 
 
 def passed_in(call: Callable[[], Any]) -> set[str]:
-    files = set()
+    files: set[str] = set()
 
     def watch(frame: Any, event: str, argument: Any) -> None:
         code = frame.f_code

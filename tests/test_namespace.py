@@ -196,10 +196,16 @@ def threefry(key: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray,
 
 
 def uniform(key: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    n = math.prod(shape)
-    low = np.arange((n + 1) // 2)
-    bits = np.concatenate(threefry(key, low, low + (n + 1) // 2))[:n]
-    return ((bits // 256).astype("float32") / np.float32(2**24)).reshape(shape)
+    """Row by row: the counter is the row in the whole batch, and the place in the row."""
+    rows, width = (shape[0] if shape else 1), math.prod(shape[1:])
+    first, examples = int(key[2]), int(key[3])
+    places = np.arange((width + 1) // 2)
+    drawn = np.empty((rows, width), "float32")
+    for i in range(rows):
+        row = np.full_like(places, first * rows // examples + i)
+        bits = np.concatenate(threefry(key[:2], row, places))[:width]
+        drawn[i] = (bits // 256).astype("float32") / np.float32(2**24)
+    return drawn.reshape(shape)
 
 
 def recurrence(xp: Any, h: Any, x: Any) -> tuple:
@@ -219,7 +225,7 @@ def recurrence_oracle(h: np.ndarray, x: np.ndarray) -> tuple:
     return a, b, np.array(ys)
 
 
-KEY = np.array([12345, 2**32 - 7], "uint32")
+KEY = np.array([12345, 2**32 - 7, 6, 3], "int64")
 WORDS = np.array([0, 1, 0xFFFFFFFF, 0x9E3779B9, 0x80000000])
 INTS = np.array([[-7, -2, 0], [3, 8, 5]])
 MASK, OTHER = np.array([[True, False], [True, True]]), np.array([True, False])
@@ -882,7 +888,8 @@ def test_random_numbers_have_the_same_bits_everywhere(adapter: str) -> None:
 
 
 def test_random_numbers_are_uniform_and_depend_on_the_key() -> None:
-    draws = [NumpyNamespace().uniform(np.array([k, 1], "uint32"), (100_001,)) for k in range(2)]
+    keys = [np.array([k, 1, 0, 1]) for k in range(2)]
+    draws = [NumpyNamespace().uniform(key, (100_001,)) for key in keys]
     for values in draws:
         assert 0 <= values.min() and values.max() < 1
         counts = np.histogram(values, bins=20, range=(0, 1))[0]

@@ -237,7 +237,7 @@ def test_the_seed_of_a_run_reaches_its_executor(home: Path) -> None:
 
 
 WRONG: dict[str, dict[str, Any]] = {
-    "no entry 'modle' \\(did you mean 'model'\\?\\); it knows model, dataset": {"modle": "mlp"},
+    "no entry 'modle'. Did you mean 'model'\\? Known: model, dataset": {"modle": "mlp"},
     "'model'\\] cannot be 3": {"model": 3},
     "no network is named 'mpl'": {"model": "mpl"},
     "no task is named 'regresion'. Did you mean 'Regression'": {"task": "regresion"},

@@ -1,6 +1,5 @@
 """The recipe contract: FIXED + MUTABLE + METRICS, as data that can be compared and hashed."""
 
-import difflib
 import functools
 import hashlib
 import inspect
@@ -13,7 +12,7 @@ from typing import Any
 
 from .. import registry
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, did_you_mean
 from .dataset import Dataset
 from .loss import Loss
 from .metric import Metric
@@ -81,8 +80,8 @@ class Recipe:
         for key, value in entries.items():
             if key not in known:
                 raise Deep500Error(
-                    f"recipe {self.name}: {part} has no entry {key!r}{_hint(key, known)}; it knows "
-                    f"{', '.join(known)}"
+                    f"recipe {self.name}: {part} has no entry {key!r}.{did_you_mean(str(key), known)} "
+                    f"Known: {', '.join(known)}"
                 )
             if not isinstance(value, known[key]) or isinstance(value, bool):
                 raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
@@ -234,11 +233,6 @@ def definition_named(kind: str, name: str) -> type:
     """The class of that name, or of the file of that name: a recipe says "digits_cnn" in small letters."""
     by_file = {registry.file_stem(known): known for known in registry.known(kind)}
     return registry.find(kind, by_file.get(re.sub(r"\W", "_", name), name))
-
-
-def _hint(key: str, known: Mapping[str, Any]) -> str:
-    near = difflib.get_close_matches(str(key), known, 1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def _source_hash(value: Any) -> str | None:

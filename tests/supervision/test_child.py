@@ -14,6 +14,9 @@ from deep500.errors import Deep500Error, Wrong
 from deep500.supervision import child as child_module
 from deep500.supervision.child import Child, Died, Ended, Silent
 
+# Other tests of the same process may have loaded JAX, which warns of every fork.
+may_fork = pytest.mark.filterwarnings("ignore:os.fork")
+
 SERVANT = """
 import ctypes, os, signal, subprocess, sys, time
 from deep500.errors import Deep500Error, Wrong
@@ -179,6 +182,7 @@ def test_close_does_not_wait_for_long(servant: Child) -> None:
     assert time.monotonic() - began < 10 and gone(servant.process.pid)
 
 
+@may_fork
 def test_a_parent_that_is_killed_takes_the_child_with_it(tmp_path: Path) -> None:
     pids, pids_end = os.pipe()
 
@@ -194,6 +198,7 @@ def test_a_parent_that_is_killed_takes_the_child_with_it(tmp_path: Path) -> None
         assert eventually(lambda: gone(inner))
 
 
+@may_fork
 def test_a_copy_answers_and_ends() -> None:
     secret = object()
 
@@ -208,6 +213,7 @@ def test_a_copy_answers_and_ends() -> None:
             child.answer("same", 10.0)
 
 
+@may_fork
 def test_a_copy_that_fails_says_why_and_runs_nothing_of_the_parent(tmp_path: Path) -> None:
     def work(send: Callable[[dict], None]) -> None:
         raise ValueError("of no value")
