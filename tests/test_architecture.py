@@ -31,7 +31,7 @@ LAYERS = [
     "validation",
     "results",
     "evidence",
-    "recipe_runner",
+    "recipe_files recipe_runner",
     "cli",
 ]
 STATISTICS = "measure/statistics/"  # pure functions of samples
@@ -62,7 +62,7 @@ BY_NAME = {
     "custom/loading.py": "loads a file that the user names",
     "measure/candidates.py": "imports what the user names",
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
-    "recipe_runner.py": "runs a recipe that the user names",
+    "recipe_files.py": "runs a recipe that the user names",
     "validation/checking/subjects.py": "runs what the user names",
     "validation/conformance/suite.py": "imports every file of ONNX's own test suite",
     "validation/isolation.py": "imports, in a child process, the function that the parent named",

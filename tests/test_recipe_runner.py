@@ -13,7 +13,8 @@ from deep500.contracts.recipe import Recipe
 from deep500.errors import Deep500Error
 from deep500.evidence.loading import load
 from deep500.evidence.verification import verify
-from deep500.recipe_runner import load_recipe, run
+from deep500.recipe_files import load_recipe
+from deep500.recipe_runner import run
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
 from deep500.training.events import Event

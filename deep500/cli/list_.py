@@ -86,7 +86,7 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
-    from ..recipe_runner import known_recipes
+    from ..recipe_files import known_recipes
 
     return ["recipe", "file"], [
         [name, str(path)] for name, path in list(known_recipes().items())[:most]

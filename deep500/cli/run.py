@@ -27,7 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
-    from ..recipe_runner import load_recipe, run
+    from ..recipe_files import load_recipe
+    from ..recipe_runner import run
     from ..training.events import ProgressBar
 
     if args.resume and not args.out:

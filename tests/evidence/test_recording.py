@@ -14,7 +14,8 @@ from deep500.evidence.ledger import Ledger
 from deep500.evidence.verification import verify
 from deep500.frameworks import framework
 from deep500.measure import results as measure_results
-from deep500.recipe_runner import load_recipe, run
+from deep500.recipe_files import load_recipe
+from deep500.recipe_runner import run
 from deep500.training import outcome as training
 from deep500.training.events import Event
 

@@ -12,7 +12,8 @@ from deep500 import bundle
 from deep500.errors import Deep500Error
 from deep500.evidence.loading import record_of, report_of
 from deep500.frameworks import framework
-from deep500.recipe_runner import load_recipe, run
+from deep500.recipe_files import load_recipe
+from deep500.recipe_runner import run
 from deep500.reports.html import html
 from deep500.reports.terminal import terminal
 from deep500.training.outcome import outcome

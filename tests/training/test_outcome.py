@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deep500 import bundle, recipe_runner
+from deep500 import bundle, recipe_files, recipe_runner
 from deep500.errors import Deep500Error
 from deep500.evidence.verification import verify
 from deep500.training.outcome import check_blocks, check_plan, histories, outcome
@@ -124,7 +124,7 @@ def test_a_bundle_of_version_0_1_0_verifies_with_the_same_numbers():
 def test_the_losses_of_version_0_1_0_are_reproduced_to_the_bit(tmp_path, monkeypatch):
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
     again = recipe_runner.run(
-        recipe_runner.load_recipe("digits_mlp"), tmp_path / "run", tier="tiny", seeds=2
+        recipe_files.load_recipe("digits_mlp"), tmp_path / "run", tier="tiny", seeds=2
     )
     before, after = (histories(check_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle))
     for old, new in zip(before, after, strict=True):
