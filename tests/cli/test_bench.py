@@ -156,7 +156,9 @@ def test_control_c_keeps_what_was_measured(tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert out == "" and err.count("\n") == 1 and "interrupted" in err
+    *progress, last = err.splitlines()
+    assert out == "" and last.startswith("d5: interrupted"), err
+    assert all("%" in line for line in progress), err  # a slow machine tells how far it is
     found = verify(tmp_path / "run")
     assert found.ok and not found.finished and found.blocks > 0
 

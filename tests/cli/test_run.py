@@ -154,7 +154,9 @@ def test_control_c_keeps_what_was_trained(tmp_path):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    assert process.returncode == 130 and err.count("\n") == 1, err
+    *progress, last = err.splitlines()
+    assert process.returncode == 130 and last.startswith("d5: interrupted"), err
+    assert all("%" in line for line in progress), err  # a slow machine tells how far it is
     assert verify(tmp_path / "run").ok
 
 
