@@ -36,6 +36,12 @@ def unknown(what: str, name: str, known: Collection[str], listed: str = "") -> D
     return Deep500Error(f"no {what} is named {name!r}.{did_you_mean(name, known)} Known: {names}")
 
 
+def lacking(definition: object, method: str) -> Deep500Error:
+    """The error for a method that every definition of a kind needs and that this one does not have."""
+    name = type(definition).__name__
+    return Deep500Error(f"{name} has no method {method!r}, which it needs: write one in its class")
+
+
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """A question with the nearest known name, to put behind a sentence; empty if none is near."""
     import difflib  # needed by mistakes only

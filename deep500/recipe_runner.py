@@ -89,6 +89,10 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
     if not 1 <= count <= 10_000:
         raise Deep500Error(f"{count} seeds make no sense: give 1 to 10000")
     task = recipe_task(recipe)
+    if not task.qualities:
+        raise Deep500Error(
+            f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
+        )
     epochs = min(recipe.fixed["epochs"], max(2, round(recipe.fixed["epochs"] * TIERS[tier].epochs)))
     return {
         "recipe": recipe.to_json(),

@@ -11,17 +11,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .errors import Deep500Error, unknown
+from .errors import Deep500Error, one_line, unknown
 
 
 def find(kind: str, name: str) -> type:
     """The definition of that name in the folder `kind` (operators, frameworks, …)."""
     if (stem := file_stem(name)) in _files(kind):
-        module = importlib.import_module(f"{__package__}.{kind}.{stem}")
-        if isinstance(found := getattr(module, name, None), type):
+        found = getattr(_imported(kind, stem), name, None)
+        if isinstance(found, type):
             return found
     if name in (outside := _outside(kind)):
         return outside[name].load()
+    if stem in _files(kind) and stem not in map(file_stem, known(kind)):
+        raise Deep500Error(
+            f"deep500/{kind}/{stem}.py holds no class of its own name: a file is named after its class, as "
+            "leaky_relu.py after LeakyRelu"
+        )
     raise unknown(_singular(kind), name, known(kind), listed(kind))
 
 
@@ -82,6 +87,16 @@ def file_stem(name: str) -> str:
     return snake + "_" if snake in {"and", "or", "not", "if", "is"} else snake
 
 
+def _imported(kind: str, stem: str) -> ModuleType:
+    try:
+        return importlib.import_module(f"{__package__}.{kind}.{stem}")
+    except Deep500Error:
+        raise
+    except Exception as error:  # a file that someone is just writing
+        said = one_line(error, kind=True)
+        raise Deep500Error(f"deep500/{kind}/{stem}.py cannot be imported: {said}") from error
+
+
 @cache
 def _files(kind: str) -> dict[str, Path]:
     folder = Path(__file__).parent / kind
@@ -96,4 +111,4 @@ def _outside(kind: str) -> dict[str, Any]:
 
 
 def _singular(kind: str) -> str:
-    return kind.removesuffix("s")
+    return kind.removesuffix("es" if kind.endswith("sses") else "s")

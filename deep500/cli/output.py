@@ -48,7 +48,7 @@ def show_record(
     if args.json:
         print_json(as_json(record) | extra)
     else:
-        print(terminal(report))
+        print(rendered(terminal, report))
         if page:
             print(f"report: {extra['report']}")
     return 0 if record.kind.accepted(record) else 1

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..definition import Definition
+from ..errors import lacking
 
 
 @dataclass(frozen=True)
@@ -29,4 +30,4 @@ class Dataset(Definition):
 
     def load(self) -> dict[str, Split]:
         """The splits "train", "validation" and "test"; the same on every call."""
-        raise NotImplementedError
+        raise lacking(self, "load")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 
 
 class Initialiser(Definition):
@@ -15,7 +15,7 @@ class Initialiser(Definition):
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
     ) -> np.ndarray:
         """A pure function of its arguments: the parameter's name is part of the seed, so order does not matter."""
-        raise NotImplementedError
+        raise lacking(self, "array")
 
 
 def random_of(seed: int, name: str) -> np.random.Generator:

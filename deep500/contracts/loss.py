@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 from .network import Network
 from .operator import Tensor
 
@@ -19,7 +19,7 @@ class Loss(Definition):
 
     def add(self, network: Network, prediction: str, target: str) -> str:
         """Append the loss of `prediction` against `target`; returns the name of the scalar, "loss"."""
-        raise NotImplementedError
+        raise lacking(self, "add")
 
     def target(self, prediction: Tensor) -> Tensor:
         """What a target for this prediction looks like: by default the same."""
@@ -49,7 +49,12 @@ class Loss(Definition):
                 f"{type(self).__name__} of {prediction!r} needs a target of the shape {wanted.shape}, and "
                 f"{target!r} has {shape} (0 is the batch)"
             )
-        twin.outputs.insert(0, self.add(twin, prediction, target))
+        if (made := self.add(twin, prediction, target)) != "loss":
+            raise Deep500Error(
+                f"{type(self).__name__} made {made!r}: the last node of a loss has the output ['loss'], "
+                "and `add` returns its name"
+            )
+        twin.outputs.insert(0, made)
         return twin
 
 

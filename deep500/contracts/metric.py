@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 from .task import Quality
+
+Kind = Literal["cost", "rate", "ratio", "count", "quality"]
+KINDS = get_args(Kind)
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,20 @@ class Metric(Definition):
     """A quantity of a run. `value` is None where the run does not give one (a target that was never reached)."""
 
     unit: ClassVar[str] = ""
-    kind: ClassVar[Literal["cost", "rate", "ratio", "count", "quality"]] = "quality"
+    kind: ClassVar[Kind] = "quality"
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
     reads: ClassVar[str | None] = None  # the task's quality that it is about, if it is about one
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.kind not in KINDS or cls.better not in ("lower", "higher", None):
+            raise Deep500Error(
+                f"{cls.__name__} is of kind {cls.kind!r} and better {cls.better!r}: a kind is "
+                f"{', '.join(KINDS)}; better is 'lower', 'higher' or None"
+            )
+
     def value(self, history: History) -> float | None:
-        raise NotImplementedError
+        raise lacking(self, "value")
 
     def for_qualities(self, qualities: Mapping[str, Quality]) -> "Metric":
         """The metric for runs of a task with these qualities; a Deep500Error if it reads one that is not there."""

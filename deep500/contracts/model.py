@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..definition import Definition
+from ..errors import lacking
 from .dataset import Split
 from .network import Network
 from .task import Task
@@ -17,7 +18,7 @@ class Model(Definition):
     """
 
     def build(self, shape: Sequence[int], outputs: int, seed: int = 0) -> Network:
-        raise NotImplementedError
+        raise lacking(self, "build")
 
     def for_task(self, task: Task, train: Split, seed: int = 0) -> Network:
         """The network for these data; one that can serve several tasks names its output as the task does."""

@@ -105,6 +105,14 @@ class Operator(Definition):
                 f"{cls.__name__}: {sorted(clash)} name both an input and an output; rename the output"
             )
 
+        there = {*cls.inputs, *cls.outputs, *cls.saved, *(f"d{name}" for name in cls.outputs)}
+        there = {name.replace("*", "") for name in there}
+        if cls.forward is not Operator.forward and (odd := set(cls.wanted) - there):
+            raise TypeError(
+                f"{cls.__name__}: backward asks for {', '.join(sorted(odd))}; there are: "
+                f"{', '.join(sorted(there))}"
+            )
+
     def forward(self, xp: Any, *inputs: Any) -> Any:
         raise NotImplementedError
 
@@ -209,7 +217,14 @@ class Operator(Definition):
             **_named("d", self.outputs, grads),
         }
         answer = self.backward(xp, **{name: have[name] for name in self.wanted})
-        rest = iter(answer if isinstance(answer, tuple | list) else (answer,))
+        given = answer if isinstance(answer, tuple | list) else (answer,)
+        parameters = [p for name, p in self.inputs.items() if name not in self.static]
+        if len(given) > len(parameters) and all(p.kind is not p.VAR_POSITIONAL for p in parameters):
+            raise Deep500Error(
+                f"backward of {type(self).__name__} gives {len(given)} gradients, and there are "
+                f"{len(parameters)} inputs that are not static"
+            )
+        rest = iter(given)
         names = self.input_names(len(inputs))
         found = [None if name in self.static else next(rest, None) for name in names]
         return [

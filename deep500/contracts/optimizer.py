@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..definition import Definition
+from ..errors import lacking
 
 State = dict[str, Any]  # arrays by name; the same names for every parameter
 
@@ -25,7 +26,7 @@ class Optimizer(Definition):
         return {}
 
     def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
-        raise NotImplementedError
+        raise lacking(self, "update")
 
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this optimizer has one."""

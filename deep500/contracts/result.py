@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from .. import registry
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, did_you_mean, lacking
 from ..reports.blocks import Block, Report
 
 Plan = Mapping[str, Any]
@@ -69,19 +69,19 @@ class ResultKind(Definition):
 
     def check_plan(self, plan: object) -> dict[str, Any]:
         """The plan, if it has the form that the numbers and the report need; else a Deep500Error."""
-        raise NotImplementedError
+        raise lacking(self, "check_plan")
 
     def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
         """The blocks of samples.jsonl, if they fit the plan; else a Deep500Error."""
-        raise NotImplementedError
+        raise lacking(self, "check_blocks")
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         """Every number that is reported; None while there are too few blocks for any."""
-        raise NotImplementedError
+        raise lacking(self, "derive")
 
     def report(self, record: Record) -> Report:
         """What is shown of a result, as blocks."""
-        raise NotImplementedError
+        raise lacking(self, "report")
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """What `--json` prints of a result."""
@@ -107,9 +107,9 @@ def result_kind(name: str) -> ResultKind:
     """The kind of that name; only files of `results/` and entry points are looked at, whatever a bundle says."""
     classes = {registry.file_stem(known): known for known in registry.known("results")}
     if name not in classes:
-        kinds = ", ".join(classes)
         raise Deep500Error(
-            f"the kind {name[:40]!r} is not known to this version; there are: {kinds}"
+            f"the kind {name[:40]!r} is not known to this version; there are: {', '.join(classes)}."
+            f"{did_you_mean(name[:40], classes)}"
         )
     return registry.find("results", classes[name])()
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 
 
 class Sampler(Definition):
@@ -24,7 +24,7 @@ class Sampler(Definition):
 
     def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
         """Index arrays of the batches of one epoch over `size` examples; the last may be smaller."""
-        raise NotImplementedError
+        raise lacking(self, "epoch")
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint: a resumed run must go on with the same sampler."""

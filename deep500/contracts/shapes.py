@@ -7,6 +7,15 @@ from ..errors import Deep500Error
 
 NUMBER = (int, float)
 LARGEST = 1e300
+WORDS = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number with a point (1.0)",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+    type(None): "null",
+}
 
 
 def check_object(what: str, value: object, shape: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,9 +30,19 @@ def check_object(what: str, value: object, shape: Mapping[str, Any]) -> dict[str
             raise Deep500Error(f"{what} lacks {key!r}")
         if not _fits(value[key], kind):
             raise Deep500Error(
-                f"{what}: {key!r} is {str(value[key])[:40]}, which is not of its type"
+                f"{what}: {key!r} is {str(value[key])[:40]}, and it must be {_word(kind)}"
             )
     return value
+
+
+def _word(kind: Any) -> str:
+    """A type of a shape, in words."""
+    if isinstance(kind, list):
+        return f"a list, each of it {_word(kind[0])}"
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if {int, float} <= {*kinds}:
+        kinds = ("a finite number", *(k for k in kinds if k not in NUMBER))
+    return " or ".join(dict.fromkeys(k if isinstance(k, str) else WORDS[k] for k in kinds))
 
 
 def _fits(value: object, kind: Any) -> bool:

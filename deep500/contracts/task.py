@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..definition import Definition
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 from .dataset import Split
 from .loss import Loss
 from .network import Network
@@ -24,6 +24,12 @@ class Quality:
     unit: str = ""
     better: Literal["lower", "higher"] = "higher"
 
+    def __post_init__(self) -> None:
+        if self.better not in ("lower", "higher"):
+            raise Deep500Error(
+                f"the quality {self.name!r} is better {self.better!r}: say 'lower' or 'higher'"
+            )
+
 
 @dataclass(frozen=True)
 class Array:
@@ -31,6 +37,10 @@ class Array:
 
     kind: Literal["real", "integer"] = "real"
     dimensions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise Deep500Error(f"an array holds no {self.kind!r} numbers: say {' or '.join(KINDS)}")
 
     def fault(self, array: np.ndarray) -> str | None:
         """What is wrong with an array of a split; None if nothing is."""
@@ -61,10 +71,10 @@ class Task(Definition):
     input: str
     target: str
     prediction: str
-    qualities: ClassVar[tuple[Quality, ...]]
+    qualities: ClassVar[tuple[Quality, ...]] = ()
 
     def arrays(self) -> dict[str, Array]:
-        raise NotImplementedError
+        raise lacking(self, "arrays")
 
     def loss(self) -> Loss:
         raise Deep500Error(
@@ -73,16 +83,22 @@ class Task(Definition):
         )
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        raise NotImplementedError
+        raise lacking(self, "sizes")
 
     def reads(self) -> tuple[str, ...]:
         return (self.prediction,)
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
-        raise NotImplementedError
+        raise lacking(self, "measure")
 
     def evaluate(self, means: Mapping[str, float]) -> dict[str, float]:
-        return {quality.name: means[quality.name] for quality in self.qualities}
+        names = [quality.name for quality in self.qualities]
+        if missing := [name for name in names if name not in means]:
+            raise Deep500Error(
+                f"the task {type(self).__name__} has the quality {missing[0]!r}, and its `measure` gives: "
+                f"{', '.join(means)}"
+            )
+        return {name: means[name] for name in names}
 
     def check_data(self, splits: Mapping[str, Split], outputs: Arrays) -> None:
         """By default nothing is refused."""

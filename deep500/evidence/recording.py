@@ -54,6 +54,7 @@ class Recording:
         files: Mapping[str, bytes] | None = None,
     ) -> Record:
         """Derive every number, once, write the manifest, and return the record as it is on disk."""
+        self.kind.check_blocks(self.plan, _as_json(self.blocks))  # as whoever reads it will
         derived = _as_json(derived_numbers(self.kind, self.plan, self.blocks))
         documents = {"derived.json": derived}
         if sensors is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from ..contracts.dataset import Split
 from ..contracts.framework import Framework
 from ..contracts.task import Task
+from ..errors import Deep500Error
 
 
 class Predictor(Protocol):
@@ -28,6 +29,11 @@ def evaluate(predictor: Predictor, task: Task, split: Split, batch_size: int) ->
         outputs = predictor.inference(batch)
         arrays = {name: predictor.framework.array(outputs[name]) for name in task.reads()}
         for name, values in task.measure(arrays, batch).items():
+            if np.ndim(values) == 0:  # a mean of batches that differ in size would be wrong
+                raise Deep500Error(
+                    f"the task {type(task).__name__} measures one {name!r} for a whole batch: `measure` "
+                    "returns an array with a number for each example"
+                )
             elements.setdefault(name, []).append(np.ravel(values))
     means = {name: _mean(np.concatenate(parts)) for name, parts in elements.items()}
     return {name: float(value) for name, value in task.evaluate(means).items()}

@@ -17,7 +17,7 @@ from typing import Any
 from .. import registry
 from ..contracts.metric import History, Metric
 from ..contracts.task import Quality
-from ..errors import Deep500Error, TooFewSamples
+from ..errors import Deep500Error, TooFewSamples, one_line
 from ..measure.statistics.intervals import interval
 from .recorded import RecordedMetric
 
@@ -160,6 +160,26 @@ def _or_nan(number: float | None) -> float:
     return math.nan if number is None else number
 
 
+def _value(metric: Metric, run: History) -> float | None:
+    """What a metric says of a run; None for a run that diverged, one line for code that fails."""
+    name = type(metric).__name__
+    try:
+        value = metric.value(run)
+    except Deep500Error:
+        raise
+    except Exception as error:
+        said = one_line(error, kind=True)
+        raise Deep500Error(f"the metric {name} fails on seed {run.seed} ({said})") from error
+    if value is None:
+        return None
+    if not isinstance(value, int | float):
+        raise Deep500Error(
+            f"the metric {name} gives {str(value)[:40]} for seed {run.seed}: "
+            "`value` returns a number, or None"
+        )
+    return value if abs(value) < DIVERGED else None
+
+
 def _metric(
     written: Mapping[str, Any],
     target: float | None,
@@ -167,7 +187,7 @@ def _metric(
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
     metric, level = _definition(written, plan), plan["level"]
-    values = [v if v is not None and abs(v) < DIVERGED else None for v in map(metric.value, runs)]
+    values = [_value(metric, run) for run in runs]
     reached = [v for v in values if v is not None]
     # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.
     ranked = [None] * (len(values) - len(reached)) + sorted(

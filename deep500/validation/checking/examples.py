@@ -154,10 +154,12 @@ def draw_inputs(
     cls: type[Operator], given: Mapping[str, Any], name: str, seed: int = 0
 ) -> tuple[Any, ...]:
     """Values for the inputs of a case, in the operator's order."""
+    if cls.forward is Operator.forward:
+        raise Deep500Error(f"{cls.__name__} has no method 'forward': it holds the formula")
     if left := set(given) - set(cls.inputs):
         raise Deep500Error(
             f"{cls.__name__} has no input named {', '.join(sorted(left))}; it has "
-            f"{', '.join(cls.inputs)}"
+            f"{', '.join(cls.inputs) or 'none: forward takes self, xp and then the inputs'}"
         )
     return tuple(_drawn(cls, given, name, seed))
 
