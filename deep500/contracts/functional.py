@@ -73,11 +73,6 @@ class FunctionalStep(TrainingStep):
         """The optimizer's formula for one tensor."""
         return partial(self.optimizer.update, self.executor.framework.xp)
 
-    @property
-    def device_step(self) -> np.ndarray:
-        """The number of the step to be done, as the optimizer takes it."""
-        return np.asarray(self.count + 1, np.float32)
-
     def _done(self) -> None:
         """A whole step has been done."""
         self.count += 1
@@ -94,8 +89,13 @@ class FunctionalStep(TrainingStep):
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays["step"])
+        self.set_device_count(arrays["step"])
         for name, own in self.states.items():
             self.set_state(name, {key: arrays[f"{name}.{key}"] for key in own})
+
+    @abstractmethod
+    def set_device_count(self, count: np.ndarray) -> None:
+        """The count of steps is kept on the device too, where programs read and raise it."""
 
     @abstractmethod
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:

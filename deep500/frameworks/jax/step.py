@@ -30,7 +30,8 @@ class JaxStep(FunctionalStep):
         states = jax.jit(lambda: {name: init(param) for name, param in params.items()})()
         self.states: States = jax.tree.map(lambda value: jnp.array(np.asarray(value)), states)
         self._programs: dict[bool, Program] = {}
-        self._half = jax.jit(self._updated, donate_argnums=(0, 2))
+        self._half = jax.jit(self._updated, donate_argnums=(0, 2, 3))
+        self._device_count = jnp.zeros((), "float32")
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor, structure = self.executor, self.executor.structure
@@ -42,16 +43,21 @@ class JaxStep(FunctionalStep):
         updated = {*structure.trainable, *(structure.state_updates if training else ())}
         changing = {name: value for name, value in executor.params.items() if name in updated}
         fixed = {name: value for name, value in executor.params.items() if name not in updated}
-        outputs, new, self.states = program(changing, self.states, fixed, values, self.device_step)
+        outputs, new, self.states, self._device_count = program(
+            changing, self.states, self._device_count, fixed, values
+        )
         executor.params = executor.params | new
         self._done()
         return executor.ordered(outputs)
 
     def _update(self) -> None:
-        new, self.states = self._half(
-            self._trained(), self.executor.gradients, self.states, self.device_step
+        new, self.states, self._device_count = self._half(
+            self._trained(), self.executor.gradients, self.states, self._device_count
         )
         self.executor.params = self.executor.params | new
+
+    def set_device_count(self, count: np.ndarray) -> None:
+        self._device_count = jnp.array(count)
 
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.states[name] = {key: jnp.array(value) for key, value in arrays.items()}
@@ -61,24 +67,25 @@ class JaxStep(FunctionalStep):
         return {name: params[name] for name in self.executor.structure.trainable}
 
     def _updated(
-        self, params: Values, gradients: Values, states: States, step: Any
-    ) -> tuple[Values, States]:
+        self, params: Values, gradients: Values, states: States, count: Any
+    ) -> tuple[Values, States, Any]:
         """The optimizer's formula, parameter by parameter; JAX compiles the loop away."""
         new_params, new_states = {}, {}
+        step = count + 1
         for name, gradient in gradients.items():
             new_params[name], new_states[name] = self.rule(
                 params[name], gradient, states[name], step
             )
-        return new_params, new_states
+        return new_params, new_states, step
 
     def _program(self, training: bool) -> Program:
         backprop, used = self.executor.backprop(self.y, training)
 
         def run(
-            changing: Values, states: States, fixed: Values, inputs: Values, step: Any
+            changing: Values, states: States, count: Any, fixed: Values, inputs: Values
         ) -> tuple:
             outputs, gradients, statistics = backprop(fixed | changing, inputs)
-            params, states = self._updated(changing, gradients, states, step)
-            return outputs, statistics | params, states
+            params, states, count = self._updated(changing, gradients, states, count)
+            return outputs, statistics | params, states, count
 
-        return jax.jit(run, donate_argnums=(0, 1)), used
+        return jax.jit(run, donate_argnums=(0, 1, 2)), used

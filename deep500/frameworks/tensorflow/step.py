@@ -13,8 +13,6 @@ from ...contracts.optimizer import Optimizer
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor, Traced
 
-STEP = "deep500:step"  # the number of the step, among the inputs of a graph
-
 
 class TensorFlowStep(FunctionalStep):
     """The optimizer's state is in variables, which the graph assigns to."""
@@ -30,6 +28,7 @@ class TensorFlowStep(FunctionalStep):
             self.states[name] = {key: tf.Variable(value) for key, value in first.items()}
         self._programs: dict[bool, Program] = {}
         self._half: Traced | None = None
+        self._device_count = tf.Variable(tf.zeros((), "float32"))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor, training = self.executor, self.executor.training
@@ -37,38 +36,41 @@ class TensorFlowStep(FunctionalStep):
             self._programs[training] = self._program(training)
         program, used = self._programs[training]
         values = executor.natives(executor.keyed(inputs, self.count, first_row), used)
-        outputs = program(values | {STEP: tf.constant(self.device_step)})
+        outputs = program(values)
         self._done()
         return outputs
 
     def _update(self) -> None:
         if self._half is None:
             self._half = self.executor.traced(self._assign)
-        self._half(self.executor.gradients | {STEP: tf.constant(self.device_step)})
+        self._half(self.executor.gradients)
+
+    def set_device_count(self, count: np.ndarray) -> None:
+        self._device_count.assign(count)
 
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         for key, value in arrays.items():
             self.states[name][key].assign(value)
 
-    def _assign(self, values: Values) -> Any:
-        """The optimizer's formula, parameter by parameter; `values` are gradients by parameter, and the step."""
+    def _assign(self, gradients: Values) -> Any:
+        """The optimizer's formula, parameter by parameter."""
         params = self.executor.params
+        step = self._device_count.assign_add(1).read_value()
         for name, own in self.states.items():
             state = {key: tf.convert_to_tensor(variable) for key, variable in own.items()}
             param = tf.convert_to_tensor(params[name])
-            new, state = self.rule(param, values[name], state, values[STEP])
+            new, state = self.rule(param, gradients[name], state, step)
             params[name].assign(new)
             for key, value in state.items():
                 own[key].assign(value)
-        return values[STEP]
+        return step
 
     def _program(self, training: bool) -> Program:
         backprop, used = self.executor.backprop(self.y, training)
 
-        def run(values: Values) -> Values:
-            inputs = {name: value for name, value in values.items() if name != STEP}
+        def run(inputs: Values) -> Values:
             outputs, gradients = backprop(inputs)
-            self._assign(gradients | {STEP: values[STEP]})
+            self._assign(gradients)
             return outputs
 
         return self.executor.traced(run), used
