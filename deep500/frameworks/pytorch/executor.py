@@ -12,6 +12,7 @@ from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
+from ...errors import Unsupported, one_line
 from . import FRAMEWORK
 from .graph import Program, compile_network
 from .step import PyTorchStep
@@ -165,8 +166,22 @@ class PyTorchExecutor(HostMemoryExecutor):
         if place not in self._programs:
             example = {**given, **self.params} if own else None
             program = compile_network(self, mode.outputs, mode.training, example)
-            self._programs[place] = self.framework.compile(program) if self.compile else program
+            if self.compile:
+                program = self._compiled(program, given)
+            self._programs[place] = program
         return self._programs[place]
+
+    def _compiled(self, program: Program, given: Mapping[str, torch.Tensor]) -> Program:
+        """The program through torch.compile, tried once: it compiles when first called."""
+        compiled = self.framework.compile(program)
+        try:
+            compiled(*given.values(), *self.params.values())
+        except torch._dynamo.exc.TorchDynamoException as error:
+            raise Unsupported(
+                f"PyTorch cannot compile the network {self.structure.name!r} ({one_line(error)}): "
+                "leave compile out"
+            ) from error
+        return compiled
 
 
 def native(value: Any, kind: torch.dtype) -> torch.Tensor:
