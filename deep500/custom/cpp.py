@@ -3,7 +3,7 @@
 import ctypes
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -125,6 +125,8 @@ class CppOp(CustomOp):
         self._name, self._given = name, (inputs, outputs)
         self._libraries: dict[str, Library] = {}
         self._others: dict[str, CppOp] = {}
+        # Where outputs and gradients are written; a check sets a function that puts guards around them.
+        self.allocate: Callable[[tuple[int, ...], str], np.ndarray] = np.empty
 
     @cached_property
     def text(self) -> str:
@@ -216,7 +218,9 @@ class CppOp(CustomOp):
                 outputs and kind.outputs,
                 self.definitions | {"DTYPE": CTYPES[dtype]},
             )
-        return self._others[dtype]
+        other = self._others[dtype]
+        other.allocate = self.allocate
+        return other
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Without a description an output is shaped as the first input."""
@@ -229,7 +233,7 @@ class CppOp(CustomOp):
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         kinds = tuple(Tensor(x.shape, x.dtype.name) for x in inputs)
         made = self.infer(*kinds)
-        outputs = tuple(np.empty(t.shape, t.dtype) for t in made)
+        outputs = tuple(self.allocate(t.shape, t.dtype) for t in made)
         library = self.library(_float(kinds))
         library.call(
             library.forward, (*kinds, *made), [*map(np.ascontiguousarray, inputs), *outputs]
@@ -238,7 +242,7 @@ class CppOp(CustomOp):
 
     def gradients(self, grads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
         kinds = [Tensor(x.shape, x.dtype.name) for x in (*inputs, *outputs)]
-        made = tuple(np.empty(x.shape, x.dtype) for x in inputs)
+        made = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
         given = [np.ascontiguousarray(g, y.dtype) for g, y in zip(grads, outputs, strict=True)]
         library = self.library(_float(kinds))
         library.call(
