@@ -9,6 +9,8 @@ Deep500Error          every error meant for users: one line, exit code 2
 
 from collections.abc import Collection
 
+UNDECIDED = 3  # the exit code of a verb that reached no verdict
+
 
 class Deep500Error(Exception):
     """An error meant for users; its text is one line that says what was asked, what there is and what to do."""

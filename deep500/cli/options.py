@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -64,6 +65,20 @@ def seed(parser: Parser, what: str, default: int | None = None) -> None:
     parser.add_argument(
         "--seed", type=int, default=default, metavar="N", help=f"the seed of {what} ({said})"
     )
+
+
+def random_seed(parser: Parser, what: str, default: int) -> None:
+    parser.add_argument(
+        "--seed",
+        type=_number_or_random,
+        default=default,
+        metavar="N",
+        help=f"the seed of {what} ({default}); `random` draws one and says which",
+    )
+
+
+def _number_or_random(text: str) -> int:
+    return secrets.randbelow(2**32) if text == "random" else int(text)
 
 
 def budget(parser: Parser, default: float) -> None:

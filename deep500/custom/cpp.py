@@ -136,6 +136,11 @@ class CppOp(CustomOp):
         # Where outputs and gradients are written; a check sets a function that puts guards around them.
         self.allocate: Callable[[tuple[int, ...], str], np.ndarray] = np.empty
 
+    @property
+    def described(self) -> bool:
+        """Whether somebody said what tensors it takes or makes."""
+        return self._given != (None, None)
+
     @cached_property
     def text(self) -> str:
         """The source as it is compiled: with the header, and registered under its name if it does not do so itself."""
@@ -205,6 +210,14 @@ class CppOp(CustomOp):
     @property
     def attributes(self) -> dict[str, Any]:
         return {key: value for key, value in self.definitions.items() if key != "DTYPE"}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the pointers to constants that forward takes."""
+        found = re.search(r"\bforward\s*\(([^)]*)\)", self.text)
+        constant = [part for part in found[1].split(",") if "const" in part] if found else []
+        names = [re.findall(r"\w+", part) for part in constant]
+        return tuple(words[-1] for words in names if words)
 
     def in_dtype(self, dtype: str) -> "CppOp":
         if (
