@@ -33,6 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a part of the suite: every Nth problem, from the Kth on",
     )
     options.dtype(parser, ["float32"])
+    options.reference(parser)
     options.framework(parser, "pytorch", ["pytorch"])
     add(
         "--kernel",
@@ -80,7 +81,12 @@ def call(args: argparse.Namespace) -> int:
         )
     problems, scope = _problems(args)
     factors = Factors(
-        args.dtype, args.framework, args.kernel, args.direction, _threads(args.threads)
+        args.dtype,
+        args.framework,
+        args.kernel,
+        args.direction,
+        _threads(args.threads),
+        args.reference or "",
     )
     with ProgressLine() as progress:
         plan = operator_plan(

@@ -25,12 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
     )
     options.framework(parser, "pytorch", ["pytorch"])
-    add(
-        "--reference",
-        default=None,
-        metavar="FILE:NAME",
-        help="a NumPy function that computes the same in float64",
-    )
+    options.reference(parser)
     options.shape(parser, "checked")
     options.renamed(
         parser, "--inputs", "--shape, one word for all inputs, as in --shape 4x6,int64:4x6"

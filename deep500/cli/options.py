@@ -60,6 +60,15 @@ def dtype(parser: Parser, default: Sequence[str], choices: Sequence[str] = FLOAT
     )
 
 
+def reference(parser: Parser) -> None:
+    parser.add_argument(
+        "--reference",
+        default=None,
+        metavar="FILE:NAME",
+        help="a NumPy function that computes the same in float64",
+    )
+
+
 def seed(parser: Parser, what: str, default: int | None = None) -> None:
     said = "drawn and recorded" if default is None else default
     parser.add_argument(

@@ -40,6 +40,7 @@ class Factors:
     kernels: Sequence[str] = ("",)
     directions: Sequence[str] = ("forward",)
     threads: int = 0
+    reference: str = ""  # a function that computes the same as a user's operator, as FILE:NAME
 
     def __post_init__(self) -> None:
         for dtype in self.dtypes:
@@ -151,6 +152,7 @@ def _trials(
                     kernel,
                     direction,
                     factors.threads,
+                    factors.reference,
                 ),
             )
             for p, dtype, direction, kernel in product(

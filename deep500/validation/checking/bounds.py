@@ -14,7 +14,6 @@ it, as they do at a tie of rounding.
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -30,14 +29,13 @@ PROBES, FEW, MANY = 8, 2, 10_000  # elements of every input whose influence is f
 
 
 def _once(function: Callable[[Example], list]) -> Callable[[Example], list]:
-    """The function, asked once for every example that is in use."""
-    found: WeakKeyDictionary[Example, list] = WeakKeyDictionary()
+    """The function, asked once for every example, which keeps the answer under the function's name."""
 
     @wraps(function)
     def remembered(example: Example) -> list:
-        if example not in found:
-            found[example] = function(example)
-        return found[example]
+        found: list = example.__dict__.get(function.__name__) or function(example)
+        example.__dict__[function.__name__] = found
+        return found
 
     return remembered
 
