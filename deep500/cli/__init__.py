@@ -37,6 +37,8 @@ VERBS = {
     "list": list_,
 }
 
+EXIT_CODES = "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided"
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -46,7 +48,9 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """All verbs and their options."""
     top = _Parser(
-        prog="d5", description="Is it right? Is it fast? Would anyone else get the same answer?"
+        prog="d5",
+        description="Is it right? Is it fast? Would anyone else get the same answer?",
+        epilog=EXIT_CODES,
     )
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
@@ -91,7 +95,7 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line."""
+    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line, 3: not decided."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(

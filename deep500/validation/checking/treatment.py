@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import Unsupported, one_line
+from ...supervision.child import Died
 from .comparing import gradient_check, output_check
 from .examples import Example
 from .formats import is_float
@@ -50,8 +51,10 @@ def unchanged(dock: Any, example: Example, got: Sequence[Any]) -> Check:
 
 def sequence(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     """A dozen calls, with the same memory and other content, other memory and the same content, and other shapes."""
-    contents = {"A": example, "B": example.other, "C": example.rolled, "D": odd_shaped(example)}
-    known = {letter: content or example for letter, content in contents.items()}
+    odd = odd_shaped(example)
+    if odd is None or not _takes(dock, odd):
+        odd = example
+    known = {"A": example, "B": example.other, "C": example.rolled, "D": odd}
     letters = [word[0] for word in SEQUENCE.split()]
     slots = [int(word[1]) for word in SEQUENCE.split()]
     calls = [(slot, known[letter].inputs) for letter, slot in zip(letters, slots, strict=True)]
@@ -62,6 +65,17 @@ def sequence(dock: Any, example: Example, got: Sequence[Any]) -> Check:
             text = f"of {len(calls)} calls, number {number} is wrong at the end: {check.text}"
             return example.check("sequence", False, check.value, check.bound, text)
     return example.check("sequence", True, text=f"{len(calls)} calls in turn")
+
+
+def _takes(dock: Any, example: Example) -> bool:
+    """Whether it runs with these inputs at all."""
+    try:
+        dock.run(example.operator, example.inputs)
+    except Died:
+        raise
+    except Exception:
+        return False
+    return True
 
 
 def interleaved(dock: Any, example: Example, got: Sequence[Any]) -> Check:
@@ -134,6 +148,8 @@ def threads(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     large = shared_work(example)
     if large is None:
         return example.no_verdict("threads", "it has no larger inputs")
+    if not _takes(dock, large):
+        return example.no_verdict("threads", "it does not take larger inputs")
     for run in range(1, SHARED_RUNS + 1):
         check = output_check(large, dock.run(example.operator, large.inputs), "threads")
         if check.ok is False:
