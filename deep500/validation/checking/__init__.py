@@ -18,7 +18,7 @@ from .differences import differences as differences
 from .dock import Dock
 from .examples import Reference
 from .isolated import Request, address_of, check_elsewhere
-from .judging import DTYPES, check_examples
+from .judging import DTYPES, check_examples, quiet
 from .report import Check as Check
 from .report import OperatorReport as OperatorReport
 from .subjects import as_domain, examples_for
@@ -57,6 +57,7 @@ def check_operator(
             timeout_s=TIMEOUT_S,
         )
         return check_elsewhere(request, progress)
-    examples = examples_for(operator, inputs, reference, framework, seed, ends)
-    dock = Dock(find_framework(framework))
-    return check_examples(examples, dock, framework, dtypes, progress)
+    with quiet():
+        examples = examples_for(operator, inputs, reference, framework, seed, ends)
+        dock = Dock(find_framework(framework))
+        return check_examples(examples, dock, framework, dtypes, progress)

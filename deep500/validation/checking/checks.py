@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import Deep500Error, Unsupported, one_line
-from ...supervision.child import Died
 from .batches import batch
 from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
@@ -24,8 +23,6 @@ def checks(dock: Any, example: Example) -> Iterator[Check]:
     """Every promise in turn; after a call that fails only that is told."""
     try:
         got = dock.run(example.operator, example.inputs)
-    except Died:
-        raise
     except Exception as error:  # the code of a user or a framework may raise anything
         yield failure(example, "forward", error)
         return
@@ -51,8 +48,6 @@ def _in_regime(dock: Any, example: Example, regime: Regime) -> Iterator[Check]:
         return
     try:
         got = forgiven(made, dock.run(made.operator, made.inputs))
-    except Died:
-        raise
     except Exception as error:  # loud, and so not a wrong answer
         yield made.no_verdict("forward", f"refused: {one_line(error)}")
         return
@@ -71,8 +66,6 @@ def attempted(
 ) -> Check:
     try:
         return promise(dock, example, got)
-    except Died:
-        raise
     except Exception as error:
         return failure(example, name, error)
 

@@ -11,13 +11,12 @@ from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
 from ...custom.operators import CustomOp
 from ...custom.python import CustomPythonOp
-from ...supervision.child import Died
 from ..shapes import inputs_of
 from .examples import Domain, Example, Reference, examples_of
 from .formats import is_float
-from .judging import DTYPES, Progress, check_examples, ended
+from .judging import DTYPES, Progress, check_examples, ended, quiet
 from .pictured import Pictured, furthest_off
-from .processes import POISON, Processes, Questioned
+from .processes import POISON, Lost, Processes, Questioned
 from .remote import remote_operator
 from .report import OperatorReport
 from .subjects import (
@@ -117,12 +116,12 @@ def check_elsewhere(
 ) -> OperatorReport:
     """Check what lies at an address, in processes of its own; arrays for pictures are added to that list."""
     say = progress or (lambda text: None)
-    with Processes(request.timeout_s) as processes:
+    with Processes(request.timeout_s) as processes, quiet():
         try:
             say(f"starting {request.framework}")
             dock, operator, truth = _opened(processes, request)
             examples = _examples(request, operator, truth)
-        except Died as error:
+        except Lost as error:
             return OperatorReport(request.name, request.framework, "user's", [ended(error)], True)
         given = bool(request.shapes) or request.inputs is not None
         report = check_examples(
@@ -136,17 +135,17 @@ def check_elsewhere(
                 say("the runs for pictures")
                 found = furthest_off(dock, examples, request.dtypes[-1])
                 pictured += [found] if found else []
-        except Died as error:
+        except Lost as error:
             report.checks.append(ended(error))
     return report
 
 
 def _opened(processes: Processes, request: Request) -> tuple[Questioned, Any, Reference | None]:
     """The process that the operator runs in, the operator as it is known here, and the reference."""
-    dock = processes.start(POISON)
-    others = {role: processes.start() for role in _roles(request)}
-    descriptions = dock.open(request.sent | {"role": "dock"})
-    told = {role: process.open(request.sent | {"role": role}) for role, process in others.items()}
+    dock = processes.start("dock", POISON)
+    others = {role: processes.start(role) for role in _roles(request)}
+    descriptions = dock.open(request.sent)
+    told = {role: process.open(request.sent) for role, process in others.items()}
     reference = others.get("reference")
     truth = Referred(reference) if reference else None
     if is_built_in(request.subject):
@@ -188,7 +187,7 @@ def _operators_of(subject: Operator | type[Operator], seed: int) -> list[Operato
 
 
 def _function(
-    request: Request, told: dict[str, Any], others: Mapping[str, Any], truth: Reference | None
+    request: Request, told: dict[str, Any], others: Mapping[str, Any], truth: "Referred | None"
 ) -> Operator:
     name = str(told["name"])
     if truth is None:
@@ -199,7 +198,7 @@ def _function(
         domain = Domain(*map(float, told["declared_domain"]))
         own = tuple(map(str, told["labels"]))
     except (KeyError, TypeError, ValueError):
-        raise Died("the process sent a malformed description") from None
+        raise truth.process.malformed("a description of a function") from None
     labels = own if len(own) == len(labels) else labels
     return adapted(name, truth, truth, request.framework, labels, required, domain)
 
@@ -216,7 +215,7 @@ class Referred:
     def each(self, calls: Sequence[Sequence[Any]]) -> list:
         made = self.process.each("reference", [(tuple(inputs),) for inputs in calls])
         if not isinstance(made, list) or len(made) != len(calls):
-            raise Died("the reference's process sent something else than answers")
+            raise self.process.malformed("one answer for every question")
         return made
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ...contracts.operator import Case, Operator, Tensor
-from ...supervision.child import Died
 from .examples import FIRST, Domain
 from .processes import Questioned
 from .subjects import declared_domain, free_rank
@@ -32,15 +31,23 @@ class Remote(Operator):
     def run_each(self, calls: Sequence[tuple[Sequence[Any], Any]]) -> list[tuple]:
         questions = [(self, _plain(inputs), noise_of(xp)) for inputs, xp in calls]
         made = self._asked(calls[0][-1]).each("results", questions) if calls else []
-        return [_results(results) for results in _answers(made, len(calls))]
+        for results in self._answers(made, len(calls)):
+            if not isinstance(results, tuple) or not all(map(_is_result, results)):
+                raise self.witness.malformed("results")
+        return list(made)
 
     def derived_each(self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]) -> list[list]:
         questions = [(self, _plain(xs), _plain(seeds), noise_of(xp)) for xs, seeds, xp in calls]
         made = self._asked(calls[0][-1]).each("derived", questions)
-        for (inputs, _, _), found in zip(calls, _answers(made, len(calls)), strict=True):
+        for (inputs, _, _), found in zip(calls, self._answers(made, len(calls)), strict=True):
             if not isinstance(found, list) or len(found) != len(inputs):
-                raise Died("the process sent something else than gradients")
+                raise self.witness.malformed("gradients")
         return list(made)
+
+    def _answers(self, made: Any, count: int) -> list:
+        if not isinstance(made, list) or len(made) != count:
+            raise self.witness.malformed("one answer for every question")
+        return made
 
     def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
         known = self._inferred
@@ -48,7 +55,7 @@ class Remote(Operator):
             known[key] = self.witness.infer(self, inputs)
         made = known[key]
         if not isinstance(made, tuple) or not all(isinstance(t, Tensor) for t in made):
-            raise Died("the process sent something else than shapes")
+            raise self.witness.malformed("shapes")
         return made
 
     @cached_property
@@ -84,8 +91,8 @@ def remote_operator(description: dict[str, Any], witness: Questioned, first: Que
         for name, kind in CLASS_FACTS.items():
             setattr(cls, name, kind(description[name]))
         return cls(witness, first, description)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Died(f"the process sent a malformed description: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise witness.malformed("a description of an operator") from None
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -154,13 +161,5 @@ def _plain(values: Sequence[Any]) -> tuple:
     return tuple(np.asarray(x) if isinstance(x, np.ndarray) else x for x in values)
 
 
-def _answers(made: Any, count: int) -> list:
-    if not isinstance(made, list) or len(made) != count:
-        raise Died("the process sent something else than one answer for every question")
-    return made
-
-
-def _results(made: Any) -> tuple:
-    if not isinstance(made, tuple) or not all(isinstance(y, np.ndarray | np.generic) for y in made):
-        raise Died("the process sent something else than results")
-    return made
+def _is_result(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic)
