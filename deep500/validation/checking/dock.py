@@ -74,21 +74,26 @@ class Dock:
 
     def sequence(
         self, operator: Operator, calls: Sequence[tuple[int, Sequence[Any]]]
-    ) -> list[Arrays]:
-        """What each call returned, read after the last one.
+    ) -> list[list[Arrays]]:
+        """What each call returned; once more at the end, where its inputs are still what they were.
 
-        A call names a slot: inputs of the same slot lie in the same memory, where the framework shares it, in the
-        order of the calls.
+        A call names a slot: inputs of the same slot lie in the same memory, where the framework shares it. A result may
+        be a view of its inputs, and then changes with them.
         """
         slots: dict[int, _Slot] = {}
-        made = []
+        found: list[list[Arrays]] = []
+        last: dict[int, tuple[list[Arrays], Any]] = {}
         for number, inputs in calls:
             if number in slots:
                 slots[number].fill(inputs)
             else:
                 slots[number] = _Slot(self.framework, operator, inputs)
-            made.append((slots[number].call, slots[number].run()))
-        return [[np.array(y) for y in call.outputs(results)] for call, results in made]
+            results = slots[number].run()
+            found.append([slots[number].outputs(results)])
+            last[number] = found[-1], results
+        for number, (readings, results) in last.items():
+            readings.append(slots[number].outputs(results))
+        return found
 
     def interleaved(
         self, operator: Operator, calls: Sequence[tuple[Sequence[Any], Sequence[Any]]]
@@ -144,10 +149,9 @@ class _Slot:
     """Inputs that stay where they are, with a call prepared for them."""
 
     def __init__(self, framework: Framework, operator: Operator, inputs: Sequence[Any]):
-        self.arrays = arrays(laid_out(inputs, "plain"))
+        own = laid_out(inputs, "plain")
+        self.arrays = arrays(own)
         chosen = framework.kernel(operator, inputs=inputs)[1]
-        rest = iter(self.arrays)
-        own = [next(rest) if isinstance(x, np.ndarray) else x for x in inputs]
         self.call: Call = framework.forward_call(operator, own, chosen)
         self.shares = _shares_memory(framework)
         self.arguments = self.call.arguments
@@ -160,6 +164,9 @@ class _Slot:
 
     def run(self) -> Any:
         return self.call.function(*self.arguments)
+
+    def outputs(self, results: Any) -> Arrays:
+        return [np.array(y) for y in self.call.outputs(results)]
 
 
 def _shares_memory(framework: Framework) -> bool:

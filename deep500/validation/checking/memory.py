@@ -12,7 +12,10 @@ LAYOUTS = ("transposed", "sliced")
 
 def laid_out(values: Sequence[Any], layout: str) -> tuple:
     """New arrays with the same values: plain in C order, transposed in Fortran order, sliced with gaps of NaN."""
-    return tuple(_laid_out(x, layout) if isinstance(x, np.ndarray) else x for x in values)
+    return tuple(
+        _laid_out(np.asarray(x), layout) if isinstance(x, np.ndarray | np.generic) else x
+        for x in values
+    )
 
 
 def _laid_out(x: np.ndarray, layout: str) -> np.ndarray:
