@@ -15,6 +15,7 @@ from safetensors.numpy import save
 
 from . import registry
 from .contracts.executor import Executor
+from .contracts.framework import ITS_OWN, Framework
 from .contracts.metric import History, Metric
 from .contracts.model import Model
 from .contracts.network import Network
@@ -105,13 +106,25 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
             "qualities": [asdict(quality) for quality in task.qualities],
         },
         "level": LEVEL,
-        "threads": 1,
+        "threads": recipe_threads(recipe),
     }
 
 
 def recipe_task(recipe: Recipe) -> Task:
     """The task of a recipe; classification if it names none."""
     return recipe.make("task") if "task" in recipe.fixed else named_task(None)
+
+
+def recipe_threads(recipe: Recipe) -> int | str:
+    """One, so that a seed gives the same bits again; a framework that cannot be told has its own number."""
+    executor = recipe.mutable["executor"]
+    if isinstance(executor, str):
+        owner: object = framework(executor)
+    else:
+        owner = getattr(executor, "__self__", None)
+    if isinstance(owner, Framework) and not owner.sets_threads:
+        return ITS_OWN
+    return 1
 
 
 class _RecipeRun:
@@ -249,7 +262,9 @@ class _RecipeRun:
         from_model = mutable["executor"]
         if isinstance(from_model, str):
             from_model = framework(from_model).from_model
-        options = {"seed": seed, "threads": self.plan["threads"]}
+        options: dict[str, Any] = {"seed": seed}
+        if self.plan["threads"] != ITS_OWN:
+            options["threads"] = self.plan["threads"]
         try:
             return from_model(network, **options | mutable.get("executor_kwargs", {}))
         except TypeError as error:
