@@ -25,6 +25,7 @@ from .contracts.sampler import Sampler
 from .contracts.task import Task
 from .errors import Deep500Error, one_line
 from .evidence.recording import Recording, recording
+from .evidence.resuming import finished_record
 from .frameworks import framework
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
@@ -52,6 +53,7 @@ class Outcome:
     bundle: Path
     derived: Mapping[str, Any]
     record: Record
+    trained: bool = True  # False: it was finished before, and nothing was left to do
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -72,8 +74,14 @@ def run(
     resume: bool = False,
     events: Iterable[Event] = (),
 ) -> Outcome:
-    """Train every seed, write the bundle and return what came out."""
+    """Train every seed, write the bundle and return what came out.
+
+    `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
+    without doing anything if it is finished.
+    """
     plan = make_plan(recipe, tier, seeds)
+    if resume and folder and (done := finished_record("recipe", plan, folder)):
+        return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, tuple(events))
     with recording(
         "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume

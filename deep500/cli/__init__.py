@@ -22,6 +22,7 @@ from . import (
     show,
     verify,
 )
+from .interrupts import interruptible
 
 VERBS = {
     "doctor": doctor,
@@ -98,10 +99,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 errors="backslashreplace"
             )  # a bundle may hold what a terminal cannot show
     try:
-        args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
-        code = args.call(args)
-        sys.stdout.flush()
-        return code
+        with interruptible():
+            args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
+            code = args.call(args)
+            sys.stdout.flush()
+            return code
     except Wrong as error:
         print(f"d5: wrong: {error}", file=sys.stderr)
         return 1
