@@ -23,7 +23,7 @@ from .contracts.recipe import Recipe
 from .contracts.result import Record
 from .contracts.sampler import Sampler
 from .contracts.task import Task
-from .errors import Deep500Error, one_line
+from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
 from .frameworks import framework
@@ -83,9 +83,12 @@ def run(
     if resume and folder and (done := finished_record("recipe", plan, folder)):
         return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, tuple(events))
-    with recording(
-        "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
-    ) as record:
+    with (
+        recording(
+            "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
+        ) as record,
+        errors_of_user_code(f"recipe {recipe.name}"),
+    ):
         finished = recipe_run.go(record)
     return Outcome(record.folder, finished.derived or {}, finished)
 
@@ -145,8 +148,9 @@ class _RecipeRun:
 
     def prepare(self) -> dict[str, Any]:
         """Load the data and rehearse; returns what is to be added to the plan."""
-        self.splits = self.recipe.make("dataset").load()
-        return self._rehearse()
+        with errors_of_user_code(f"recipe {self.recipe.name}"):
+            self.splits = self.recipe.make("dataset").load()
+            return self._rehearse()
 
     def go(self, record: Recording) -> Record:
         self.record = record
@@ -285,6 +289,11 @@ class _RecipeRun:
         model: Model = self.recipe.make("model")
         loss = self.recipe.make("loss") if "loss" in self.recipe.fixed else None
         network = model.for_task(self.task, self.splits["train"], seed)
+        if loss and "loss" in network.outputs:
+            raise Deep500Error(
+                f"recipe {self.recipe.name}: FIXED['loss'] is {type(loss).__name__}, and the model "
+                f"{type(model).__name__} brings its own loss: take one of them out"
+            )
         return self.task.attach_loss(network, loss)
 
     def _sampler(self, seed: int) -> Sampler:

@@ -43,6 +43,16 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Deep500Error(f"{message} (see `{self.prog} --help`)")
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a word that is none of the choices with the nearest one; argparse only lists them."""
+        if action.choices is None or value in action.choices:
+            return
+        words = " ".join([*action.option_strings[:1], repr(value)])
+        known = list(map(str, action.choices))
+        raise Deep500Error(
+            f"`{self.prog}` does not know {words}.{did_you_mean(str(value), known)} Known: {', '.join(known)}"
+        )
+
 
 def parser() -> argparse.ArgumentParser:
     """All verbs and their options."""
