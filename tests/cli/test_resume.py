@@ -74,6 +74,8 @@ def start(folder, **environment):
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"DEEP500_HOME": str(folder / "home")} | environment,
+        # a shell that starts the tests in its background lets them ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 

@@ -211,7 +211,7 @@ def test_a_kind_that_is_nearly_known_is_offered() -> None:
 
 def test_a_misspelt_public_name_gets_the_nearest_one() -> None:
     with pytest.raises(AttributeError) as caught:
-        d5.TestAcuracy  # noqa: B018  # type: ignore[attr-defined]
+        d5.TestAcuracy  # type: ignore[attr-defined]  # noqa: B018
     said = "module 'deep500' has no attribute 'TestAcuracy'. Did you mean 'TestAccuracy'?"
     assert str(caught.value) == said
 
