@@ -15,6 +15,7 @@ from safetensors.numpy import save
 
 from . import registry
 from .contracts.executor import Executor
+from .contracts.framework import ITS_OWN, Framework
 from .contracts.metric import History, Metric
 from .contracts.model import Model
 from .contracts.network import Network
@@ -22,8 +23,9 @@ from .contracts.recipe import Recipe
 from .contracts.result import Record
 from .contracts.sampler import Sampler
 from .contracts.task import Task
-from .errors import Deep500Error, one_line
+from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
+from .evidence.resuming import finished_record
 from .frameworks import framework
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
@@ -51,6 +53,7 @@ class Outcome:
     bundle: Path
     derived: Mapping[str, Any]
     record: Record
+    trained: bool = True  # False: it was finished before, and nothing was left to do
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -71,12 +74,21 @@ def run(
     resume: bool = False,
     events: Iterable[Event] = (),
 ) -> Outcome:
-    """Train every seed, write the bundle and return what came out."""
+    """Train every seed, write the bundle and return what came out.
+
+    `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
+    without doing anything if it is finished.
+    """
     plan = make_plan(recipe, tier, seeds)
+    if resume and folder and (done := finished_record("recipe", plan, folder)):
+        return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, tuple(events))
-    with recording(
-        "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
-    ) as record:
+    with (
+        recording(
+            "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
+        ) as record,
+        errors_of_user_code(f"recipe {recipe.name}"),
+    ):
         finished = recipe_run.go(record)
     return Outcome(record.folder, finished.derived or {}, finished)
 
@@ -105,13 +117,25 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
             "qualities": [asdict(quality) for quality in task.qualities],
         },
         "level": LEVEL,
-        "threads": 1,
+        "threads": recipe_threads(recipe),
     }
 
 
 def recipe_task(recipe: Recipe) -> Task:
     """The task of a recipe; classification if it names none."""
     return recipe.make("task") if "task" in recipe.fixed else named_task(None)
+
+
+def recipe_threads(recipe: Recipe) -> int | str:
+    """One, so that a seed gives the same bits again; a framework that cannot be told has its own number."""
+    executor = recipe.mutable["executor"]
+    if isinstance(executor, str):
+        owner: object = framework(executor)
+    else:
+        owner = getattr(executor, "__self__", None)
+    if isinstance(owner, Framework) and not owner.sets_threads:
+        return ITS_OWN
+    return 1
 
 
 class _RecipeRun:
@@ -124,8 +148,9 @@ class _RecipeRun:
 
     def prepare(self) -> dict[str, Any]:
         """Load the data and rehearse; returns what is to be added to the plan."""
-        self.splits = self.recipe.make("dataset").load()
-        return self._rehearse()
+        with errors_of_user_code(f"recipe {self.recipe.name}"):
+            self.splits = self.recipe.make("dataset").load()
+            return self._rehearse()
 
     def go(self, record: Recording) -> Record:
         self.record = record
@@ -249,7 +274,9 @@ class _RecipeRun:
         from_model = mutable["executor"]
         if isinstance(from_model, str):
             from_model = framework(from_model).from_model
-        options = {"seed": seed, "threads": self.plan["threads"]}
+        options: dict[str, Any] = {"seed": seed}
+        if self.plan["threads"] != ITS_OWN:
+            options["threads"] = self.plan["threads"]
         try:
             return from_model(network, **options | mutable.get("executor_kwargs", {}))
         except TypeError as error:
@@ -262,6 +289,11 @@ class _RecipeRun:
         model: Model = self.recipe.make("model")
         loss = self.recipe.make("loss") if "loss" in self.recipe.fixed else None
         network = model.for_task(self.task, self.splits["train"], seed)
+        if loss and "loss" in network.outputs:
+            raise Deep500Error(
+                f"recipe {self.recipe.name}: FIXED['loss'] is {type(loss).__name__}, and the model "
+                f"{type(model).__name__} brings its own loss: take one of them out"
+            )
         return self.task.attach_loss(network, loss)
 
     def _sampler(self, seed: int) -> Sampler:
