@@ -16,19 +16,16 @@ from safetensors.numpy import save
 from . import registry
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
-from .contracts.model import Model
-from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.result import Record
 from .contracts.sampler import Sampler
-from .contracts.task import Task
 from .errors import Deep500Error, one_line
 from .evidence.recording import Recording, recording
-from .frameworks import framework
+from .training.building import recipe_executor, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
 from .training.outcome import check_plan, qualities
-from .training.trainer import Trainer, named_task
+from .training.trainer import Trainer
 
 LEVEL = 0.95
 
@@ -109,11 +106,6 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
     }
 
 
-def recipe_task(recipe: Recipe) -> Task:
-    """The task of a recipe; classification if it names none."""
-    return recipe.make("task") if "task" in recipe.fixed else named_task(None)
-
-
 class _RecipeRun:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
@@ -169,6 +161,7 @@ class _RecipeRun:
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
+            "data": {name: split.digest() for name, split in self.splits.items()},
         }
 
     def _train(self, seed: int) -> None:
@@ -206,7 +199,7 @@ class _RecipeRun:
         }
         if own := self.recipe.own_metrics:
             block["recorded"] = {key: _own_value(m, history) for key, m in own.items()}
-        self.record.append(block)
+        self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
@@ -216,7 +209,7 @@ class _RecipeRun:
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
-        self.record.append(
+        self._append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
@@ -226,6 +219,13 @@ class _RecipeRun:
             }
         )
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
+
+    def _append(self, block: dict[str, Any]) -> None:
+        """Add a block; the first one after a resumption says so."""
+        if self.record.resumption is not None:
+            block["resumed"] = self.record.resumption
+            self.record.resumption = None
+        self.record.append(block)
 
     def _new_numbers(self, seed: int, history: History) -> dict[str, list[float | None]]:
         """What every series has got since the last block of this seed."""
@@ -239,30 +239,9 @@ class _RecipeRun:
         }
 
     def _executor(self, seed: int) -> Executor:
-        try:
-            network = self._network(seed)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise Deep500Error(
-                f"the model of recipe {self.recipe.name} cannot be built: {error}"
-            ) from None
-        mutable = self.recipe.mutable
-        from_model = mutable["executor"]
-        if isinstance(from_model, str):
-            from_model = framework(from_model).from_model
-        options = {"seed": seed, "threads": self.plan["threads"]}
-        try:
-            return from_model(network, **options | mutable.get("executor_kwargs", {}))
-        except TypeError as error:
-            raise Deep500Error(
-                f"the executor of recipe {self.recipe.name} cannot be made: {error}"
-            ) from None
-
-    def _network(self, seed: int) -> Network:
-        """The model for the data, with its own loss, the recipe's or the task's."""
-        model: Model = self.recipe.make("model")
-        loss = self.recipe.make("loss") if "loss" in self.recipe.fixed else None
-        network = model.for_task(self.task, self.splits["train"], seed)
-        return self.task.attach_loss(network, loss)
+        return recipe_executor(
+            self.recipe, self.task, self.splits["train"], seed, self.plan["threads"]
+        )
 
     def _sampler(self, seed: int) -> Sampler:
         settings = {"batch_size": self.recipe.mutable["batch_size"], "seed": seed}
