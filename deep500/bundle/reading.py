@@ -16,6 +16,8 @@ from .containers import (
     show,
 )
 from .encoding import (
+    ATTESTATION,
+    ATTESTATION_LIMIT,
     CHAIN,
     FORMAT,
     HASH,
@@ -61,6 +63,9 @@ class Bundle:
     hashes: dict[str, str] = field(
         default_factory=dict
     )  # of the documents that were given at creation
+    attestations: list[str] = field(
+        default_factory=list
+    )  # signatures and time stamps of the manifest; attestation() reads one
     lost_bytes: int = 0  # the torn last line of an unfinished bundle
     leftovers: list[str] = field(
         default_factory=list
@@ -74,6 +79,14 @@ class Bundle:
         if sha256(data) != self.files.get(name):
             raise Deep500Error(f"{self.path}: {show(name)} is not one of its files, or was changed")
         return data
+
+    def attestation(self, name: str) -> bytes:
+        """The bytes of one of `attestations`, which no hash vouches for."""
+        with closing(open_container(self.path)) as source:
+            try:
+                return source.read(name, ATTESTATION_LIMIT)
+            except Damage as error:
+                raise Deep500Error(f"{self.path}: {show(name)}: {error}") from None
 
 
 def read(path: str | os.PathLike[str]) -> Bundle:
@@ -230,6 +243,8 @@ def _read_extras(source: Container, bundle: Bundle, extras: Set[str]) -> None:
     for name in sorted(extras):
         if not bundle.finished and (name in begun or TEMPORARY.fullmatch(name)):
             bundle.leftovers.append(name)
+        elif bundle.finished and ATTESTATION.fullmatch(name):
+            bundle.attestations.append(name)
         else:
             bundle.problems.append(
                 f"{show(name)}: no part of the bundle, its manifest does not name it"

@@ -20,6 +20,7 @@ from . import (
     report,
     run,
     show,
+    sign,
     verify,
 )
 
@@ -33,6 +34,7 @@ VERBS = {
     "compare": compare,
     "show": show,
     "verify": verify,
+    "sign": sign,
     "report": report,
     "list": list_,
 }

@@ -21,7 +21,11 @@ from .loading import HOSTILE, record_of
 
 # what bears on the bits of an evaluation, as far as it can change results at all
 SETUP = ("hardware compute", "software runtime", "benchmark measurement setup")
-NOT_REPLAYED = "not replayed: times, losses of steps and evaluations of earlier epochs, which do not follow from the last weights"
+FACTS_SHOWN = 6
+NOT_REPLAYED = (
+    "not replayed: times, losses of steps and evaluations of earlier epochs, "
+    "which do not follow from the last weights"
+)
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,12 @@ class Replay:
     def _notes(self) -> list[str]:
         if not self.comparisons:
             return []
-        setup = f"here differs: {'; '.join(self.setup)}" if self.setup else ""
-        return [line for line in (setup, NOT_REPLAYED) if line]
+        if not self.setup:
+            return [NOT_REPLAYED]
+        shown = list(self.setup[:FACTS_SHOWN])
+        if (others := len(self.setup) - FACTS_SHOWN) > 0:
+            shown.append(f"and {others} more")
+        return [f"here differs: {'; '.join(shown)}", NOT_REPLAYED]
 
     def to_json(self) -> dict[str, Any]:
         numbers = []

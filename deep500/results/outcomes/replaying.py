@@ -16,7 +16,7 @@ from ...contracts.metric import History, Metric
 from ...contracts.recipe import Recipe
 from ...contracts.result import Record
 from ...contracts.task import Task
-from ...errors import Deep500Error, one_line
+from ...errors import Deep500Error, Wrong, one_line
 from ...reports.text import clean
 from ...training.building import recipe_executor, recipe_task
 from ...training.evaluation import measured_elements, qualities_of
@@ -171,7 +171,7 @@ def _load_weights(executor: Executor, seed: int, data: bytes) -> None:
         ) from None
     # safetensors passes NumPy's TypeError or AttributeError on for a dtype that NumPy does not have
     except (SafetensorError, Deep500Error, TypeError, AttributeError, ValueError) as error:
-        raise Deep500Error(
+        raise Wrong(
             f"the weights of seed {seed} do not fit the recipe's network: {one_line(error)}"
         ) from None
 
