@@ -10,14 +10,15 @@ from typing import Any
 from ..bundle import Bundle, read
 from ..contracts.recipe import Recipe
 from ..contracts.result import Record
-from ..errors import Deep500Error, Unsupported
+from ..errors import Deep500Error, Wrong
 from ..measure.machine import Environment, environment, environment_difference
 from ..measure.machine.facts import Fact
 from ..measure.machine.table import RESULTS
 from ..reports.text import clean
-from ..results.outcomes.rebuilding import NotReplayable, changed_definitions, rebuilt_recipe
+from ..results.outcomes.rebuilding import changed_definitions, rebuilt_recipe
 from ..results.outcomes.replaying import Comparison, own_metric_values, replayed_numbers
 from .loading import HOSTILE, record_of
+from .resuming import recorded_environment
 
 # what bears on the bits of an evaluation, as far as it can change results at all
 SETUP = ("hardware compute", "software runtime", "benchmark measurement setup")
@@ -117,9 +118,11 @@ def replay(
         )
     try:
         return _replayed(found, record, own)
-    except (NotReplayable, Unsupported) as error:
+    except Wrong:
+        raise
+    except Deep500Error as error:
         return Replay("not decided", reason=clean(error))
-    except HOSTILE as error:
+    except (*HOSTILE, MemoryError) as error:
         reason = f"its recipe cannot be made again ({type(error).__name__}: {clean(error)[:100]})"
         return Replay("not decided", reason=reason)
 
@@ -180,7 +183,7 @@ class _Setups:
 
 def evaluated_in(record: Record, seed: int) -> Environment:
     """The environment in which a seed was evaluated: environment.json, or where the run was resumed last before."""
-    begun_in = Environment.from_json(record.environment)
+    begun_in = recorded_environment(record.environment)
     latest: Mapping[str, Any] = {"changes": ()}
     for block in record.blocks:
         latest = block.get("resumed", latest)

@@ -13,15 +13,19 @@ MACHINE = "host name"  # context for a measurement, but another machine all the 
 
 def resumption_note(begun_in: Mapping[str, Any]) -> dict[str, Any]:
     """The note for a run whose environment.json is `begun_in`, resumed by this process."""
-    try:
-        before = Environment.from_json(begun_in)
-    except Deep500Error:  # written by another version: then everything is new
-        before = Environment({})
     changes = []
-    for difference in environment_difference(before, environment()):
+    for difference in environment_difference(recorded_environment(begun_in), environment()):
         if difference.weight != CONTEXT or difference.fact == MACHINE:
             changes.append(_change(difference))
     return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "changes": changes}
+
+
+def recorded_environment(document: Mapping[str, Any]) -> Environment:
+    """The environment of environment.json; one that this version cannot read knows nothing."""
+    try:
+        return Environment.from_json(document)
+    except Deep500Error:
+        return Environment({})
 
 
 def _change(difference: Difference) -> dict[str, Any]:

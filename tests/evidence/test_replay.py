@@ -161,7 +161,7 @@ def test_honest_weights_give_the_recorded_numbers_to_the_last_bit(made: Path, ca
 
 
 def test_a_forged_accuracy_is_found(made: Path, home: Path, capsys: Any) -> None:
-    true = end(bundle.read(made / "counted").blocks)["test"]["accuracy"]  # type: ignore[arg-type]
+    true = end(bundle.read(made / "counted").blocks)["test"]["accuracy"]
     folder = forged(made / "counted", home / "forged", accuracy(99.9))
     assert verdict(folder) == 0, "the hashes alone cannot tell"
     assert verdict(folder, "--replay") == 1
@@ -316,6 +316,8 @@ HOSTILE: list[Callable[[dict[str, Any]], object]] = [
     lambda plan: plan.update(data={"train": 3}),
     lambda plan: plan.update(threads="\x1b[2J"),
     lambda plan: plan.update(threads=-1),
+    lambda plan: plan["recipe"]["fixed"]["dataset"]["settings"].update(size=10**15),
+    lambda plan: plan["recipe"]["fixed"].update(model_kwargs={"hidden": [10**12]}),
 ]
 
 

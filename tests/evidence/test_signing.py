@@ -25,7 +25,7 @@ from deep500.evidence.ssh_signature import (
 )
 
 PLAN = {"operator": "Relu", "frameworks": ["x"], "dtypes": [], "seed": 0, "attributes": {}}
-BLOCK = {"operator": "Relu", "framework": "x", "kernel": "native", "checks": []}
+BLOCK: dict[str, object] = {"operator": "Relu", "framework": "x", "kernel": "native", "checks": []}
 needs_openssh = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="OpenSSH is not here")
 needs_openssl = pytest.mark.skipif(not shutil.which("openssl"), reason="OpenSSL is not here")
 
@@ -322,3 +322,69 @@ def test_a_time_stamp_lies_beside_the_manifest(folder: Path, capsys: Any) -> Non
     said = capsys.readouterr().out
     assert "time stamp manifest.json.ots (not checked here: `ots verify`)" in said
     assert "time stamp manifest.json.tsq (not checked here: a request" in said
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "bundle-format.md"
+
+
+def commands_of_the_page(start: str) -> str:
+    [script] = [part for part in PAGE.read_text().split("```bash\n")[1:] if part.startswith(start)]
+    return script.partition("```")[0]
+
+
+def shell(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-ec", script],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env=os.environ | variables,
+    )
+
+
+@needs_openssh
+def test_the_commands_of_the_page_sign_without_us(folder: Path, home: Path) -> None:
+    key = new_key(home / "my_key")
+    script = commands_of_the_page("ssh-keygen -Y sign").replace("my_key", str(key))
+    done = shell(script.replace("signers", str(home / "signers")), folder)
+    assert done.returncode == 0 and "Good" in done.stdout, done.stderr
+    assert d5("verify", folder, "--signer", public(key)) == 0
+
+
+AUTHORITY = """
+printf '[tsa]\\nserial=serial\\nsigner_cert=tsa.crt\\nsigner_key=tsa.key\\nsigner_digest=sha256\\n' > tsa.cnf
+printf 'default_policy=1.2.3\\ndigests=sha256\\ness_cert_id_alg=sha256\\n' >> tsa.cnf
+echo 01 > serial
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ca.key -out cacert.pem -subj /CN=Authority
+openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout tsa.key -out tsa.csr -subj /CN=Clock
+echo extendedKeyUsage=critical,timeStamping > usage
+openssl x509 -req -in tsa.csr -CA cacert.pem -CAkey ca.key -CAcreateserial -out tsa.crt -extfile usage
+mkdir bin
+printf '#!/bin/sh\\ncd "%s" && exec openssl ts -reply -config tsa.cnf -section tsa ' "$PWD" > bin/curl
+echo '-queryfile "$STAMPED/manifest.json.tsq" -out "$STAMPED/manifest.json.tsr"' >> bin/curl
+chmod +x bin/curl
+"""
+
+
+@needs_openssl
+def test_the_commands_of_the_page_get_a_time_stamp(folder: Path, home: Path, capsys: Any) -> None:
+    """From an authority of our own, which stands in for the one in the net."""
+    authority = home / "authority"
+    authority.mkdir()
+    made = shell(AUTHORITY, authority)
+    assert made.returncode == 0, made.stderr
+    script = commands_of_the_page("openssl ts -query")
+    for name in ("cacert.pem", "tsa.crt"):
+        script = script.replace(name, str(authority / name))
+    path = f"{authority / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = shell(script, folder, PATH=path, STAMPED=str(folder))
+    assert done.returncode == 0 and "Verification: OK" in done.stdout, done.stdout + done.stderr
+    assert d5("verify", folder) == 0
+    assert "time stamp manifest.json.tsr (not checked here" in capsys.readouterr().out
+    check = script.splitlines()[-1]
+    other = home / "other"
+    other.mkdir()
+    shutil.copy(folder / "manifest.json.tsr", other)
+    (other / "manifest.json").write_bytes(b"{}")
+    assert shell(check, other).returncode != 0
