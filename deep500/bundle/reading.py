@@ -65,7 +65,7 @@ class Bundle:
     )  # of the documents that were given at creation
     attestations: list[str] = field(
         default_factory=list
-    )  # signatures and time stamps of the manifest; attestation() reads one
+    )  # signatures and time stamps of the manifest; read_attestations() reads them
     lost_bytes: int = 0  # the torn last line of an unfinished bundle
     leftovers: list[str] = field(
         default_factory=list
@@ -79,14 +79,6 @@ class Bundle:
         if sha256(data) != self.files.get(name):
             raise Deep500Error(f"{self.path}: {show(name)} is not one of its files, or was changed")
         return data
-
-    def attestation(self, name: str) -> bytes:
-        """The bytes of one of `attestations`, which no hash vouches for."""
-        with closing(open_container(self.path)) as source:
-            try:
-                return source.read(name, ATTESTATION_LIMIT)
-            except Damage as error:
-                raise Deep500Error(f"{self.path}: {show(name)}: {error}") from None
 
 
 def read(path: str | os.PathLike[str]) -> Bundle:
@@ -112,6 +104,21 @@ def read(path: str | os.PathLike[str]) -> Bundle:
         for number in range(bundle.format, FORMAT):
             bundle.documents, bundle.blocks = _MIGRATIONS[number](bundle.documents, bundle.blocks)
     return bundle
+
+
+def read_attestations(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, bytes]]:
+    """The manifest of a finished bundle as it is stored, and what is said about it by file; no hash is checked.
+
+    A file that is too long to be a signature or a time stamp is empty here.
+    """
+    with closing(open_container(Path(path))) as source:
+        said: dict[str, bytes] = {}
+        if MANIFEST not in source.sizes:
+            return b"", said
+        for name in sorted(filter(ATTESTATION.fullmatch, source.sizes)):
+            small = source.sizes[name] <= ATTESTATION_LIMIT
+            said[name] = source.read(name, ATTESTATION_LIMIT) if small else b""
+        return source.read(MANIFEST, PARSE_LIMIT), said
 
 
 def _read_manifest(source: Container, bundle: Bundle) -> dict[str, Any]:

@@ -138,6 +138,8 @@ def _replayed(found: Bundle, record: Record, own: Recipe | None) -> Replay:
     )
     if own is not None:
         comparisons += own_metric_values(record, own)
+    if not comparisons:
+        return Replay("not decided", reason="no seed was trained to its end")
     if all(c.holds for c in comparisons):
         return Replay("same", tuple(comparisons), setup=setups.all_differences)
     if doubt := _doubt(record):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bundle import Bundle, canonical, read
+from ..bundle import read_attestations
 from ..bundle.encoding import MANIFEST
 from ..errors import Deep500Error, Unsupported, Wrong, one_line
 from .ssh_signature import (
@@ -89,16 +89,16 @@ class Attestations:
 def attestations(path: str | Path, signer: str | None = None) -> Attestations:
     """Check every signature of a bundle that verifies; `signer` is a file of public keys or a fingerprint."""
     wanted = None if signer is None else wanted_fingerprints(signer)
-    found = read(path)
+    manifest, said = read_attestations(path)
     signed: list[Signed] = []
     problems: list[str] = []
     stamps: list[str] = []
-    for name in found.attestations:
+    for name, data in said.items():
         if not name.endswith(".sig"):
             stamps.append(name)
             continue
         try:
-            signed.append(Signed(name, _checked(found, name).key))
+            signed.append(Signed(name, _checked(data, manifest).key))
         except Unsupported:
             raise
         except Deep500Error as error:
@@ -117,7 +117,8 @@ def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> S
     if not checked.finished:
         raise Deep500Error(f"{folder} is unfinished: only a finished bundle can be signed")
     private_key = load_private_key(key_file, passphrase)
-    signature = make_signature(private_key, _message(read(folder)), NAMESPACE)
+    manifest, _ = read_attestations(folder)
+    signature = make_signature(private_key, manifest, NAMESPACE)
     name = f"{MANIFEST}.{signature.key.digest.hex()[:16]}.sig"
     try:
         (folder / name).write_text(signature.armoured(), encoding="ascii")
@@ -173,13 +174,8 @@ def _read_key(file: Path) -> bytes:
         raise Deep500Error(f"the key {file} cannot be read: {error.strerror}") from None
 
 
-def _checked(found: Bundle, name: str) -> Signature:
-    signature = parse_signature(found.attestation(name))
-    if not signature.holds(_message(found), NAMESPACE):
+def _checked(data: bytes, manifest: bytes) -> Signature:
+    signature = parse_signature(data)
+    if not signature.holds(manifest, NAMESPACE):
         raise Deep500Error("does not hold: it is of another bundle or purpose, or was changed")
     return signature
-
-
-def _message(found: Bundle) -> bytes:
-    """manifest.json as it is stored, which reading has checked to be canonical."""
-    return canonical(found.documents[MANIFEST])

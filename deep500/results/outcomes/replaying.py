@@ -82,11 +82,11 @@ def replayed_numbers(
 
 def own_metric_values(record: Record, recipe: Recipe) -> list[Comparison]:
     """The metrics that the recipe brought itself, computed again from the recorded history."""
-    return [
-        _own_metric(key, metric, run)
-        for key, metric in recipe.own_metrics.items()
-        for run in trained_runs(record.blocks)
-    ]
+    runs = trained_runs(record.blocks)
+    compared: list[Comparison] = []
+    for key, metric in recipe.own_metrics.items():
+        compared += [_own_metric(key, metric, run) for run in runs]
+    return compared
 
 
 def _own_metric(key: str, metric: Metric, run: History) -> Comparison:
@@ -135,12 +135,16 @@ class _Replay:
         if name not in elements:  # computed from several means, whose differences may cancel
             return self.tolerance * max(size, 1.0)
         own = elements[name]
-        if len(np.unique(own)) > 2:
+        if not _is_counted(own):
             return self.tolerance * size
-        # each example is right or wrong: it is counted
         step = (float(np.ptp(own)) or abs(float(own[0]))) / len(own)
         flips = 0 if self.same_setup else math.ceil(len(own) / FLIPS)
         return flips * step + PURE * size
+
+
+def _is_counted(elements: np.ndarray) -> bool:
+    """Whether every example is right or wrong: two values, such as 0 and 100."""
+    return len(np.unique(elements)) <= 2 and np.array_equal(elements, np.round(elements))
 
 
 def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Split]:
