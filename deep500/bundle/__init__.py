@@ -12,20 +12,9 @@ from .encoding import FORMAT as FORMAT
 from .encoding import canonical as canonical
 from .reading import Bundle as Bundle
 from .reading import read as read
-from .reading import read_attestations as read_attestations
 from .writing import Writer as Writer
 from .writing import create as create
 from .writing import reopen as reopen
 from .writing import resume as resume
 
-__all__ = [
-    "FORMAT",
-    "Bundle",
-    "Writer",
-    "canonical",
-    "create",
-    "read",
-    "read_attestations",
-    "reopen",
-    "resume",
-]
+__all__ = ["FORMAT", "Bundle", "Writer", "canonical", "create", "read", "reopen", "resume"]

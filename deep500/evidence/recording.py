@@ -20,7 +20,7 @@ from ..measure.plan import Plan
 from ..measure.running import Progress, measure_plan
 from ..validation.diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
-from .resuming import resumption_note
+from .resumption import resumption_note
 
 Prepare = Callable[[], Mapping[str, Any]]
 
@@ -177,8 +177,7 @@ def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Record
     try:
         if found.kind != kind.name or found.documents.get("plan.json") != plan:
             raise Deep500Error(
-                f"{folder} was begun with another recipe or settings"
-                f"{_changed_parts(found.documents.get('plan.json'), plan)}: give the same again"
+                f"{folder} was begun with another recipe or settings: give the same again"
             )
         surroundings = found.documents.get("environment.json")
         blocks = kind.check_blocks(plan, found.blocks)
@@ -189,14 +188,6 @@ def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Record
     resumed = Recording(kind, plan, surroundings, writer, blocks)
     resumed.resumption = resumption_note(surroundings)
     return resumed
-
-
-def _changed_parts(before: object, plan: Mapping[str, Any]) -> str:
-    """The parts of a plan that are not what they were, to put behind a sentence."""
-    if not isinstance(before, dict):
-        return ""
-    names = [name for name in plan if before.get(name) != plan[name]]
-    return f" (it differs in {', '.join(names)})" if names else ""
 
 
 def _abandon(opened: Recording, error: BaseException) -> None:

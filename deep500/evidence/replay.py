@@ -18,7 +18,7 @@ from ..reports.text import clean
 from ..results.outcomes.rebuilding import changed_definitions, rebuilt_recipe
 from ..results.outcomes.replaying import Comparison, own_metric_values, replayed_numbers
 from .loading import HOSTILE, record_of
-from .resuming import recorded_environment
+from .resumption import recorded_environment
 
 # what bears on the bits of an evaluation, as far as it can change results at all
 SETUP = ("hardware compute", "software runtime", "benchmark measurement setup")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..bundle import read_attestations
 from ..bundle.encoding import MANIFEST
+from ..bundle.reading import read_attestations
 from ..errors import Deep500Error, Unsupported, Wrong, one_line
 from .ssh_signature import (
     PublicKey,

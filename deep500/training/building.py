@@ -45,4 +45,9 @@ def _network(recipe: Recipe, task: Task, train: Split, seed: int) -> Network:
     model: Model = recipe.make("model")
     loss = recipe.make("loss") if "loss" in recipe.fixed else None
     network = model.for_task(task, train, seed)
+    if loss and "loss" in network.outputs:
+        raise Deep500Error(
+            f"recipe {recipe.name}: FIXED['loss'] is {type(loss).__name__}, and the model "
+            f"{type(model).__name__} brings its own loss: take one of them out"
+        )
     return task.attach_loss(network, loss)
