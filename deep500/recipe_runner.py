@@ -15,12 +15,15 @@ from safetensors.numpy import save
 
 from . import registry
 from .contracts.executor import Executor
+from .contracts.framework import ITS_OWN, Framework
 from .contracts.metric import History, Metric
 from .contracts.recipe import Recipe
 from .contracts.result import Record
 from .contracts.sampler import Sampler
-from .errors import Deep500Error, one_line
+from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
+from .evidence.resuming import finished_record
+from .frameworks import framework
 from .training.building import recipe_executor, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
@@ -48,6 +51,7 @@ class Outcome:
     bundle: Path
     derived: Mapping[str, Any]
     record: Record
+    trained: bool = True  # False: it was finished before, and nothing was left to do
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -68,12 +72,21 @@ def run(
     resume: bool = False,
     events: Iterable[Event] = (),
 ) -> Outcome:
-    """Train every seed, write the bundle and return what came out."""
+    """Train every seed, write the bundle and return what came out.
+
+    `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
+    without doing anything if it is finished.
+    """
     plan = make_plan(recipe, tier, seeds)
+    if resume and folder and (done := finished_record("recipe", plan, folder)):
+        return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, tuple(events))
-    with recording(
-        "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
-    ) as record:
+    with (
+        recording(
+            "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
+        ) as record,
+        errors_of_user_code(f"recipe {recipe.name}"),
+    ):
         finished = recipe_run.go(record)
     return Outcome(record.folder, finished.derived or {}, finished)
 
@@ -102,8 +115,20 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
             "qualities": [asdict(quality) for quality in task.qualities],
         },
         "level": LEVEL,
-        "threads": 1,
+        "threads": recipe_threads(recipe),
     }
+
+
+def recipe_threads(recipe: Recipe) -> int | str:
+    """One, so that a seed gives the same bits again; a framework that cannot be told has its own number."""
+    executor = recipe.mutable["executor"]
+    if isinstance(executor, str):
+        owner: object = framework(executor)
+    else:
+        owner = getattr(executor, "__self__", None)
+    if isinstance(owner, Framework) and not owner.sets_threads:
+        return ITS_OWN
+    return 1
 
 
 class _RecipeRun:
@@ -116,8 +141,9 @@ class _RecipeRun:
 
     def prepare(self) -> dict[str, Any]:
         """Load the data and rehearse; returns what is to be added to the plan."""
-        self.splits = self.recipe.make("dataset").load()
-        return self._rehearse()
+        with errors_of_user_code(f"recipe {self.recipe.name}"):
+            self.splits = self.recipe.make("dataset").load()
+            return self._rehearse()
 
     def go(self, record: Recording) -> Record:
         self.record = record

@@ -23,6 +23,7 @@ from . import (
     sign,
     verify,
 )
+from .interrupts import interruptible
 
 VERBS = {
     "doctor": doctor,
@@ -43,6 +44,16 @@ VERBS = {
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Deep500Error(f"{message} (see `{self.prog} --help`)")
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a word that is none of the choices with the nearest one; argparse only lists them."""
+        if action.choices is None or value in action.choices:
+            return
+        words = " ".join([*action.option_strings[:1], repr(value)])
+        known = list(map(str, action.choices))
+        raise Deep500Error(
+            f"`{self.prog}` does not know {words}.{did_you_mean(str(value), known)} Known: {', '.join(known)}"
+        )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -100,10 +111,11 @@ def main(argv: Sequence[str] | None = None) -> int:
                 errors="backslashreplace"
             )  # a bundle may hold what a terminal cannot show
     try:
-        args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
-        code = args.call(args)
-        sys.stdout.flush()
-        return code
+        with interruptible():
+            args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
+            code = args.call(args)
+            sys.stdout.flush()
+            return code
     except Wrong as error:
         print(f"d5: wrong: {error}", file=sys.stderr)
         return 1

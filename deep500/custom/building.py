@@ -53,7 +53,7 @@ def build(
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     target = home.cache() / "built" / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-{key}.so"
     if not target.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
+        home.make_folder(target.parent, "DEEP500_CACHE")
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
             made = Path(scratch) / "library.so"
             _compile(name, [*command, "-o", str(made)], text, folder, seconds)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Unpack
 
+from ...contracts.framework import ITS_OWN
 from ...errors import Deep500Error, Wrong
 from ...frameworks import framework
 from ...measure.bounds.roofline import peaks
@@ -116,7 +117,7 @@ def operator_plan(
         "peaks": peaks().to_json(),
         "wrong": wrong,
         "left_out": left_out,
-        "threads": over.threads or "each framework's choice",
+        "threads": _threads(over),
         "inputs": "the same in every call; overwritten with others for the check after the timing",
         **({"scope": scope} if scope else {}),
     }
@@ -131,6 +132,16 @@ def operator_plan(
         factors=varied,
         about=about,
     )
+
+
+def _threads(over: Factors) -> int | str:
+    """How many threads every framework computed with, as the report says it."""
+    if not over.threads:
+        return "each framework's choice"
+    choosing = [name for name in over.frameworks if not framework(name).sets_threads]
+    if not choosing:
+        return over.threads
+    return f"{over.threads}; {ITS_OWN} on {', '.join(choosing)}"
 
 
 def _trials(

@@ -108,7 +108,7 @@ class Subject:
 @cache
 def _use_threads(name: str, count: int) -> None:
     """Once per process: some frameworks start their threads once and for all."""
-    if count:
+    if count and framework(name).sets_threads:
         framework(name).set_threads(count)
 
 
