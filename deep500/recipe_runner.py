@@ -17,20 +17,18 @@ from . import registry
 from .contracts.executor import Executor
 from .contracts.framework import ITS_OWN, Framework
 from .contracts.metric import History, Metric
-from .contracts.model import Model
-from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.result import Record
 from .contracts.sampler import Sampler
-from .contracts.task import Task
 from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
 from .frameworks import framework
+from .training.building import recipe_executor, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
 from .training.outcome import check_plan, qualities
-from .training.trainer import Trainer, named_task
+from .training.trainer import Trainer
 
 LEVEL = 0.95
 
@@ -121,11 +119,6 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
     }
 
 
-def recipe_task(recipe: Recipe) -> Task:
-    """The task of a recipe; classification if it names none."""
-    return recipe.make("task") if "task" in recipe.fixed else named_task(None)
-
-
 def recipe_threads(recipe: Recipe) -> int | str:
     """One, so that a seed gives the same bits again; a framework that cannot be told has its own number."""
     executor = recipe.mutable["executor"]
@@ -194,6 +187,7 @@ class _RecipeRun:
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
+            "data": {name: split.digest() for name, split in self.splits.items()},
         }
 
     def _train(self, seed: int) -> None:
@@ -231,7 +225,7 @@ class _RecipeRun:
         }
         if own := self.recipe.own_metrics:
             block["recorded"] = {key: _own_value(m, history) for key, m in own.items()}
-        self.record.append(block)
+        self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
@@ -241,7 +235,7 @@ class _RecipeRun:
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
-        self.record.append(
+        self._append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
@@ -251,6 +245,13 @@ class _RecipeRun:
             }
         )
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
+
+    def _append(self, block: dict[str, Any]) -> None:
+        """Add a block; the first one after a resumption says so."""
+        if self.record.resumption is not None:
+            block["resumed"] = self.record.resumption
+            self.record.resumption = None
+        self.record.append(block)
 
     def _new_numbers(self, seed: int, history: History) -> dict[str, list[float | None]]:
         """What every series has got since the last block of this seed."""
@@ -264,37 +265,9 @@ class _RecipeRun:
         }
 
     def _executor(self, seed: int) -> Executor:
-        try:
-            network = self._network(seed)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise Deep500Error(
-                f"the model of recipe {self.recipe.name} cannot be built: {error}"
-            ) from None
-        mutable = self.recipe.mutable
-        from_model = mutable["executor"]
-        if isinstance(from_model, str):
-            from_model = framework(from_model).from_model
-        options: dict[str, Any] = {"seed": seed}
-        if self.plan["threads"] != ITS_OWN:
-            options["threads"] = self.plan["threads"]
-        try:
-            return from_model(network, **options | mutable.get("executor_kwargs", {}))
-        except TypeError as error:
-            raise Deep500Error(
-                f"the executor of recipe {self.recipe.name} cannot be made: {error}"
-            ) from None
-
-    def _network(self, seed: int) -> Network:
-        """The model for the data, with its own loss, the recipe's or the task's."""
-        model: Model = self.recipe.make("model")
-        loss = self.recipe.make("loss") if "loss" in self.recipe.fixed else None
-        network = model.for_task(self.task, self.splits["train"], seed)
-        if loss and "loss" in network.outputs:
-            raise Deep500Error(
-                f"recipe {self.recipe.name}: FIXED['loss'] is {type(loss).__name__}, and the model "
-                f"{type(model).__name__} brings its own loss: take one of them out"
-            )
-        return self.task.attach_loss(network, loss)
+        return recipe_executor(
+            self.recipe, self.task, self.splits["train"], seed, self.plan["threads"]
+        )
 
     def _sampler(self, seed: int) -> Sampler:
         settings = {"batch_size": self.recipe.mutable["batch_size"], "seed": seed}

@@ -20,6 +20,7 @@ from . import (
     report,
     run,
     show,
+    sign,
     verify,
 )
 from .interrupts import interruptible
@@ -34,6 +35,7 @@ VERBS = {
     "compare": compare,
     "show": show,
     "verify": verify,
+    "sign": sign,
     "report": report,
     "list": list_,
 }

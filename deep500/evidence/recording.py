@@ -21,6 +21,7 @@ from ..measure.running import Progress, measure_plan
 from ..validation.diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 from .resuming import check_same_plan
+from .resumption import resumption_note
 
 DOCUMENTS = ("plan.json", "environment.json")  # what is written before the first block
 Prepare = Callable[[], Mapping[str, Any]]
@@ -40,6 +41,7 @@ class Recording:
         self.kind, self.plan, self.environment = kind, plan, surroundings
         self.writer, self.blocks = writer, blocks
         self.record: Record | None = None  # once it is finished
+        self.resumption: dict[str, Any] | None = None  # for the first block after a resumption
 
     @property
     def folder(self) -> Path:
@@ -179,9 +181,10 @@ def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Record
     except BaseException:
         writer.close()
         raise
-    return Recording(
-        kind, plan, surroundings if isinstance(surroundings, dict) else {}, writer, blocks
-    )
+    surroundings = surroundings if isinstance(surroundings, dict) else {}
+    resumed = Recording(kind, plan, surroundings, writer, blocks)
+    resumed.resumption = resumption_note(surroundings)
+    return resumed
 
 
 def _abandon(opened: Recording, error: BaseException) -> None:

@@ -53,6 +53,10 @@ MEANINGS = {
     "--most": ("how many rows", "N"),
     "--format": ("the form of the page", None),
     "--resume": ("go on with", None),
+    "--replay": ("evaluate the weights", None),
+    "--recipe": ("the recipe's file", "FILE"),
+    "--signer": ("whose signature must be there", "KEY"),
+    "--key": ("the private key", "FILE"),
 }
 
 
