@@ -99,6 +99,13 @@ class Library:
                 f"gradients of inputs), and is given as ({backward})"
             )
 
+    def set_threads(self, count: int) -> None:
+        """Later calls use this many OpenMP threads, also more than there are cores; 0 leaves it to the framework.
+
+        The number is the library's: it holds for all operators of this process that were built from the same text.
+        """
+        self.library.d500_set_threads(count)
+
     def call(self, function: Any, tensors: Sequence[Tensor], arrays: Arrays) -> None:
         """Run on these arrays; `tensors` are the inputs and the outputs of the operator."""
         kept = [*map(_description, tensors)]  # and with them the memory of their sizes
@@ -125,6 +132,7 @@ class CppOp(CustomOp):
         self._name, self._given = name, (inputs, outputs)
         self._libraries: dict[str, Library] = {}
         self._others: dict[str, CppOp] = {}
+        self._threads = 0
         # Where outputs and gradients are written; a check sets a function that puts guards around them.
         self.allocate: Callable[[tuple[int, ...], str], np.ndarray] = np.empty
 
@@ -166,6 +174,8 @@ class CppOp(CustomOp):
             flags = [*FLAGS, *(f"-D{k}={v}" for k, v in words.items())]
             path = build(self.source.name, self.text, self.source.resolve().parent, flags)
             self._libraries[key] = Library(self._name, path)
+            if self._threads:
+                self._libraries[key].set_threads(self._threads)
         return self._libraries[key]
 
     @cached_property
@@ -218,9 +228,18 @@ class CppOp(CustomOp):
                 outputs and kind.outputs,
                 self.definitions | {"DTYPE": CTYPES[dtype]},
             )
+            self._others[dtype]._threads = self._threads
         other = self._others[dtype]
         other.allocate = self.allocate
         return other
+
+    def set_threads(self, count: int) -> None:
+        """As `Library.set_threads`, for every dtype and on every framework."""
+        self._threads = count
+        for library in self._libraries.values():
+            library.set_threads(count)
+        for other in self._others.values():
+            other.set_threads(count)
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Without a description an output is shaped as the first input."""
