@@ -17,14 +17,13 @@ import numpy as np
 from ...contracts.dtypes import name_of
 from ...contracts.operator import Tensor
 from ...errors import Deep500Error, Unsupported
-from ..building import COMMON, build
+from ..building import COMMON, INCLUDE, build
 from ..cpp import LANGUAGE, TYPES, CppOp, float_of
 from ..operators import Arrays
-from .reports import Finding, Memory, findings
+from .reports import USER, Finding, Memory, findings
 
 HERE = Path(__file__).parent
 FLAGS = ("-O1", "-g1", "-fno-omit-frame-pointer", *COMMON)
-HARMLESS = ("undefined behaviour", "memory leak")  # the program goes on as it would have
 CALLS = 3
 THREADS = 4
 OPTIONS = {
@@ -63,25 +62,25 @@ MEMORY = Sanitizer(
 def sanitized(op: CppOp, inputs: Arrays, grads: Arrays | None, seconds: float) -> list[Finding]:
     """What GCC's address, undefined-behaviour and thread sanitizers find on these arrays; nothing if all is well.
 
-    `grads`, one per output, are for backward; None leaves it out. Each of three runs may take `seconds`: one with
-    address and undefined, one with thread, and one with thread in which two calls run at the same time. A run is left
-    out if the run before it found what would disturb it.
+    `grads`, one per output, are for backward; None leaves it out. There are three runs of at most `seconds` each, until
+    one finds something: with address and undefined, with thread, and with thread while two calls run at once.
     Raises Unsupported without the sanitizers, and Deep500Error if the operator fails or does not end in time.
     """
     kinds = [Tensor(x.shape, x.dtype.name) for x in inputs]
-    op = op.in_dtype(float_of(kinds))
+    dtype = float_of(kinds)
+    op = op.in_dtype(dtype)
     run = _Run(op, _case(op, kinds, inputs, grads), seconds)
-    found = run.findings(_program(op, MEMORY, float_of(kinds)))
-    if any(finding.kind not in HARMLESS for finding in found):
+    found = run.findings(_program(op, MEMORY, dtype))
+    if found:
         return found
-    program = _program(op, THREAD, float_of(kinds))
-    races = run.findings(program) or run.findings(program, at_once=2)
-    return found + races
+    program = _program(op, THREAD, dtype)
+    return run.findings(program) or run.findings(program, at_once=2)
 
 
 def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
     flags = (*FLAGS, *sanitizer.flags)
-    own = (*LANGUAGE, "-fopenmp", *op.definition_flags(dtype))
+    folder = f"-ffile-prefix-map={op.folder}={USER}"
+    own = (*LANGUAGE, "-fopenmp", folder, *op.definition_flags(dtype))
     name = op.source.name
     try:
         objects = [
@@ -98,7 +97,9 @@ def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
 
 def _runtime(file: str, flags: Sequence[str]) -> Path:
     text = f'#line 1 "{file}"\n{(HERE / file).read_text(encoding="utf-8")}'
-    return build(file, text, HERE, LANGUAGE, kind=(*flags, "-c"), suffix=".o")
+    header = (INCLUDE / "deep500" / "deep500.h").read_text(encoding="utf-8")
+    own = (*LANGUAGE, "-fno-sanitize=undefined")
+    return build(file, text, HERE, own, header, kind=(*flags, "-c"), suffix=".o")
 
 
 def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500Error:
@@ -167,7 +168,7 @@ class _Run:
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
                 cwd=folder,
-                env=os.environ | OPTIONS,
+                env={**os.environ, **OPTIONS, "LD_PRELOAD": ""},
                 start_new_session=True,
             )
         try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..cpp import CppOp
 
+USER = "/user"  # stands for the operator's folder in reports
 PACKAGE = Path(__file__).parents[2]
 SHOWN = 20  # lines of a report
 LONGEST_LINE = 80  # characters of source
@@ -14,7 +15,7 @@ BEGINS = re.compile(
     r"WARNING: ThreadSanitizer: |ERROR: \w+Sanitizer: |: runtime error: |^Direct leak of |^Indirect leak of "
 )
 FRAME = re.compile(r"^\s*#\d+ ")
-PLACE = re.compile(r"([^\s()]+):(\d+)(?::\d+)?(?: \([^()]*\))?$")
+PLACE = re.compile(rf"{USER}/([^:]+):(\d+)")
 ACCESS = re.compile(r"\b(read|write) of size \d+ at (0x[0-9a-f]+)", re.IGNORECASE)
 
 VARIABLE = re.compile(r"'(\w+)'(?: \(line \d+\))? <== Memory access|global variable '(\w+)")
@@ -131,10 +132,11 @@ def _finding(section: "Section", memory: Memory, calls: int) -> Finding | None:
 
 
 def _race(section: "Section", memory: Memory, calls: int) -> Finding:
-    accesses = [(ACCESS.search(head), frames) for head, frames in section.stacks]
-    (first, here), (second, there) = [(a, frames) for a, frames in accesses if a][:2]
+    first, second = [ACCESS.search(line) for line in section.lines if ACCESS.search(line)][:2]
     assert first is not None and second is not None
-    where, elsewhere = memory.first_place(here), memory.first_place(there)
+    frames = dict(section.stacks)  # a stack that is too old is missing
+    where = memory.first_place(frames.get(first.string, []))
+    elsewhere = memory.first_place(frames.get(second.string, []))
     kind = "data race" if calls == 1 else "data race between calls"
     other = "another thread" if calls == 1 else "another call of the operator"
     what = _shared(section, memory, int(first[2], 16))
