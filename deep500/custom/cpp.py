@@ -39,7 +39,8 @@ TYPES = {
     "bfloat16": 13,
     "bool": 14,
 }  # deep500::tensortype_t
-FLAGS = ("-std=c++17", "-I.", "-Wl,--wrap=GOMP_parallel", "-DD500_WRAPS_OPENMP")
+LANGUAGE = ("-std=c++17", "-I.")
+FLAGS = (*LANGUAGE, "-Wl,--wrap=GOMP_parallel", "-DD500_WRAPS_OPENMP")
 
 
 class TensorT(ctypes.Structure):
@@ -169,15 +170,28 @@ class CppOp(CustomOp):
         given = self.definitions.get("DTYPE")
         return next((name for name, word in CTYPES.items() if word == given), None)
 
+    @property
+    def folder(self) -> Path:
+        """Where the source looks for what it includes."""
+        return self.source.resolve().parent
+
+    def definition_flags(self, dtype: str) -> list[str]:
+        """The definitions as the compiler takes them, with DTYPE where the source leaves it open."""
+        words = self.definitions
+        if self.open and "DTYPE" not in words:
+            if dtype not in CTYPES:
+                raise Unsupported(
+                    f"{self._name} is compiled for {', '.join(CTYPES)}, not for {dtype}"
+                )
+            words = {"DTYPE": CTYPES[dtype]} | words
+        return [f"-D{key}={value}" for key, value in words.items()]
+
     def library(self, dtype: str) -> Library:
         """Compiled for this float dtype."""
         key = dtype if self.open and "DTYPE" not in self.definitions else ""
         if key not in self._libraries:
-            if key and key not in CTYPES:
-                raise Unsupported(f"{self.name} is compiled for {', '.join(CTYPES)}, not for {key}")
-            words = ({"DTYPE": CTYPES[key]} if key else {}) | self.definitions
-            flags = [*FLAGS, *(f"-D{k}={v}" for k, v in words.items())]
-            path = build(self.source.name, self.text, self.source.resolve().parent, flags)
+            flags = [*FLAGS, *self.definition_flags(dtype)]
+            path = build(self.source.name, self.text, self.folder, flags)
             self._libraries[key] = Library(self._name, path)
             if self._threads:
                 self._libraries[key].set_threads(self._threads)
@@ -249,8 +263,10 @@ class CppOp(CustomOp):
     def set_threads(self, count: int) -> None:
         """As `Library.set_threads`, for every dtype and on every framework."""
         self._threads = count
-        for compiled in (*self._libraries.values(), *self._others.values()):
-            compiled.set_threads(count)
+        for library in self._libraries.values():
+            library.set_threads(count)
+        for other in self._others.values():
+            other.set_threads(count)
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Without a description an output is shaped as the first input."""
@@ -264,7 +280,7 @@ class CppOp(CustomOp):
         kinds = tuple(Tensor(x.shape, x.dtype.name) for x in inputs)
         made = self.infer(*kinds)
         outputs = tuple(self.allocate(t.shape, t.dtype) for t in made)
-        library = self.library(_float(kinds))
+        library = self.library(float_of(kinds))
         library.call(
             library.forward, (*kinds, *made), [*map(np.ascontiguousarray, inputs), *outputs]
         )
@@ -274,7 +290,7 @@ class CppOp(CustomOp):
         kinds = [Tensor(x.shape, x.dtype.name) for x in (*inputs, *outputs)]
         made = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
         given = [np.ascontiguousarray(g, y.dtype) for g, y in zip(grads, outputs, strict=True)]
-        library = self.library(_float(kinds))
+        library = self.library(float_of(kinds))
         library.call(
             library.backward,
             kinds,
@@ -326,7 +342,8 @@ def _completed(
     return tuple(made)
 
 
-def _float(kinds: Sequence[Tensor]) -> str:
+def float_of(kinds: Sequence[Tensor]) -> str:
+    """The dtype that an operator is compiled for, when tensors of these kinds come."""
     return next((t.dtype for t in kinds if "float" in t.dtype), "float32")
 
 

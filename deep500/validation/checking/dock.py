@@ -12,6 +12,7 @@ from ...contracts.calls import Call, arrays, natives
 from ...contracts.framework import Framework
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
+from ...custom.sanitizing import sanitized
 from .examples import XP
 from .memory import Guard, laid_out
 
@@ -137,12 +138,11 @@ class Dock:
         self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], seconds: float
     ) -> list[str] | None:
         """What the compiler's sanitizers say of it, a line each; None where it is not in C++."""
-        from ...custom.sanitizing import sanitized
-
         compiled = _compiled(operator, inputs)
         if compiled is None:
             return None
-        return [finding.text for finding in sanitized(compiled, inputs, seeds, seconds)]
+        found = sanitized(compiled, arrays(inputs), list(seeds) or None, seconds)
+        return [finding.text for finding in found]
 
 
 class _Slot:
