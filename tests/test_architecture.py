@@ -63,6 +63,7 @@ BY_NAME = {
     "measure/candidates.py": "imports what the user names",
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
     "recipe_files.py": "runs a recipe that the user names",
+    "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "validation/checking/subjects.py": "runs what the user names",
     "validation/conformance/suite.py": "imports every file of ONNX's own test suite",
     "validation/isolation.py": "imports, in a child process, the function that the parent named",

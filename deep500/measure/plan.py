@@ -80,6 +80,11 @@ class Plan:
         return all(isinstance(e.candidate, Statement | Function) for e in self.entries)
 
     @property
+    def local(self) -> bool:
+        """Whether the candidates live in this process."""
+        return all(isinstance(e.candidate, InProcess) for e in self.entries)
+
+    @property
     def pairs(self) -> list[tuple[int, int]]:
         """What is compared: every entry with the first candidate at the same levels."""
         first: dict[tuple, int] = {}

@@ -16,6 +16,7 @@ from .. import bundle
 from ..errors import Wrong
 from .candidates import resolve
 from .clock import Clock, calibrate
+from .commands import CommandSession
 from .fresh import FreshSession
 from .gathered import GatheredSession
 from .machine import environment
@@ -40,7 +41,7 @@ PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dea
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 
 Progress = Callable[[float, str], None]
-AnySession = Session | FreshSession | GatheredSession
+AnySession = Session | CommandSession | FreshSession | GatheredSession
 
 
 def run(
@@ -243,17 +244,22 @@ class _Run:
 
     @contextmanager
     def _session(self, process: int) -> Iterator[AnySession]:
-        if not self.plan.fresh:
+        if self.plan.local:
             sync = resolve(self.plan.sync) if isinstance(self.plan.sync, str) else self.plan.sync
             yield Session(self.plan.entries, self.clock, sync, self.plan.cache == "cold")
             return
-        padding = random.Random(f"{self.plan.seed}/{process}").randrange(4096)
-        session = (GatheredSession if len(self.plan.groups) > 1 else FreshSession)(
-            self.plan, self.clock, padding
-        )
+        session = self._supervised(process)
         try:
             yield session
         except BaseException:
             session.kill()
             raise
         session.close()
+
+    def _supervised(self, process: int) -> CommandSession | FreshSession | GatheredSession:
+        if not self.plan.fresh:
+            return CommandSession(self.plan.entries, self.plan.cache == "cold")
+        padding = random.Random(f"{self.plan.seed}/{process}").randrange(4096)
+        if len(self.plan.groups) > 1:
+            return GatheredSession(self.plan, self.clock, padding)
+        return FreshSession(self.plan, self.clock, padding)

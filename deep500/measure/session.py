@@ -32,9 +32,7 @@ class Session:
                 sync()
 
         first = before if flush or sync else None
-        self.timers: list[Timer] = [
-            _guarded(e, e.candidate.timer, e.levels, first, sync) for e in entries
-        ]
+        self.timers: list[Timer] = [_guarded(e, _timer, e, first, sync) for e in entries]
 
     def calibrate(self) -> list[int]:
         """Calls per timed interval for each entry, found by doubling; this is the first part of the warm-up."""
@@ -68,13 +66,19 @@ class Session:
                 _guarded(entry, timer, 0)
 
     def _calls(self, entry: Entry, timer: Timer) -> int:
-        if self.cold or isinstance(entry.candidate, Command):
+        if self.cold:
             timer(1)
             return 1
         calls = 1
         while (elapsed := min(timer(calls), timer(calls))) < self.clock.shortest_ns:
             calls = max(calls * 2, min(calls * 100, self.clock.calls_for(elapsed / calls)))
         return calls
+
+
+def _timer(entry: Entry, before: Callable | None, after: Callable | None) -> Timer:
+    if isinstance(entry.candidate, Command):
+        raise Deep500Error(f"{entry.name!r} is a command, which runs in a process of its own")
+    return entry.candidate.timer(entry.levels, before, after)
 
 
 def _guarded(entry: Entry, function: Callable[..., T], *args: object) -> T:
