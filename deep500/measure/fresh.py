@@ -26,6 +26,7 @@ class FreshSession:
             "sync": plan.sync,
             "clock": asdict(clock),
             "cold": plan.cache == "cold",
+            "user_imports": plan.user_imports,
         }
 
     def calibrate(self) -> list[int]:

@@ -66,6 +66,7 @@ class Plan:
     timeout_s: float = 15.0  # make_plan: max(10, 3 * budget_s)
     sync: Callable | str | None = None
     seed: int = 0
+    user_imports: bool = True  # whether statements may import modules of the current folder
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # what else belongs to the record: scope, peaks, threads …

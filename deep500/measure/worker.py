@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..errors import Deep500Error
+from ..import_path import add_import_folder
 from ..supervision.serving import Message, Progress, serve
 from .candidates import Function, Statement, resolve
 from .clock import Clock
@@ -32,6 +33,8 @@ class Worker:
 
 
 def _session(request: Message) -> Session:
+    if request["user_imports"]:
+        add_import_folder(".")
     entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
     sync = resolve(request["sync"]) if request["sync"] else None
     return Session(entries, Clock(**request["clock"]), sync, request["cold"])
