@@ -41,7 +41,10 @@ def load_recipe(path: str | Path) -> Recipe:
 
 
 def _namespace(path: Path) -> dict[str, Any]:
-    """The names that a file defines, which may import modules of its folder. It stays among the modules, so that the sources of its classes are found."""
+    """The names that a file defines, which may import modules of its folder.
+
+    It stays among the modules, so that the sources of its classes are found.
+    """
     add_import_folder(path.parent)
     name = "d5_recipe_" + re.sub(r"\W", "_", path.stem)
     names = runpy.run_path(str(path.absolute()), run_name=name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Refused, TooFewSamples
+from .agreement import disagreement
 from .rates import rates
 from .statistics.comparison import Comparison, more_needed, quantile_differences
 from .statistics.intervals import ONE_PROCESS
@@ -153,6 +154,8 @@ def _notes(result: "Result") -> list[str]:
     notes = (
         [ONE_PROCESS] if len(result.processes) == 1 and not result.each_call_is_a_process else []
     )
+    if said := disagreement(result.blocks, result.bare, result.one_group):
+        notes.append(said)
     control = _control(result)
     if control and control["verdict"] in ("slower", "faster"):
         notes.append(

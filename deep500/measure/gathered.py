@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from .agreement import Clocks
 from .clock import Clock
 from .fresh import FreshSession
 from .plan import Plan
@@ -52,6 +53,10 @@ class GatheredSession:
         [times] = self._turn(group).block([calls[i] for i in members], [[places[0], *places]])
         self.sessions[group].pause()
         return times[1:]
+
+    def take_clocks(self) -> Clocks:
+        """The clocks of all blocks of all processes since this was last asked for."""
+        return sum((session.take_clocks() for session in self.sessions.values()), Clocks())
 
     def finish(self) -> None:
         for group in self.sessions:

@@ -57,6 +57,16 @@ class Result:
     def each_call_is_a_process(self) -> bool:
         return self.plan["entries"][0]["kind"] == "command"
 
+    @property
+    def bare(self) -> bool:
+        """Whether nothing but the timed code runs in a round."""
+        return self.plan.get("cache") == "warm" and not self.plan.get("synchronised")
+
+    @property
+    def one_group(self) -> bool:
+        """Whether all entries share a process."""
+        return len({entry.get("group", "") for entry in self.plan["entries"]}) == 1
+
     def samples(self, name: str) -> list[np.ndarray] | np.ndarray:
         """Seconds per call: one array per process, or one array where there was one process."""
         series = [p.seconds[self.index(name)] for p in self.processes]

@@ -178,7 +178,10 @@ class _Run:
             rounds = list(itertools.islice(orders, size))
             times = session.block(self.calls, rounds)
             self.round_s = (time.monotonic() - began) / size
-            self._emit({"process": process, "calls": self.calls, "orders": rounds, "ns": times})
+            block = {"process": process, "calls": self.calls, "orders": rounds, "ns": times}
+            if isinstance(session, FreshSession | GatheredSession):
+                block["clocks"] = session.take_clocks().to_json()
+            self._emit(block)
             done += size
             if self.alone and done >= next_look:
                 # One process where several were wanted is never precise enough: it has the whole budget.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Deep500Error
+from .agreement import is_clocks
 from .statistics.steadiness import SteadyState, steady_state
 
 
@@ -129,6 +130,7 @@ def _is_block(block: dict, entries: int) -> bool:
             isinstance(t, list) and len(t) == len(visits) and all(_is_count(v) for v in t)
             for t in times
         )
+        and ("clocks" not in block or is_clocks(block["clocks"]))
     )
 
 

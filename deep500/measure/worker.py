@@ -6,7 +6,7 @@ from ..errors import Deep500Error
 from ..import_path import add_import_folder
 from ..supervision.serving import Message, Progress, serve
 from .candidates import Function, Statement, resolve
-from .clock import Clock
+from .clock import Clock, now
 from .plan import Entry
 from .session import Session
 
@@ -29,7 +29,9 @@ class Worker:
         if "orders" not in request:
             self.session.finish()
             return {"finished": True}
-        return {"ns": self.session.block(request["calls"], request["orders"])}
+        began = now()
+        times = self.session.block(request["calls"], request["orders"])
+        return {"block": {"ns": times, "spent_ns": now() - began}}
 
 
 def _session(request: Message) -> Session:
