@@ -224,7 +224,7 @@ class Child:
 
     def _ended(self, left: float) -> Died:
         try:
-            code = self.process.wait(min(left, GRACE_S))
+            code = self.process.wait(min(left, END_S + GRACE_S))  # the keeper ends the rest first
         except TimeoutExpired:
             return Died(f"the process closed the channel of the answer{self._during()}")
         return Ended(code, self._during(), self.last_line())

@@ -38,7 +38,7 @@ def planted(tmp_path: Path) -> Path:
     return tmp_path
 
 
-QUICK = ("bench", "command", "check")
+QUICK = ("bench", "check")
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,7 @@ def test_a_statement_may_import_modules_of_the_current_folder(planted: Path) -> 
     assert not (planted / NOTE).exists()
 
 
+@pytest.mark.slow
 def test_a_function_may_be_one_of_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "helper_of_a_test.py").write_text("def f(): return 1\n")
     done = d5(tmp_path, "bench", "--function", "helper_of_a_test:f", "--budget", "0.2")
