@@ -2,12 +2,14 @@
 
 import argparse
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, Unsupported
 from ..progress import ProgressLine
 from . import options
 from .output import show_record
+from .quiet import quiet_moment
 
 if TYPE_CHECKING:
     from ..validation.benching.jobs import Problem
@@ -64,6 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the device it runs on: cpu, the only one there is",
     )
     options.measuring(parser, 10.0, "rounds of them")
+    options.wait_for_quiet(parser)
     options.timeout(parser, "one answer", None, "3 x the budget, at least 120")
     options.seed(parser, "the random order")
     options.out(parser)
@@ -83,6 +86,7 @@ def call(args: argparse.Namespace) -> int:
         args.dtype, args.framework, args.kernel, args.direction, _threads(args.threads)
     )
     with ProgressLine() as progress:
+        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
         plan = operator_plan(
             problems,
             factors,
@@ -96,6 +100,7 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
+        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
     return show_record(args, record, page=args.report)
 

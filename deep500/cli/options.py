@@ -123,6 +123,16 @@ def measuring(parser: Parser, budget_s: float, processes: str) -> None:
     )
 
 
+def wait_for_quiet(parser: Parser) -> None:
+    parser.add_argument(
+        "--wait-for-quiet",
+        type=float,
+        default=None,
+        metavar="SECONDS",
+        help="the longest wait until others use less than a tenth of the CPUs (0)",
+    )
+
+
 def tier(parser: Parser, default: str, said: str) -> None:
     parser.add_argument(
         "--tier", default=default, metavar="TIER", help=f"how much of it: {said} ({default})"

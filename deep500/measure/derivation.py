@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Refused, TooFewSamples
+from .interference import COULD_EXPLAIN
 from .rates import rates
 from .statistics.comparison import Comparison, more_needed, quantile_differences
 from .statistics.intervals import ONE_PROCESS
@@ -32,7 +33,14 @@ def derive(result: "Result") -> dict:
         "comparisons": [_comparison(result, a, b, c) for a, b, c in result.comparisons],
         "control": _control(result),
         "notes": _notes(result),
+        **_interference(result),
     }
+
+
+def _interference(result: "Result") -> dict:
+    """Of runs that recorded it."""
+    found = result.interference
+    return {} if found is None else {"interference": asdict(found)}
 
 
 def _entry(result: "Result", name: str) -> dict:
@@ -184,6 +192,9 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
     if settled:
         what = "ratio has a verdict and" if result.comparisons else "median"
         return f"every {what} is known within ±{100 * result.plan['precision']:.3g} %"
+    if _withdrawn(result) and result.interference:
+        used = f"others used {result.interference.others:.0%} of the CPUs"
+        return f"inconclusive, because {used}: wait, or give --wait-for-quiet SECONDS"
     unit = "processes" if len(result.processes) > 1 else "samples"
     if result.comparisons and all(
         isinstance(c, Comparison) and c.verdict != "inconclusive" for _, _, c in result.comparisons
@@ -193,3 +204,11 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
     return "inconclusive, " + (
         f"about {more} more {unit} needed" if more else f"too few {unit} to say how many"
     )
+
+
+def _withdrawn(result: "Result") -> bool:
+    """Whether a verdict was withdrawn because of what others used."""
+    for _, _, c in result.comparisons:
+        if isinstance(c, Comparison) and any(COULD_EXPLAIN in note for note in c.notes):
+            return True
+    return False

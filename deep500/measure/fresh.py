@@ -7,17 +7,20 @@ from typing import Any
 from ..errors import Deep500Error
 from ..supervision.child import Child, Ended, Silent
 from .clock import Clock
+from .layout import Layout, draw_layout
 from .plan import Plan
+from .session import Visits
 
 
 class FreshSession:
     """The same calls as Session, answered by a new Python process."""
 
-    def __init__(self, plan: Plan, clock: Clock, padding: int = 0):
+    def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
+        self.layout = layout or draw_layout(plan.seed, 0, len(plan.entries))
         self.timeout_s = plan.timeout_s
         self.names = ", ".join(repr(e.name) for e in plan.entries)
         # An environment of random size moves the stack, so that its address is not the same in every process.
-        environment = {"DEEP500_PADDING": "x" * padding}
+        environment = {"DEEP500_PADDING": "x" * self.layout.environment}
         self.child = Child.fresh(f"{__package__}.worker", environment)
         self.pause, self.go_on = self.child.pause, self.child.go_on
         self.close, self.kill = self.child.close, self.child.kill
@@ -26,13 +29,14 @@ class FreshSession:
             "sync": plan.sync,
             "clock": asdict(clock),
             "cold": plan.cache == "cold",
+            "layout": self.layout.to_json(),
         }
 
     def calibrate(self) -> list[int]:
         return self._ask(self._first, "calls")
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
-        return self._ask({"calls": calls, "orders": orders}, "ns")
+    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+        return Visits(**self._ask({"calls": calls, "orders": orders}, "visits"))
 
     def finish(self) -> None:
         self._ask({}, "finished")

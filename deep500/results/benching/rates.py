@@ -118,8 +118,8 @@ def _work(data: ReportData, name: str) -> Mapping[str, Any]:
 
 
 def _part(entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """One of the rates; none where the times have several modes, as no single number describes them."""
-    rates = None if entry.get("modes") else entry.get("rates")
+    """One of the rates, at the median."""
+    rates = entry.get("rates")
     part = rates.get(key) if isinstance(rates, Mapping) else None
     return part if isinstance(part, Mapping) else {}
 
