@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -131,6 +132,11 @@ def wait_for_quiet(parser: Parser) -> None:
         metavar="SECONDS",
         help="the longest wait until others use less than a tenth of the CPUs (0)",
     )
+
+
+def cpus() -> int:
+    """How many CPUs this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def tier(parser: Parser, default: str, said: str) -> None:

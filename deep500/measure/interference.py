@@ -16,7 +16,6 @@ from ..errors import Refused
 from .statistics.comparison import Comparison, verdict_of
 from .statistics.intervals import interval
 
-BUSY = 0.05  # of the CPUs: what others may use before it is said
 ROOM = 0.25  # CPUs that threads may lack: medians do not notice what disturbs few of the calls
 COULD_EXPLAIN = "could explain this ratio"
 

@@ -20,6 +20,7 @@ MEANINGS = {
     "--seed": ("the seed of", "N"),
     "--seeds": ("how many seeds", "N"),
     "--budget": ("the time to spend", "SECONDS"),
+    "--peaks": ("the peaks of this machine", None),
     "--wait-for-quiet": ("the longest wait until others", "SECONDS"),
     "--timeout": ("the longest wait for", "SECONDS"),
     "--precision": ("the relative half-width", "SHARE"),

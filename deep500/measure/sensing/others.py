@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..machine.host.files import Host, Unavailable, whole
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+BUSY = 0.05  # of the CPUs: what others may use before it is said
 SHORTEST_S = 5 * TICK_S  # below, the kernel's ticks say nothing
 
 

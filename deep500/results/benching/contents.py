@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...measure.interference import BUSY
+from ...measure.sensing.others import BUSY
 from ...reports.blocks import Table
 from ...reports.canvas import numbered
 from ...reports.tables import (
