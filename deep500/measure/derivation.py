@@ -11,6 +11,7 @@ from ..errors import Refused, TooFewSamples
 from .interference import COULD_EXPLAIN
 from .rates import rates
 from .statistics.comparison import Comparison, more_needed, quantile_differences
+from .statistics.drift import drift
 from .statistics.intervals import ONE_PROCESS
 from .statistics.modality import modes
 
@@ -78,6 +79,7 @@ def _entry(result: "Result", name: str) -> dict:
             "method": "none",
         }
         entry["notes"] = [str(refusal)]
+    entry |= _drift(result, [np.log(p.rounds[index]) for p in result.processes])
     if isinstance(work := result.plan["entries"][index].get("work"), dict):
         entry["rates"] = rates(entry, work, dict(result.plan.get("about") or {}).get("peaks"))
     entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
@@ -136,7 +138,21 @@ def _comparison(result: "Result", a: str, b: str, c: Comparison | TooFewSamples)
         "probability": c.effect.probability,
         "quantiles": differences,
         "notes": list(c.notes),
+        **_drift(result, _log_ratios(result, a, b)),
     }
+
+
+def _log_ratios(result: "Result", a: str, b: str) -> list[np.ndarray]:
+    i, j = result.index(a), result.index(b)
+    return [np.log(p.rounds[j]) - np.log(p.rounds[i]) for p in result.processes]
+
+
+def _drift(result: "Result", logs: list[np.ndarray]) -> dict:
+    """The change over the run, where the blocks say when they were measured and there are enough of them."""
+    if not all("span_s" in block for block in result.blocks):
+        return {}
+    found = drift(logs, result.plan["level"])
+    return {} if found is None else {"drift": asdict(found)}
 
 
 def _control(result: "Result") -> dict | None:

@@ -9,6 +9,7 @@ import pytest
 from deep500.measure.interference import COULD_EXPLAIN, interference
 from deep500.measure.results import Result
 from deep500.measure.sensing.others import Others, allowed_cpus, others_now
+from deep500.results.benching.comparing import contrast
 
 from .busy import busy_machine, d5
 
@@ -137,3 +138,15 @@ def test_a_run_beside_others_records_them_and_says_so(tmp_path):
     assert result.interference.others > 0.2 and result.interference.n >= 3
     used = [b["load"]["used"][0] for b in result.blocks if "load" in b]
     assert all(0 < u < 1.5 for u in used)
+
+
+def test_two_runs_are_compared_with_what_others_did_to_either():
+    quiet, slow = recorded(0.0, [1.0, 2.0]), recorded(0.0, [1.0, 2.0], ratio=3.0)
+    busy = recorded(0.9, [1.0, 2.0], ratio=3.0)
+    verdicts = [c["verdict"] for c in contrast(quiet, slow, 0.02, 0.95).data["comparisons"]]
+    assert verdicts == ["same", "slower"]
+    found = contrast(quiet, busy, 0.02, 0.95).data["comparisons"]
+    assert [c["verdict"] for c in found] == ["same", "inconclusive"]
+    backwards = contrast(busy, quiet, 0.02, 0.95).data["comparisons"]
+    assert backwards[1]["verdict"] == "inconclusive"
+    assert any("'b (B)' ran 2 threads" in note for note in found[1]["notes"])

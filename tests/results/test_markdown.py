@@ -257,3 +257,32 @@ def test_derived_numbers_of_another_shape_are_one_line(derived):
     with pytest.raises(Deep500Error, match="d5 verify") as error:
         ReportData("t", {}, {}, derived)
     assert "\n" not in str(error.value)
+
+
+def with_drift(entry, comparison):
+    data = results.two()
+    data.derived["entries"][0]["drift"] = entry
+    data.derived["comparisons"][0]["drift"] = comparison
+    return markdown(data)
+
+
+NONE_SEEN = {"change": 0.001, "low": -0.01, "high": 0.012, "detectable": 0.031, "n": 6}
+
+
+def test_a_drift_that_the_data_cannot_exclude_is_said():
+    text = with_drift(NONE_SEEN, NONE_SEEN)
+    line = line_with(text, "- a slow drift cannot be excluded")
+    assert "seen only from this size on: `a` 3.1 % (n = 6 medians, interval ±1.3 %)" in line
+    assert "`b` against `a` 3.1 %" in line
+
+
+def test_a_drift_that_would_have_been_seen_is_not_mentioned():
+    excluded = NONE_SEEN | {"detectable": 0.009}
+    assert "drift" not in with_drift(excluded, excluded)
+    assert "drift" not in with_drift(None, None)
+
+
+def test_a_drift_that_was_seen_is_said():
+    seen = {"change": 0.05, "low": 0.03, "high": 0.071, "detectable": 0.01, "n": 10}
+    line = line_with(with_drift(seen, NONE_SEEN | {"detectable": 0}), "the level drifted")
+    assert "`a` by 5 % [3 %, 7.1 %], n = 10 medians" in line

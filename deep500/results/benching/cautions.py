@@ -21,6 +21,7 @@ from .contents import (
     ratio_of,
 )
 from .data import ReportData
+from .drifts import drifts
 
 
 def cautions(data: ReportData) -> list[Text]:
@@ -28,6 +29,7 @@ def cautions(data: ReportData) -> list[Text]:
     found: list[Text] = [clean(note) for note in data.derived.get("notes") or []]
     found += _interference(data.interference)
     found += _control(data.derived.get("control"))
+    found += drifts(data)
     found += _by_message(
         "entry", [(entry_name(data, e["name"]), _of_entry(e)) for e in data.entries]
     )

@@ -59,8 +59,14 @@ class ReportData:
 Shape: TypeAlias = Mapping[str, type]
 _PLAN: Shape = {"entries": list, "factors": Mapping}
 _DERIVED: Shape = {"notes": list, "control": Mapping, "stopped": str, "interference": Mapping}
-_ENTRY: Shape = {"name": str, "levels": Mapping, "warmup": Mapping, "notes": list}
-_COMPARISON: Shape = {"base": str, "other": str, "notes": list}
+_ENTRY: Shape = {
+    "name": str,
+    "levels": Mapping,
+    "warmup": Mapping,
+    "notes": list,
+    "drift": Mapping,
+}
+_COMPARISON: Shape = {"base": str, "other": str, "notes": list, "drift": Mapping}
 
 
 _NEEDED = ("name", "base", "other")
