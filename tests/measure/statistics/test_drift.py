@@ -7,8 +7,8 @@ from deep500.measure.statistics.drift import drift
 
 
 def processes(rng: np.random.Generator, change: float, count: int = 12) -> list[np.ndarray]:
-    """Log times of some processes; the level rises by `change` from the first to the last."""
-    levels = np.linspace(0, np.log1p(change), count) + rng.normal(0, 0.01, count)
+    """Log times of some processes; the level rises by `change` from the beginning to the end of the run."""
+    levels = np.log1p(change) * (np.arange(count) + 0.5) / count + rng.normal(0, 0.01, count)
     return [level + rng.normal(0, 0.05, 200) for level in levels]
 
 
