@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from ..errors import Deep500Error
 from ..supervision.child import Died, Ended, Silent
-from ..supervision.commands import CommandRunner
+from ..supervision.commands import CommandRunner, Finished
 from .candidates import Command, command_words
 from .clock import cold_caches, last_level_bytes
 from .plan import Entry
+from .session import Visits
 
 
 class CommandSession:
@@ -25,17 +26,19 @@ class CommandSession:
             self._time(entry)
         return [1] * len(self.entries)
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Elapsed nanoseconds of every visit, in order."""
-        rounds = []
+    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+        """Time the rounds, visit by visit."""
+        visits = Visits()
         for order in orders:
-            rounds.append([self._time(self.entries[visit]) for visit in order])
-        return rounds
+            finished = [self._time(self.entries[visit]) for visit in order]
+            visits.ns.append([command.elapsed_ns for command in finished])
+            visits.cpu_ns.append([command.cpu_ns for command in finished])
+        return visits
 
     def finish(self) -> None:
         """Commands have no teardown."""
 
-    def _time(self, entry: Entry) -> int:
+    def _time(self, entry: Entry) -> Finished:
         command = entry.candidate
         assert isinstance(command, Command)  # Plan keeps kinds apart
         text = command.at(entry.levels)
@@ -58,4 +61,4 @@ class CommandSession:
             raise Deep500Error(
                 f"the command {text!r} failed with exit code {finished.code}: {last}"
             )
-        return finished.elapsed_ns
+        return finished

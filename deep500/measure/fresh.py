@@ -9,18 +9,21 @@ from ..errors import Deep500Error
 from ..supervision.child import Child, Died, Ended, Silent
 from .agreement import Clocks, checked_calls, checked_clocks, checked_rounds
 from .clock import Clock, now
+from .layout import Layout, draw_layout
 from .plan import Plan
+from .session import Visits
 
 
 class FreshSession:
     """The same calls as Session, answered by a new Python process."""
 
-    def __init__(self, plan: Plan, clock: Clock, padding: int = 0):
+    def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
+        self.layout = layout or draw_layout(plan.seed, 0, len(plan.entries))
         self.timeout_s = plan.timeout_s
         self.clocks = Clocks()
         self.names = ", ".join(repr(e.name) for e in plan.entries)
         # An environment of random size moves the stack, so that its address is not the same in every process.
-        environment = {"DEEP500_PADDING": "x" * padding}
+        environment = {"DEEP500_PADDING": "x" * self.layout.environment}
         self.child = Child.fresh(f"{__package__}.worker", environment)
         self.pause, self.go_on = self.child.pause, self.child.go_on
         self.close, self.kill = self.child.close, self.child.kill
@@ -30,6 +33,7 @@ class FreshSession:
             "clock": asdict(clock),
             "cold": plan.cache == "cold",
             "user_imports": plan.user_imports,
+            "layout": self.layout.to_json(),
         }
 
     def calibrate(self) -> list[int]:
@@ -37,15 +41,16 @@ class FreshSession:
         with self._explained():
             return checked_calls(calls, len(self._first["entries"]))
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
+    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
         began = now()
         answer = self._ask({"calls": calls, "orders": orders}, "block")
         wall_ns = now() - began
         with self._explained():
             parts = answer if isinstance(answer, dict) else {}
             times = checked_rounds(parts.get("ns"), orders, 1)
+            used = checked_rounds(parts.get("cpu_ns"), orders, 0)
             self.clocks += checked_clocks(wall_ns, parts.get("spent_ns"), times)
-            return times
+            return Visits(times, used)
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks since this was last asked for."""

@@ -19,6 +19,7 @@ from .candidates import (
     candidate,
     check,
 )
+from .layout import Layout, draw_layout
 
 CONTROL = " (control)"
 
@@ -108,6 +109,10 @@ class Plan:
             indices = [i for group in groups for i in group]
             yield indices + indices[::-1] if len(indices) > 1 else [0]
 
+    def layout(self, process: int) -> Layout:
+        """Where things lie in the memory of one process, as far as we can move them."""
+        return draw_layout(self.seed, process, len(self.entries))
+
     def to_json(self) -> dict:
         return {
             "entries": [e.to_json() for e in self.entries],
@@ -122,6 +127,7 @@ class Plan:
             "timeout_s": self.timeout_s,
             "synchronised": self.sync is not None,
             "seed": self.seed,
+            "layout": "random" if self.fresh else "as it is",
             **({"about": dict(self.about)} if self.about else {}),
         }
 

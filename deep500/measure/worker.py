@@ -1,5 +1,6 @@
 """The fresh process: builds a session from a JSON request, then times blocks on demand. Standard library only."""
 
+from dataclasses import asdict
 from typing import Any
 
 from ..errors import Deep500Error
@@ -7,6 +8,7 @@ from ..import_path import add_import_folder
 from ..supervision.serving import Message, Progress, serve
 from .candidates import Function, Statement, resolve
 from .clock import Clock, now
+from .layout import layout_from_json
 from .plan import Entry
 from .session import Session
 
@@ -30,8 +32,8 @@ class Worker:
             self.session.finish()
             return {"finished": True}
         began = now()
-        times = self.session.block(request["calls"], request["orders"])
-        return {"block": {"ns": times, "spent_ns": now() - began}}
+        visits = self.session.block(request["calls"], request["orders"])
+        return {"block": asdict(visits) | {"spent_ns": now() - began}}
 
 
 def _session(request: Message) -> Session:
@@ -39,7 +41,8 @@ def _session(request: Message) -> Session:
         add_import_folder(".")
     entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
     sync = resolve(request["sync"]) if request["sync"] else None
-    return Session(entries, Clock(**request["clock"]), sync, request["cold"])
+    layout = layout_from_json(request["layout"])
+    return Session(entries, Clock(**request["clock"]), sync, request["cold"], layout)
 
 
 def _candidate(entry: dict[str, Any]) -> Statement | Function:

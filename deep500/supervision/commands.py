@@ -1,6 +1,7 @@
 """Commands run and timed one after another by a process of their own, which ends what each leaves behind."""
 
 import os
+import resource
 import subprocess
 import time
 from collections.abc import Sequence
@@ -13,13 +14,15 @@ from .kernel import adopt_orphans
 from .serving import Message, Progress, serve
 
 START_S = 60.0  # for the process that runs them; a command's own deadline begins after that
+LARGEST_NS = 1 << 62
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How a command ended: its wall time, its exit code, and the last line of its stderr."""
+    """How a command ended: its wall time, CPU time, exit code, and the last line of its stderr."""
 
     elapsed_ns: int
+    cpu_ns: int
     code: int
     last_line: str
 
@@ -42,15 +45,15 @@ class CommandRunner:
         passed = time.perf_counter_ns() - began
         if not _is_finished(answer, passed):
             raise Died(f"a process that runs a command answered {str(answer)[:60]!r}")
-        elapsed_ns, code = answer
-        return Finished(elapsed_ns, code, self.child.last_line())
+        elapsed_ns, cpu_ns, code = answer
+        return Finished(elapsed_ns, cpu_ns, code, self.child.last_line())
 
 
 def _is_finished(answer: object, passed_ns: int) -> bool:
-    if not isinstance(answer, list) or len(answer) != 2:
+    if not isinstance(answer, list) or [type(value) for value in answer] != [int, int, int]:
         return False
-    elapsed, code = answer
-    return type(elapsed) is int and type(code) is int and 0 < elapsed <= passed_ns
+    elapsed_ns, cpu_ns, _ = answer
+    return 0 < elapsed_ns <= passed_ns and 0 <= cpu_ns < LARGEST_NS
 
 
 def _handle(request: Message, progress: Progress) -> Message:
@@ -62,7 +65,8 @@ def _handle(request: Message, progress: Progress) -> Message:
 
 
 def _timed(words: list[str]) -> list[int]:
-    """Wall time from before the process starts until it has been waited for, and its exit code."""
+    """Wall time from before the process starts until it has been waited for, CPU time, and exit code."""
+    used = _cpu_of_children()
     start = time.perf_counter_ns()
     try:
         process = subprocess.Popen(
@@ -74,7 +78,13 @@ def _timed(words: list[str]) -> list[int]:
     code = process.wait()
     elapsed = time.perf_counter_ns() - start
     end_children()
-    return [elapsed, code]
+    return [elapsed, _cpu_of_children() - used, code]
+
+
+def _cpu_of_children() -> int:
+    """Of all that have been waited for."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return round((ended.ru_utime + ended.ru_stime) * 1e9)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from deep500.measure.plan import Entry
 def elapsed_ns(command: Command, levels: Mapping[str, Level]) -> int:
     session = CommandSession([Entry("the command", command, levels)])
     try:
-        [[elapsed]] = session.block([1], [[0]])
+        [[elapsed]] = session.block([1], [[0]]).ns
     finally:
         session.kill()
     return elapsed
