@@ -281,8 +281,15 @@ class _Run:
 
     def _supervised(self, process: int) -> CommandSession | FreshSession | GatheredSession:
         if not self.plan.fresh:
-            return CommandSession(self.plan.entries, self.plan.cache == "cold")
+            return self._command_session()
         layout = self.plan.layout(process)
         if len(self.plan.groups) > 1:
             return GatheredSession(self.plan, self.clock, layout)
         return FreshSession(self.plan, self.clock, layout)
+
+    def _command_session(self) -> CommandSession:
+        """The budget is for commands: the process that runs them starts before it begins."""
+        began = time.monotonic()
+        session = CommandSession(self.plan.entries, self.plan.cache == "cold")
+        self.deadline += time.monotonic() - began
+        return session

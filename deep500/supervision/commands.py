@@ -33,13 +33,14 @@ class CommandRunner:
     def __init__(self) -> None:
         self.child = Child.fresh(__name__)
         self.close, self.kill = self.child.close, self.child.kill
-        self._started = False
+        try:
+            self.child.ask({}, "ready", START_S)
+        except BaseException:
+            self.kill()
+            raise
 
     def run(self, words: Sequence[str], timeout_s: float) -> Finished:
         """Raises Silent at the deadline, Died without a sensible answer, Deep500Error if it cannot be started."""
-        if not self._started:
-            self.child.ask({}, "ready", START_S)
-            self._started = True
         began = time.perf_counter_ns()
         answer = self.child.ask({"words": list(words)}, "finished", timeout_s)
         passed = time.perf_counter_ns() - began
