@@ -135,6 +135,7 @@ class Child:
     def kill(self) -> None:
         """End the process and whatever it has started and left behind."""
         if self.process.poll() is None:
+            self._signal(signal.SIGKILL, 0.0)
             _send(self.process.pid, signal.SIGTERM)  # the keeper kills what is below it
             _send(self.process.pid, signal.SIGCONT)
             with suppress(TimeoutExpired):
@@ -152,18 +153,18 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _signal(self, number: signal.Signals, start_s: float = START_S) -> None:
         if self._worker == 0 and self._status >= 0:
-            self._worker = self._worker_number()
+            self._worker = self._worker_number(start_s)
         if self._worker:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._worker, number)
 
-    def _worker_number(self) -> int:
+    def _worker_number(self, start_s: float) -> int:
         """What the keeper tells of the process that it has started; 0, if it ended before it did."""
         polling = select.poll()
         polling.register(self._status, select.POLLIN)
-        if not polling.poll(1000 * START_S):
+        if not polling.poll(1000 * start_s):
             return 0
         return int(os.read(self._status, 100) or 0)
 

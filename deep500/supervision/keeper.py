@@ -13,13 +13,23 @@ from .descendants import end_children
 from .kernel import adopt_orphans, end_with_parent
 
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+_kept = False  # whether a keeper is above this process
 
 
 def keep(parent: int, status: int) -> None:
     """Fork, and return in the new process; this one waits for its end and never returns.
 
-    The new process leads a session of its own; its number is written to the descriptor `status`.
+    The new process leads a session of its own; its number is written to the descriptor `status`. Below another keeper
+    this process itself goes on: that one ends what it leaves behind.
     """
+    global _kept
+    if _kept:
+        os.write(status, b"%d\n" % os.getpid())
+        os.close(status)
+        _become_worker(parent)
+        return
+    if os.getsid(0) != os.getpid():
+        os.setsid()  # a Ctrl-C is the parent's to handle
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, *ENDINGS})
     adopt_orphans()
@@ -29,6 +39,7 @@ def keep(parent: int, status: int) -> None:
     keeper = os.getpid()
     worker = os.fork()
     if worker == 0:
+        _kept = True
         os.close(status)
         _become_worker(keeper)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -40,10 +51,10 @@ def keep(parent: int, status: int) -> None:
     _end_like(code)
 
 
-def _become_worker(keeper: int) -> None:
+def _become_worker(parent: int) -> None:
     os.setsid()
     end_with_parent(signal.SIGKILL)
-    if os.getppid() != keeper:
+    if os.getppid() != parent:
         os._exit(1)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if callable(signal.getsignal(number)):  # a copy of the parent has the parent's

@@ -90,7 +90,6 @@ def _run(function: Callable[[Send], None], parent: int, ends: Ends) -> NoReturn:
     code = 1
     try:
         warnings.simplefilter("ignore")
-        os.setsid()
         keep(parent, ends.status)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for own, taken in ((nowhere, 0), (nowhere, 1), (ends.stderr, 2)):
