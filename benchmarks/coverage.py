@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from deep500.errors import TooFewSamples
+from deep500.measure.results import LOOKS_AT_PROCESSES
+from deep500.measure.running import FIRST_PROCESSES, PROCESSES_GROWTH
 from deep500.measure.statistics.intervals import interval
 from deep500.measure.statistics.modality import modes
 from deep500.measure.statistics.steadiness import steady_state
@@ -211,6 +213,36 @@ def adaptive(rho: float, sd: float, precision: float, replications: int, random:
     return Row("adaptive stopping", name, percent, *wilson(held, len(ends)), text, ok, details)
 
 
+def stopped_after_processes(
+    random: Random, ratio: float, precision: float, budget: int
+) -> tuple[int, bool]:
+    """Looks after 6 processes, then a quarter more, until the interval is narrow or the budget is spent."""
+    series = processes(random, budget, ratio)
+    count = FIRST_PROCESSES
+    while True:
+        found = interval(series[:count], level=1 - 0.05 * LOOKS_AT_PROCESSES)
+        if found.half_width <= precision or count == budget:
+            return count, found.low <= 1 <= found.high
+        count = min(math.ceil(count * PROCESSES_GROWTH), budget)
+
+
+def looks_after_processes(
+    ratio: float, precision: float, budget: int, replications: int, random: Random
+) -> Row:
+    """Coverage of the interval at which a run over processes stops, reported as 95 %."""
+    ends = [stopped_after_processes(random, ratio, precision, budget) for _ in range(replications)]
+    held, spent = sum(good for _, good in ends), [count for count, _ in ends]
+    percent, target = 100 * held / replications, 93.5
+    details = {
+        "processes": float(np.mean(spent)),
+        "ended by budget": 100 * float(np.mean([count == budget for count in spent])),
+    }
+    name = f"between/within {ratio:g}, ±{100 * precision:g} %, at most {budget}"
+    limits = wilson(held, replications)
+    text = f">= {target}"
+    return Row("looks at processes", name, percent, *limits, text, percent >= target, details)
+
+
 def share_of(group: str, name: str, draw: Draw, happens: Callable[[Any], bool], target: str, trials: int,
              random: Random) -> Row:  # fmt: skip
     """How often something happens to drawn data, against a target such as "<= 5"."""
@@ -256,6 +288,13 @@ def practice_cases() -> Iterator[Case]:
     yield Case(
         "common practice", "5 processes pooled", draw_processes, method=pooled_t, practice=True
     )
+
+
+def process_look_rows(replications: int, seed: int) -> Iterator[Row]:
+    for number, ratio in enumerate((0.5, 1, 2)):
+        for precision, budget in ((0.1, 40), (0.05, 40), (0.05, 20), (0.02, 20)):
+            random = np.random.default_rng([seed, 1500 + number])
+            yield looks_after_processes(ratio, precision, budget, replications, random)
 
 
 def steadiness_rows(trials: int, random: Random) -> Iterator[Row]:
@@ -312,6 +351,7 @@ def table(replications: int, seed: int) -> Iterator[Row]:
         for sd, precision in ((0.3, 0.05), (0.1, 0.02), (0.1, 0.05)):
             random = np.random.default_rng([seed, 1000 + number])
             yield adaptive(rho, sd, precision, max(1, replications // 2), random)
+    yield from process_look_rows(replications, seed)
     yield from steadiness_rows(replications, np.random.default_rng([seed, 2000]))
     yield from modality_rows(replications, np.random.default_rng([seed, 3000]))
 

@@ -51,7 +51,7 @@ def main() -> int:
 
     def ours() -> float:
         session.block([WARM], [[0]])  # as theirs does before it times
-        return session.block([CALLS], [[0]])[0][0] / CALLS / 1e9
+        return session.block([CALLS], [[0]]).ns[0][0] / CALLS / 1e9
 
     def theirs() -> float:
         return timer.timeit(CALLS).median

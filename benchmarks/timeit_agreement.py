@@ -41,7 +41,7 @@ def main() -> int:
         timer = timeit.Timer(statement, setup)
 
         def ours(session=session, calls=calls) -> float:
-            return session.block([calls], [[0]])[0][0] / calls / 1e9
+            return session.block([calls], [[0]]).ns[0][0] / calls / 1e9
 
         def theirs(timer=timer, calls=calls) -> float:
             return timer.timeit(calls) / calls

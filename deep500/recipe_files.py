@@ -11,6 +11,7 @@ from typing import Any
 
 from .contracts.recipe import Recipe
 from .errors import Deep500Error, one_line
+from .import_path import add_import_folder
 
 
 def load_recipe(path: str | Path) -> Recipe:
@@ -40,7 +41,11 @@ def load_recipe(path: str | Path) -> Recipe:
 
 
 def _namespace(path: Path) -> dict[str, Any]:
-    """The names that a file defines. It stays among the modules, so that the sources of its classes are found."""
+    """The names that a file defines, which may import modules of its folder.
+
+    It stays among the modules, so that the sources of its classes are found.
+    """
+    add_import_folder(path.parent)
     name = "d5_recipe_" + re.sub(r"\W", "_", path.stem)
     names = runpy.run_path(str(path.absolute()), run_name=name)
     sys.modules[name] = types.ModuleType(name)

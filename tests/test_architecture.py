@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1] / "deep500"
 
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
-    "errors progress",
+    "errors import_path progress",
     "home supervision",
     "bundle registry reports",
     "measure",
@@ -63,6 +63,7 @@ BY_NAME = {
     "measure/candidates.py": "imports what the user names",
     "measure/machine/host/nvidia.py": "imports NVIDIA's library where it is installed",
     "recipe_files.py": "runs a recipe that the user names",
+    "supervision/launch.py": "runs, in a child process, the module that the parent named",
     "validation/checking/subjects.py": "runs what the user names",
     "validation/conformance/suite.py": "imports every file of ONNX's own test suite",
     "validation/isolation.py": "imports, in a child process, the function that the parent named",

@@ -5,9 +5,11 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from ..errors import Deep500Error, Wrong, did_you_mean
+from ..supervision.own_process import Terminated, own_process
 from . import (
     bench,
     bench_elementary,
@@ -108,7 +110,17 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line, 3: not decided."""
+    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line, 3: not decided.
+
+    Without `argv` this is the command itself, which has its process to itself.
+    """
+    if argv is not None:
+        return _run(argv)
+    with own_process():
+        return _run(sys.argv[1:])
+
+
+def _run(words: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(
@@ -116,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             )  # a bundle may hold what a terminal cannot show
     try:
         with interruptible():
-            args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
+            args = _parsed(_joined(words))
             code = args.call(args)
             sys.stdout.flush()
             return code
@@ -126,6 +138,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Deep500Error as error:
         print(f"d5: {error}", file=sys.stderr)
         return 2
+    except Terminated as end:
+        with suppress(OSError):  # the terminal may be gone
+            print(f"d5: {end}; `d5 list` shows what was kept", file=sys.stderr)
+        return 128 + end.number
     except KeyboardInterrupt:
         print("d5: interrupted; `d5 list` shows what was kept", file=sys.stderr)
         return 130

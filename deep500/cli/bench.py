@@ -2,11 +2,13 @@
 
 import argparse
 import sys
+from dataclasses import replace
 
 from ..errors import Deep500Error
 from ..progress import ProgressLine
 from . import options
 from .output import show_record
+from .quiet import quiet_moment
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a function that waits for a device, called before the clock is read",
     )
     add("--control", action="store_true", help="the first candidate a second time, as a control")
+    options.wait_for_quiet(parser)
     options.timeout(parser, "one answer", None, "3 x the budget, at least 10")
     options.seed(parser, "the random order")
     options.out(parser)
@@ -80,6 +83,8 @@ def call(args: argparse.Namespace) -> int:
         factors=_factors(args.factor),
     )
     with ProgressLine() as progress:
+        moment = quiet_moment(args, progress)
+        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
     return show_record(args, record, page=args.report)
 

@@ -1,15 +1,18 @@
 """measure operators over shapes, dtypes, frameworks, kernels and directions; what is timed is checked"""
 
 import argparse
-import os
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import Deep500Error, Unsupported
 from ..progress import ProgressLine
 from . import options
 from .output import show_record
+from .quiet import quiet_moment
 
 if TYPE_CHECKING:
+    from ..contracts.result import Record
     from ..validation.benching.jobs import Problem
 
 
@@ -65,6 +68,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the device it runs on: cpu, the only one there is",
     )
     options.measuring(parser, 10.0, "rounds of them")
+    options.wait_for_quiet(parser)
     options.timeout(parser, "one answer", None, "3 x the budget, at least 120")
     options.seed(parser, "the random order")
     options.out(parser)
@@ -89,6 +93,7 @@ def call(args: argparse.Namespace) -> int:
         args.reference or "",
     )
     with ProgressLine() as progress:
+        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
         plan = operator_plan(
             problems,
             factors,
@@ -102,8 +107,29 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
+        plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
+    _refute_peaks(record)
     return show_record(args, record, page=args.report)
+
+
+def _refute_peaks(record: "Record") -> None:
+    """Whatever ran faster than a kept peak shows that the peak is too low."""
+    from ..measure.bounds.roofline import refute_peak
+
+    for planned, entry in zip(
+        record.plan["entries"], (record.derived or {})["entries"], strict=True
+    ):
+        line = entry["rates"].get("roofline") or {}
+        if not line.get("alarm") or line["limited_by"] != "compute":
+            continue
+        dtype, rate = planned["work"]["dtype"], entry["rates"]["flops"]["value"]
+        if refute_peak(dtype, rate):
+            print(
+                f"d5: {entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: "
+                "the peaks will be measured again at their next use",
+                file=sys.stderr,
+            )
 
 
 def _threads(asked: int | None) -> int:
@@ -111,7 +137,7 @@ def _threads(asked: int | None) -> int:
         raise Deep500Error(
             f"--threads {asked}: give 1 or more, or 0 for each framework's own choice"
         )
-    return len(os.sched_getaffinity(0)) if asked is None else asked
+    return options.cpus() if asked is None else asked
 
 
 def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":

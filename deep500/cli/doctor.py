@@ -2,16 +2,46 @@
 
 import argparse
 
+from ..progress import ProgressLine
 from . import options
-from .output import show_record
+from .output import print_json, show_record
+from .quiet import quiet_moment
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     options.budget(parser, 2.0)
     options.out(parser)
+    parser.add_argument(
+        "--peaks",
+        action="store_true",
+        help="the peaks of this machine instead: measured again, the best of all is kept and shown",
+    )
+    options.wait_for_quiet(parser)
 
 
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recorded_diagnosis
 
+    if args.peaks:
+        return _renew_peaks(args)
+    with ProgressLine() as progress:
+        quiet_moment(args, progress)
     return show_record(args, recorded_diagnosis(args.budget, args.out))
+
+
+def _renew_peaks(args: argparse.Namespace) -> int:
+    from ..measure.bounds.roofline import kept_peaks, peaks
+    from ..reports.terminal import blocks_text
+    from ..results.benching.peaks import peaks_blocks
+
+    with ProgressLine() as progress:
+        quiet_moment(args, progress, options.cpus())
+        before = kept_peaks()
+        progress(0.0, "measuring the peaks")
+        found = peaks(refresh=True)
+    if args.json:
+        old = before.to_json() if before else None
+        print_json({"peaks": found.to_json(), "caveat": found.caveat, "before": old})
+    else:
+        print(blocks_text(peaks_blocks(found, before)))
+    return 0

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import os
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
@@ -145,6 +146,21 @@ def measuring(parser: Parser, budget_s: float, processes: str) -> None:
         metavar="N",
         help=f"the number of processes, even beyond the budget: exactly N {processes}",
     )
+
+
+def wait_for_quiet(parser: Parser) -> None:
+    parser.add_argument(
+        "--wait-for-quiet",
+        type=float,
+        default=None,
+        metavar="SECONDS",
+        help="the longest wait until others use less than a tenth of the CPUs (0)",
+    )
+
+
+def cpus() -> int:
+    """How many CPUs this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def tier(parser: Parser, default: str, said: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from .. import registry
 from ..contracts.operator import Operator
 from ..errors import Deep500Error, one_line, unknown
+from ..import_path import add_import_folder
 from .cpp import compile_custom_cppop
 from .operators import CustomOp, as_operator
 
@@ -53,7 +54,8 @@ def _class(path: Path, name: str) -> type:
 
 
 def _imported(path: Path) -> ModuleType:
-    """The file run as a module, under a name that no other module has."""
+    """The file run as a module, under a name that no other module has; it may import modules of its folder."""
+    add_import_folder(path.parent)
     name = f"deep500_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # it ends in .py

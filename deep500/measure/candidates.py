@@ -6,16 +6,10 @@ are spliced into one generator, so the setup runs once, its names are fast local
 """
 
 import ast
-import contextlib
 import importlib
 import itertools
-import os
 import re
 import shlex
-import signal
-import subprocess
-import tempfile
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -101,23 +95,12 @@ class Command:
     timeout_s: float = 60.0
     kind = "command"
 
-    def timer(
-        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
-    ) -> Timer:
+    def at(self, levels: Mapping[str, Level]) -> str:
+        """The text at these levels."""
         text = self.text
         for name, value in levels.items():
             text = text.replace("{" + name + "}", str(value))
-        argv = _words(text)
-
-        def time(calls: int) -> int:
-            elapsed = 0
-            for _ in range(calls):
-                if before:
-                    before()
-                elapsed += _timed_process(argv, text, self.timeout_s)
-            return elapsed
-
-        return time
+        return text
 
 
 Candidate = Statement | Function | InProcess | Command
@@ -138,7 +121,7 @@ def candidate(value: object, setup: str = "") -> Candidate:
 def check(candidate: Candidate) -> None:
     """Refuse what cannot possibly run before anything is started or written."""
     if isinstance(candidate, Command):
-        _words(candidate.text)
+        command_words(candidate.text)
     else:
         _parse(candidate.setup, "setup")
     if isinstance(candidate, Statement) and not _parse(candidate.text, "statement"):
@@ -227,7 +210,7 @@ class _Splice(ast.NodeTransformer):
         return self.replacements.get(value.id, node) if isinstance(value, ast.Name) else node
 
 
-def _words(text: str) -> list[str]:
+def command_words(text: str) -> list[str]:
     """The command as words, through a shell only when it uses the shell's language."""
     if re.search(r"[|&;<>()$`*?\[\]#~%!{}\\\n]|^\s*\w+=", text):
         return ["/bin/sh", "-c", text]
@@ -238,54 +221,3 @@ def _words(text: str) -> list[str]:
     if not words:
         raise Deep500Error("the command is empty: give one to run")
     return words
-
-
-def _timed_process(argv: list[str], text: str, timeout_s: float) -> int:
-    """Wall time of one process, from before it starts until it has been waited for."""
-    running: list[subprocess.Popen] = []
-    overdue = threading.Event()
-
-    def stop() -> None:
-        overdue.set()
-        for process in running:
-            with contextlib.suppress(ProcessLookupError):  # it ended at this very moment
-                os.killpg(process.pid, signal.SIGKILL)
-
-    watchdog = threading.Timer(timeout_s, stop)  # a blocking wait is exact; wait(timeout=) polls
-    watchdog.daemon = True
-    watchdog.start()
-    with tempfile.TemporaryFile() as errors:
-        try:
-            start = now()
-            running.append(
-                subprocess.Popen(
-                    argv,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    start_new_session=True,
-                )
-            )
-            code = running[0].wait()
-            elapsed = now() - start
-        except OSError as error:
-            raise Deep500Error(
-                f"the command {text!r} cannot be started: {error.strerror or error}"
-            ) from None
-        except KeyboardInterrupt:
-            stop()
-            raise
-        finally:
-            watchdog.cancel()
-        if overdue.is_set():
-            raise Deep500Error(
-                f"the command {text!r} did not end within {timeout_s:g} s: raise --timeout or --budget"
-            )
-        if code:
-            errors.seek(0)
-            last = (
-                errors.read()[-2000:].decode(errors="replace").strip().splitlines()
-                or ["no message"]
-            )[-1]
-            raise Deep500Error(f"the command {text!r} failed with exit code {code}: {last}")
-        return elapsed

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import Refused, TooFewSamples
+from .agreement import disagreement
+from .interference import COULD_EXPLAIN
 from .rates import rates
 from .statistics.comparison import Comparison, more_needed, quantile_differences
+from .statistics.drift import drift
 from .statistics.intervals import ONE_PROCESS
 from .statistics.modality import modes
 
@@ -32,7 +35,14 @@ def derive(result: "Result") -> dict:
         "comparisons": [_comparison(result, a, b, c) for a, b, c in result.comparisons],
         "control": _control(result),
         "notes": _notes(result),
+        **_interference(result),
     }
+
+
+def _interference(result: "Result") -> dict:
+    """Of runs that recorded it."""
+    found = result.interference
+    return {} if found is None else {"interference": asdict(found)}
 
 
 def _entry(result: "Result", name: str) -> dict:
@@ -70,6 +80,7 @@ def _entry(result: "Result", name: str) -> dict:
             "method": "none",
         }
         entry["notes"] = [str(refusal)]
+    entry |= _drift(result, [np.log(p.rounds[index]) for p in result.processes])
     if isinstance(work := result.plan["entries"][index].get("work"), dict):
         entry["rates"] = rates(entry, work, dict(result.plan.get("about") or {}).get("peaks"))
     entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
@@ -128,7 +139,21 @@ def _comparison(result: "Result", a: str, b: str, c: Comparison | TooFewSamples)
         "probability": c.effect.probability,
         "quantiles": differences,
         "notes": list(c.notes),
+        **_drift(result, _log_ratios(result, a, b)),
     }
+
+
+def _log_ratios(result: "Result", a: str, b: str) -> list[np.ndarray]:
+    i, j = result.index(a), result.index(b)
+    return [np.log(p.rounds[j]) - np.log(p.rounds[i]) for p in result.processes]
+
+
+def _drift(result: "Result", logs: list[np.ndarray]) -> dict:
+    """The change over the run, where the blocks say when they were measured and there are enough of them."""
+    if not all("span_s" in block for block in result.blocks):
+        return {}
+    found = drift(logs, result.plan["level"])
+    return {} if found is None else {"drift": asdict(found)}
 
 
 def _control(result: "Result") -> dict | None:
@@ -153,6 +178,8 @@ def _notes(result: "Result") -> list[str]:
     notes = (
         [ONE_PROCESS] if len(result.processes) == 1 and not result.each_call_is_a_process else []
     )
+    if said := disagreement(result.blocks, result.bare, result.one_group):
+        notes.append(said)
     control = _control(result)
     if control and control["verdict"] in ("slower", "faster"):
         notes.append(
@@ -184,6 +211,9 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
     if settled:
         what = "ratio has a verdict and" if result.comparisons else "median"
         return f"every {what} is known within ±{100 * result.plan['precision']:.3g} %"
+    if _withdrawn(result) and result.interference:
+        used = f"others used {result.interference.others:.0%} of the CPUs"
+        return f"inconclusive, because {used}: wait, or give --wait-for-quiet SECONDS"
     unit = "processes" if len(result.processes) > 1 else "samples"
     if result.comparisons and all(
         isinstance(c, Comparison) and c.verdict != "inconclusive" for _, _, c in result.comparisons
@@ -193,3 +223,11 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
     return "inconclusive, " + (
         f"about {more} more {unit} needed" if more else f"too few {unit} to say how many"
     )
+
+
+def _withdrawn(result: "Result") -> bool:
+    """Whether a verdict was withdrawn because of what others used."""
+    for _, _, c in result.comparisons:
+        if isinstance(c, Comparison) and any(COULD_EXPLAIN in note for note in c.notes):
+            return True
+    return False

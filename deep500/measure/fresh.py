@@ -1,41 +1,73 @@
 """A session in a fresh process, with a deadline on every answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from ..errors import Deep500Error
-from ..supervision.child import Child, Ended, Silent
-from .clock import Clock
+from ..supervision.child import Child, Died, Ended, Silent
+from .agreement import Clocks, checked_calls, checked_clocks, checked_rounds
+from .clock import Clock, now
+from .layout import Layout, draw_layout
 from .plan import Plan
+from .session import Visits
 
 
 class FreshSession:
     """The same calls as Session, answered by a new Python process."""
 
-    def __init__(self, plan: Plan, clock: Clock, padding: int = 0):
+    def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
+        self.layout = layout or draw_layout(plan.seed, 0, len(plan.entries))
         self.timeout_s = plan.timeout_s
+        self.clocks = Clocks()
         self.names = ", ".join(repr(e.name) for e in plan.entries)
         # An environment of random size moves the stack, so that its address is not the same in every process.
-        environment = {"DEEP500_PADDING": "x" * padding}
+        environment = {"DEEP500_PADDING": "x" * self.layout.environment}
         self.child = Child.fresh(f"{__package__}.worker", environment)
         self.pause, self.go_on = self.child.pause, self.child.go_on
         self.close, self.kill = self.child.close, self.child.kill
-        self._first = {
+        self._first: dict[str, Any] = {
             "entries": [e.to_json() for e in plan.entries],
             "sync": plan.sync,
             "clock": asdict(clock),
             "cold": plan.cache == "cold",
+            "user_imports": plan.user_imports,
+            "layout": self.layout.to_json(),
         }
 
     def calibrate(self) -> list[int]:
-        return self._ask(self._first, "calls")
+        calls = self._ask(self._first, "calls")
+        with self._explained():
+            return checked_calls(calls, len(self._first["entries"]))
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
-        return self._ask({"calls": calls, "orders": orders}, "ns")
+    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+        began = now()
+        answer = self._ask({"calls": calls, "orders": orders}, "block")
+        wall_ns = now() - began
+        with self._explained():
+            parts = answer if isinstance(answer, dict) else {}
+            times = checked_rounds(parts.get("ns"), orders, 1)
+            used = checked_rounds(parts.get("cpu_ns"), orders, 0)
+            self.clocks += checked_clocks(wall_ns, parts.get("spent_ns"), times)
+            return Visits(times, used)
+
+    def take_clocks(self) -> Clocks:
+        """The clocks of all blocks since this was last asked for."""
+        taken, self.clocks = self.clocks, Clocks()
+        return taken
 
     def finish(self) -> None:
         self._ask({}, "finished")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except Deep500Error as error:
+            raise Deep500Error(
+                f"the process that timed {self.names} is not trusted: {error}"
+            ) from None
 
     def _ask(self, request: dict, key: str) -> Any:
         try:
@@ -46,3 +78,5 @@ class FreshSession:
             ) from None
         except Ended as end:
             raise Deep500Error(f"the process that timed {self.names} ended {end.how}") from None
+        except Died as death:
+            raise Deep500Error(f"the process that timed {self.names} failed: {death}") from None

@@ -5,24 +5,28 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from .agreement import Clocks
 from .clock import Clock
 from .fresh import FreshSession
+from .layout import Layout, draw_layout
 from .plan import Plan
+from .session import Visits
 
 
 class GatheredSession:
     """The same calls as FreshSession; while one process answers, the others are stopped."""
 
-    def __init__(self, plan: Plan, clock: Clock, padding: int = 0):
+    def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
+        self.layout = layout or draw_layout(plan.seed, 0, len(plan.entries))
         self.groups = [e.group for e in plan.entries]
-        self.members = {
-            group: [i for i, g in enumerate(self.groups) if g == group] for group in plan.groups
-        }
+        self.members: dict[str, list[int]] = {}
+        for group in dict.fromkeys(self.groups[i] for i in self.layout.setups):
+            self.members[group] = [i for i, g in enumerate(self.groups) if g == group]
         self.sessions: dict[str, FreshSession] = {}
         for group, members in self.members.items():
             part = replace(plan, entries=tuple(plan.entries[i] for i in members))
             try:
-                self.sessions[group] = FreshSession(part, clock, padding)
+                self.sessions[group] = FreshSession(part, clock, self.layout.part(members))
             except BaseException:
                 self.kill()
                 raise
@@ -35,23 +39,30 @@ class GatheredSession:
             self.sessions[group].pause()
         return [found[i] for i in range(len(self.groups))]
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
-        return [
-            [
-                time
-                for group, visits in itertools.groupby(order, self.groups.__getitem__)
-                for time in self._visits(group, list(visits), calls)
-            ]
-            for order in orders
-        ]
+    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+        rounds = Visits()
+        for order in orders:
+            times: list[int] = []
+            used: list[int] = []
+            for group, places in itertools.groupby(order, self.groups.__getitem__):
+                visits = self._visits(group, list(places), calls)
+                times += visits.ns[0][1:]
+                used += visits.cpu_ns[0][1:]
+            rounds.ns.append(times)
+            rounds.cpu_ns.append(used)
+        return rounds
 
-    def _visits(self, group: str, visits: list[int], calls: Sequence[int]) -> list[int]:
+    def _visits(self, group: str, visits: list[int], calls: Sequence[int]) -> Visits:
         """The first visit is made twice and counts once: it wakes threads and fills caches after the others' turn."""
         members = self.members[group]
         places = [members.index(i) for i in visits]
-        [times] = self._turn(group).block([calls[i] for i in members], [[places[0], *places]])
+        made = self._turn(group).block([calls[i] for i in members], [[places[0], *places]])
         self.sessions[group].pause()
-        return times[1:]
+        return made
+
+    def take_clocks(self) -> Clocks:
+        """The clocks of all blocks of all processes since this was last asked for."""
+        return sum((session.take_clocks() for session in self.sessions.values()), Clocks())
 
     def finish(self) -> None:
         for group in self.sessions:

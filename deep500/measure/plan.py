@@ -19,6 +19,7 @@ from .candidates import (
     candidate,
     check,
 )
+from .layout import Layout, draw_layout
 
 CONTROL = " (control)"
 
@@ -66,6 +67,7 @@ class Plan:
     timeout_s: float = 15.0  # make_plan: max(10, 3 * budget_s)
     sync: Callable | str | None = None
     seed: int = 0
+    user_imports: bool = True  # whether statements may import modules of the current folder
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # what else belongs to the record: scope, peaks, threads …
@@ -78,6 +80,11 @@ class Plan:
     def fresh(self) -> bool:
         """Whether every repetition gets a fresh process of ours; a command brings its own."""
         return all(isinstance(e.candidate, Statement | Function) for e in self.entries)
+
+    @property
+    def local(self) -> bool:
+        """Whether the candidates live in this process."""
+        return all(isinstance(e.candidate, InProcess) for e in self.entries)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -102,6 +109,10 @@ class Plan:
             indices = [i for group in groups for i in group]
             yield indices + indices[::-1] if len(indices) > 1 else [0]
 
+    def layout(self, process: int) -> Layout:
+        """Where things lie in the memory of one process, as far as we can move them."""
+        return draw_layout(self.seed, process, len(self.entries))
+
     def to_json(self) -> dict:
         return {
             "entries": [e.to_json() for e in self.entries],
@@ -116,6 +127,7 @@ class Plan:
             "timeout_s": self.timeout_s,
             "synchronised": self.sync is not None,
             "seed": self.seed,
+            "layout": "random" if self.fresh else "as it is",
             **({"about": dict(self.about)} if self.about else {}),
         }
 

@@ -10,6 +10,7 @@ import numpy as np
 from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
 from .derivation import derive
+from .interference import Exposure, Interference, exposure, interference, judged
 from .plan import CONTROL
 from .plan import suffix as _suffix
 from .samples import (
@@ -57,6 +58,16 @@ class Result:
     def each_call_is_a_process(self) -> bool:
         return self.plan["entries"][0]["kind"] == "command"
 
+    @property
+    def bare(self) -> bool:
+        """Whether nothing but the timed code runs in a round."""
+        return self.plan.get("cache") == "warm" and not self.plan.get("synchronised")
+
+    @property
+    def one_group(self) -> bool:
+        """Whether all entries share a process."""
+        return len({entry.get("group", "") for entry in self.plan["entries"]}) == 1
+
     def samples(self, name: str) -> list[np.ndarray] | np.ndarray:
         """Seconds per call: one array per process, or one array where there was one process."""
         series = [p.seconds[self.index(name)] for p in self.processes]
@@ -81,13 +92,36 @@ class Result:
     ) -> Comparison:
         """b against a, paired round by round inside every process."""
         i, j = self.index(a), self.index(b)
-        return compare(
+        found = compare(
             [p.rounds[i] for p in self.processes],
             [p.rounds[j] for p in self.processes],
             paired=True,
             margin=self.plan["margin"] if margin is None else margin,
             level=level or self.looked_level,
         )
+        if self.interference is None:
+            return found
+        fewer_threads = "use --threads 1" if self.told_threads else "use fewer threads"
+        exposures = self.exposure(a), self.exposure(b)
+        return judged(found, self.interference, *exposures, fewer_threads)
+
+    @cached_property
+    def interference(self) -> Interference | None:
+        """What others used of the machine meanwhile; None where that was not recorded."""
+        return interference(self.blocks)
+
+    def exposure(self, name: str) -> Exposure:
+        """How others could have slowed this candidate down."""
+        if self.interference is None:
+            return Exposure(name, 1, False, 1.0)
+        entry = self.index(name)
+        return exposure(self.interference, self.blocks, entry, name, self.told_threads or 1)
+
+    @property
+    def told_threads(self) -> int | None:
+        """The threads that frameworks were told to use, if they were."""
+        threads = dict(self.plan.get("about") or {}).get("threads")
+        return threads if type(threads) is int and threads > 0 else None
 
     @cached_property
     def comparisons(self) -> list[tuple[str, str, Comparison | TooFewSamples]]:

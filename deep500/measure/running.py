@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from .. import bundle
 from ..errors import Wrong
 from .candidates import resolve
 from .clock import Clock, calibrate
+from .commands import CommandSession
 from .fresh import FreshSession
 from .gathered import GatheredSession
 from .machine import environment
@@ -23,7 +23,8 @@ from .plan import Plan, Settings, make_plan
 from .results import Result
 from .samples import ProcessSamples
 from .sensing import sensors
-from .session import Session
+from .sensing.others import Others
+from .session import Session, Visits
 from .statistics.repetition import best_rounds
 
 BLOCK_S = 0.1  # between blocks, samples are written and progress is shown; nothing of that while the clock runs
@@ -40,7 +41,7 @@ PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dea
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
 
 Progress = Callable[[float, str], None]
-AnySession = Session | FreshSession | GatheredSession
+AnySession = Session | CommandSession | FreshSession | GatheredSession
 
 
 def run(
@@ -120,6 +121,7 @@ class _Run:
         self.deadline = self.began + plan.budget_s
         self.calls: list[int] = []
         self.alone = not plan.fresh or plan.processes == 1
+        self.others = Others()
         self.share_s, self.most_rounds = math.inf, MOST_ROUNDS_ALONE
         self.starts: list[float] = []
         self.arranged: dict[int, ProcessSamples] = {}
@@ -151,6 +153,7 @@ class _Run:
 
     def _process(self, process: int) -> None:
         began = time.monotonic()
+        self.others.start()
         with self._session(process) as session:
             calls = session.calibrate()
             self.calls = self.calls or calls
@@ -175,9 +178,20 @@ class _Run:
         ):
             began = time.monotonic()
             rounds = list(itertools.islice(orders, size))
-            times = session.block(self.calls, rounds)
-            self.round_s = (time.monotonic() - began) / size
-            self._emit({"process": process, "calls": self.calls, "orders": rounds, "ns": times})
+            visits = session.block(self.calls, rounds)
+            others = self.others.share()
+            ended = time.monotonic()
+            self.round_s = (ended - began) / size
+            block = {"process": process, "calls": self.calls, "orders": rounds, "ns": visits.ns}
+            block["span_s"] = [round(t - self.began, 4) for t in (began, ended)]
+            if isinstance(session, FreshSession | GatheredSession):
+                block["clocks"] = session.take_clocks().to_json()
+            if self.plan.fresh:
+                block["layout"] = self.plan.layout(process).to_json()
+            if others is not None:
+                self.others.start()
+                block["load"] = self._load(others, rounds, visits)
+            self._emit(block)
             done += size
             if self.alone and done >= next_look:
                 # One process where several were wanted is never precise enough: it has the whole budget.
@@ -191,6 +205,16 @@ class _Run:
                     (next_look if self.alone else self.most_rounds) - done,
                 ),
             )
+
+    def _load(self, others: float, orders: list[list[int]], visits: Visits) -> dict:
+        """What others used meanwhile, and how many CPUs each entry kept busy in its usual visit."""
+        load: dict = {"others": round(others, 4), "cpus": self.others.cpus}
+        if self.plan.cache == "cold" or self.plan.sync:
+            return load  # emptying caches and waiting for devices use CPUs, too
+        order = np.concatenate(orders)
+        used = np.concatenate(visits.cpu_ns) / np.maximum(np.concatenate(visits.ns), 1)
+        medians = [np.median(used[order == entry]) for entry in range(len(self.plan.entries))]
+        return load | {"used": [round(float(median), 3) for median in medians]}
 
     def _share(self) -> None:
         """Divide the budget, now that the price of a process is known."""
@@ -243,17 +267,29 @@ class _Run:
 
     @contextmanager
     def _session(self, process: int) -> Iterator[AnySession]:
-        if not self.plan.fresh:
+        if self.plan.local:
             sync = resolve(self.plan.sync) if isinstance(self.plan.sync, str) else self.plan.sync
             yield Session(self.plan.entries, self.clock, sync, self.plan.cache == "cold")
             return
-        padding = random.Random(f"{self.plan.seed}/{process}").randrange(4096)
-        session = (GatheredSession if len(self.plan.groups) > 1 else FreshSession)(
-            self.plan, self.clock, padding
-        )
+        session = self._supervised(process)
         try:
             yield session
         except BaseException:
             session.kill()
             raise
         session.close()
+
+    def _supervised(self, process: int) -> CommandSession | FreshSession | GatheredSession:
+        if not self.plan.fresh:
+            return self._command_session()
+        layout = self.plan.layout(process)
+        if len(self.plan.groups) > 1:
+            return GatheredSession(self.plan, self.clock, layout)
+        return FreshSession(self.plan, self.clock, layout)
+
+    def _command_session(self) -> CommandSession:
+        """The budget is for commands: the process that runs them starts before it begins."""
+        began = time.monotonic()
+        session = CommandSession(self.plan.entries, self.plan.cache == "cold")
+        self.deadline += time.monotonic() - began
+        return session

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Deep500Error
+from .agreement import is_clocks
+from .interference import is_load
 from .statistics.steadiness import SteadyState, steady_state
 
 
@@ -129,7 +131,18 @@ def _is_block(block: dict, entries: int) -> bool:
             isinstance(t, list) and len(t) == len(visits) and all(_is_count(v) for v in t)
             for t in times
         )
+        and ("load" not in block or is_load(block["load"], entries))
+        and ("span_s" not in block or _is_span(block["span_s"]))
+        and isinstance(block.get("layout", {}), dict)
+        and ("clocks" not in block or is_clocks(block["clocks"]))
     )
+
+
+def _is_span(span: object) -> bool:
+    """Seconds since the beginning of the run: from, to."""
+    if not isinstance(span, list) or len(span) != 2:
+        return False
+    return all(type(t) in (int, float) for t in span) and 0 <= span[0] <= span[1] < 1e9
 
 
 def _is_count(value: object, least: int = 1) -> bool:

@@ -1,19 +1,30 @@
 """One process's worth of measuring: prepare the timers once, then time blocks of rounds."""
 
 import gc
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ..errors import Deep500Error, one_line
 from .candidates import Command, Statement, Timer
 from .clock import Clock, cold_caches, last_level_bytes
+from .layout import Layout, allocate
 from .plan import Entry
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Visits:
+    """What each visit of some rounds took: elapsed nanoseconds, and CPU nanoseconds of all threads."""
+
+    ns: list[list[int]] = field(default_factory=list)
+    cpu_ns: list[list[int]] = field(default_factory=list)
+
+
 class Session:
-    """The timers of all entries in this process."""
+    """The timers of all entries in this process, made in the order of the layout, if there is one."""
 
     def __init__(
         self,
@@ -21,8 +32,10 @@ class Session:
         clock: Clock,
         sync: Callable | None = None,
         cold: bool = False,
+        layout: Layout | None = None,
     ):
         self.clock, self.cold, self.entries = clock, cold, entries
+        self.setups = layout.setups if layout else range(len(entries))
         flush = cold_caches(last_level_bytes()) if cold else None
 
         def before() -> None:
@@ -32,29 +45,40 @@ class Session:
                 sync()
 
         first = before if flush or sync else None
-        self.timers: list[Timer] = [
-            _guarded(e, e.candidate.timer, e.levels, first, sync) for e in entries
-        ]
+        self._kept: list[list[bytes]] = []
+        timers: dict[int, Timer] = {}
+        for place, i in enumerate(self.setups):
+            if layout:
+                self._kept.append(allocate(layout.allocations[place]))
+            timers[i] = _guarded(entries[i], _timer, entries[i], first, sync)
+        self.timers = [timers[i] for i in range(len(entries))]
 
     def calibrate(self) -> list[int]:
         """Calls per timed interval for each entry, found by doubling; this is the first part of the warm-up."""
-        return [
-            _guarded(e, self._calls, e, t) for e, t in zip(self.entries, self.timers, strict=True)
-        ]
+        calls: dict[int, int] = {}
+        for i in self.setups:
+            entry = self.entries[i]
+            calls[i] = _guarded(entry, self._calls, entry, self.timers[i])
+        return [calls[i] for i in range(len(self.entries))]
 
-    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Time the rounds: elapsed nanoseconds of every visit, in order."""
-        timers, was_on = self.timers, gc.isenabled()
+    def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
+        """Time the rounds, visit by visit."""
+        timers, cpu_now, was_on = self.timers, time.process_time_ns, gc.isenabled()
+        visits = Visits()
         gc.disable()
         visit = 0
         try:
-            rounds = []
             for order in orders:
-                times = []
+                times, used = [], []
+                before = cpu_now()
                 for visit in order:
                     times.append(timers[visit](calls[visit]))
-                rounds.append(times)
-            return rounds
+                    after = cpu_now()
+                    used.append(after - before)
+                    before = after
+                visits.ns.append(times)
+                visits.cpu_ns.append(used)
+            return visits
         except Exception as error:
             raise _explained(self.entries[visit], error) from None
         finally:
@@ -68,13 +92,19 @@ class Session:
                 _guarded(entry, timer, 0)
 
     def _calls(self, entry: Entry, timer: Timer) -> int:
-        if self.cold or isinstance(entry.candidate, Command):
+        if self.cold:
             timer(1)
             return 1
         calls = 1
         while (elapsed := min(timer(calls), timer(calls))) < self.clock.shortest_ns:
             calls = max(calls * 2, min(calls * 100, self.clock.calls_for(elapsed / calls)))
         return calls
+
+
+def _timer(entry: Entry, before: Callable | None, after: Callable | None) -> Timer:
+    if isinstance(entry.candidate, Command):
+        raise Deep500Error(f"{entry.name!r} is a command, which runs in a process of its own")
+    return entry.candidate.timer(entry.levels, before, after)
 
 
 def _guarded(entry: Entry, function: Callable[..., T], *args: object) -> T:

@@ -1,11 +1,14 @@
 """The fresh process: builds a session from a JSON request, then times blocks on demand. Standard library only."""
 
+from dataclasses import asdict
 from typing import Any
 
 from ..errors import Deep500Error
+from ..import_path import add_import_folder
 from ..supervision.serving import Message, Progress, serve
 from .candidates import Function, Statement, resolve
-from .clock import Clock
+from .clock import Clock, now
+from .layout import layout_from_json
 from .plan import Entry
 from .session import Session
 
@@ -28,13 +31,18 @@ class Worker:
         if "orders" not in request:
             self.session.finish()
             return {"finished": True}
-        return {"ns": self.session.block(request["calls"], request["orders"])}
+        began = now()
+        visits = self.session.block(request["calls"], request["orders"])
+        return {"block": asdict(visits) | {"spent_ns": now() - began}}
 
 
 def _session(request: Message) -> Session:
+    if request["user_imports"]:
+        add_import_folder(".")
     entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
     sync = resolve(request["sync"]) if request["sync"] else None
-    return Session(entries, Clock(**request["clock"]), sync, request["cold"])
+    layout = layout_from_json(request["layout"])
+    return Session(entries, Clock(**request["clock"]), sync, request["cold"], layout)
 
 
 def _candidate(entry: dict[str, Any]) -> Statement | Function:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import select
 import signal
 import tempfile
@@ -12,13 +13,16 @@ from subprocess import TimeoutExpired
 from typing import Any
 
 from ..errors import Deep500Error, Wrong
-from .starting import Process, forked, fresh
+from .descendants import END_S, end_below
+from .starting import Ends, Process, forked, fresh
 
 LONGEST_ANSWER = 100_000_000  # bytes
 LONGEST_STDERR = 1_000_000  # bytes that may lie in the file before it is emptied
 LAST_STDERR = 4000  # bytes of it that are looked at
 TICK_S = 0.5  # how often a silent child is looked after
 GRACE_S = 1.0  # for a child that may end by itself
+START_S = 30.0  # for a new Python to start the process that answers
+LONGEST_PROGRESS = 300  # characters
 
 
 class Died(Deep500Error):
@@ -42,60 +46,77 @@ class Ended(Died):
 
 
 class Child:
-    """A process of a session of its own; leaving its context kills it and whatever it has started."""
+    """A process under a keeper; leaving its context kills it and whatever it has started."""
 
-    def __init__(self, start: Callable[[int, int, int], Process]):
+    def __init__(self, start: Callable[[Ends], Process]):
         self.doing = ""  # what the child said last that it is doing
+        self._token: str | None = None  # of the request that was made last
         self._lines: list[bytes] = []  # answers not taken yet
         self._parts: list[bytes] = []  # of the answer that is coming in
         self._outgoing = b""
+        self._worker = 0  # the process that answers, once it is known
         # A file, as code under a clock must not wait for us to read; appended to, so that it can be emptied.
         self._stderr = tempfile.TemporaryFile("ab+", buffering=0)  # noqa: SIM115 - closed by kill
         self._reply, reply_end = os.pipe()
+        self._status, status_end = os.pipe()
         request_end, self._request = os.pipe()
         os.set_blocking(self._request, False)
         try:
-            self.process = start(reply_end, request_end, self._stderr.fileno())
+            self.process = start(Ends(reply_end, request_end, self._stderr.fileno(), status_end))
         except OSError as error:
             self._close_files()
             raise Deep500Error(
                 f"a fresh process cannot be started: {error.strerror or error}"
             ) from None
         finally:
-            os.close(reply_end)
-            os.close(request_end)
+            for end in (reply_end, request_end, status_end):
+                os.close(end)
 
     @classmethod
     def fresh(cls, module: str, env: Mapping[str, str] | None = None) -> "Child":
-        """A new Python that runs this module, which calls `serving.serve`."""
-        return cls(lambda *ends: fresh(module, env or {}, *ends))
+        """A new Python that runs this module, which calls `serving.serve`.
+
+        The current folder is not on its path of imports.
+        """
+        return cls(lambda ends: fresh(module, env or {}, ends))
 
     @classmethod
     def forked(cls, function: Callable[[Callable[[dict], None]], None]) -> "Child":
         """A copy of this process that calls the function with a function to send answers by."""
-        return cls(lambda *ends: forked(function, *ends))
+        return cls(lambda ends: forked(function, ends))
 
     def ask(self, request: Mapping[str, Any], key: str, timeout_s: float) -> Any:
         """What the child answers to a request under this key."""
-        self._outgoing += json.dumps(dict(request)).encode() + b"\n"
+        self._token = secrets.token_hex(8)
+        message = {**request, "token": self._token}
+        self._outgoing += json.dumps(message).encode() + b"\n"
         return self.answer(key, timeout_s)
 
     def answer(self, key: str, timeout_s: float) -> Any:
-        """What the child's next answer holds under this key; errors that it reports are raised here."""
+        """What the child's next answer holds under this key; errors that it reports are raised here.
+
+        A line that is no answer to the last request raises Died. The value itself is whatever the child sent: it is
+        for the caller to check.
+        """
         deadline = time.monotonic() + timeout_s
         while True:
             line = self._next_line(deadline, timeout_s)
             message = _parsed(line)
-            if "progress" in message:
-                self.doing = str(message["progress"])
-            elif "error" in message:
-                raise (Wrong if message.get("wrong") else Deep500Error)(str(message["error"]))
-            elif "died" in message:
-                raise Died(f"{message['died']}{self._during()}")
-            elif key in message:
-                return message[key]
-            else:
+            if message.get("token") != self._token:
                 raise self._scribbled(line)
+            texts = [message.get(kind, "") for kind in ("progress", "error", "died")]
+            if not all(isinstance(text, str) for text in texts):
+                raise self._scribbled(line)
+            progress, error, died = texts
+            if error:
+                raise (Wrong if message.get("wrong") else Deep500Error)(error)
+            if died:
+                raise Died(f"{died}{self._during()}")
+            if key in message:
+                return message[key]
+            if not progress:
+                raise self._scribbled(line)
+            self.doing = progress[:LONGEST_PROGRESS]
 
     def pause(self) -> None:
         """Stop all of its threads, also those that spin while they wait for work."""
@@ -114,9 +135,16 @@ class Child:
     def kill(self) -> None:
         """End the process and whatever it has started and left behind."""
         if self.process.poll() is None:
-            os.kill(self.process.pid, signal.SIGKILL)  # it may have no group of its own yet
-        self._signal(signal.SIGKILL)
-        self.process.wait()
+            self._signal(signal.SIGKILL, 0.0)
+            _send(self.process.pid, signal.SIGTERM)  # the keeper kills what is below it
+            _send(self.process.pid, signal.SIGCONT)
+            with suppress(TimeoutExpired):
+                self.process.wait(END_S + GRACE_S)
+        if self.process.poll() is None:
+            end_below(self.process.pid)
+            _send(self.process.pid, signal.SIGKILL)
+            with suppress(TimeoutExpired):  # the kernel may hold it
+                self.process.wait(GRACE_S)
         self._close_files()
 
     def __enter__(self) -> "Child":
@@ -125,15 +153,26 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)
+    def _signal(self, number: signal.Signals, start_s: float = START_S) -> None:
+        if self._worker == 0 and self._status >= 0:
+            self._worker = self._worker_number(start_s)
+        if self._worker:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._worker, number)
+
+    def _worker_number(self, start_s: float) -> int:
+        """What the keeper tells of the process that it has started; 0, if it ended before it did."""
+        polling = select.poll()
+        polling.register(self._status, select.POLLIN)
+        if not polling.poll(1000 * start_s):
+            return 0
+        return int(os.read(self._status, 100) or 0)
 
     def _close_files(self) -> None:
-        for descriptor in (self._request, self._reply):
+        for descriptor in (self._request, self._reply, self._status):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._request = self._reply = -1
+        self._request = self._reply = self._status = -1
         self._stderr.close()
 
     def _next_line(self, deadline: float, timeout_s: float) -> bytes:
@@ -186,12 +225,13 @@ class Child:
 
     def _ended(self, left: float) -> Died:
         try:
-            code = self.process.wait(min(left, GRACE_S))
+            code = self.process.wait(min(left, END_S + GRACE_S))  # the keeper ends the rest first
         except TimeoutExpired:
             return Died(f"the process closed the channel of the answer{self._during()}")
-        return Ended(code, self._during(), self._last_line())
+        return Ended(code, self._during(), self.last_line())
 
-    def _last_line(self) -> str:
+    def last_line(self) -> str:
+        """The last line that it has written to stderr."""
         descriptor = self._stderr.fileno()
         start = max(os.fstat(descriptor).st_size - LAST_STDERR, 0)
         lines = os.pread(descriptor, LAST_STDERR, start).decode(errors="replace").split("\n")
@@ -214,6 +254,11 @@ def _parsed(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
+
+
+def _send(pid: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 def _signal_name(number: int) -> str:

@@ -1,9 +1,7 @@
 """The child's side: one answer per request, until the other side closes. Standard library only."""
 
-import ctypes
 import json
 import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import Any, TextIO
@@ -15,24 +13,25 @@ Progress = Callable[[str], None]
 
 
 def serve(handle: Callable[[Message, Progress], Message]) -> None:
-    """Answer what comes through the pipes whose descriptors are the program's arguments."""
-    die_with_parent()
+    """Answer what comes through the pipes whose descriptors are the program's arguments.
+
+    Every message carries the token of its request, which tells it from what anything else writes into the pipe.
+    """
     reply, request = map(int, sys.argv[1:3])
     with os.fdopen(reply, "w") as replies, os.fdopen(request) as requests:
         for line in requests:
             message = json.loads(line)
-            send(replies, _answer(handle, message, lambda text: send(replies, {"progress": text})))
+            token = {"token": message.pop("token")}
+
+            def progress(text: str, token: Message = token) -> None:
+                send(replies, token | {"progress": text})
+
+            send(replies, token | _answer(handle, message, progress))
 
 
 def send(replies: TextIO, message: Message) -> None:
     replies.write(json.dumps(message) + "\n")
     replies.flush()
-
-
-def die_with_parent() -> None:
-    """Linux only: a parent that is killed takes us with it, even in the middle of an endless loop."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _answer(

@@ -1,4 +1,4 @@
-"""Two ways to start a child: a fresh Python, or a copy of this process. Both get a session of their own."""
+"""Two ways to start a child: a fresh Python, or a copy of this process. Both run under a keeper."""
 
 import os
 import subprocess
@@ -7,11 +7,14 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from .serving import die_with_parent, send
+from .keeper import keep
+from .serving import send
 
 Send = Callable[[dict[str, Any]], None]
+LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
 
 
 class Process(Protocol):
@@ -23,26 +26,39 @@ class Process(Protocol):
     def wait(self, timeout: float | None = None) -> int: ...
 
 
-def fresh(module: str, env: Mapping[str, str], reply: int, request: int, stderr: int) -> Process:
+@dataclass(frozen=True)
+class Ends:
+    """The descriptors that a child is started with."""
+
+    reply: int
+    request: int
+    stderr: int
+    status: int  # where the keeper writes the number of the process that does the work
+
+
+def fresh(module: str, env: Mapping[str, str], ends: Ends) -> Process:
     """A new Python that runs the module, with the descriptors of its two pipes as arguments."""
+    descriptors = (ends.status, ends.reply, ends.request)
+    numbers = [str(descriptor) for descriptor in descriptors]
     return subprocess.Popen(
-        [sys.executable, "-m", module, str(reply), str(request)],
+        [sys.executable, "-P", LAUNCH, str(os.getpid()), numbers[0], module, *numbers[1:]],
         env={**os.environ, **env},
-        pass_fds=(reply, request),
+        pass_fds=descriptors,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        stderr=stderr,
+        stderr=ends.stderr,
         start_new_session=True,
     )
 
 
-def forked(function: Callable[[Send], None], reply: int, request: int, stderr: int) -> Process:
+def forked(function: Callable[[Send], None], ends: Ends) -> Process:
     """A copy of this process that calls the function and ends."""
+    parent = os.getpid()
     with warnings.catch_warnings():  # of threads, which the caller knows of
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
-        _run(function, reply, stderr)
+        _run(function, parent, ends)
     return Forked(pid)
 
 
@@ -69,17 +85,16 @@ class Forked:
         return code
 
 
-def _run(function: Callable[[Send], None], reply: int, stderr: int) -> NoReturn:
+def _run(function: Callable[[Send], None], parent: int, ends: Ends) -> NoReturn:
     """In the copy: nothing of what the parent would do at its end may happen here."""
     code = 1
     try:
-        os.setsid()
-        die_with_parent()
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for own, taken in ((nowhere, 0), (nowhere, 1), (stderr, 2)):
-            os.dup2(own, taken)
         warnings.simplefilter("ignore")
-        with os.fdopen(reply, "w") as replies:
+        keep(parent, ends.status)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for own, taken in ((nowhere, 0), (nowhere, 1), (ends.stderr, 2)):
+            os.dup2(own, taken)
+        with os.fdopen(ends.reply, "w") as replies:
             function(lambda message: send(replies, message))
         code = 0
     except BaseException:

@@ -31,11 +31,11 @@ def closed(session):
 def test_calibration_makes_intervals_long_enough_and_blocks_have_the_shape_of_their_orders(kind):
     session = opened(kind, a="pass", b="sum(range(10_000))")
     calls = session.calibrate()
-    times = session.block(calls, ORDERS)
+    visits = session.block(calls, ORDERS)
     closed(session)
     assert calls[0] > calls[1] == 1
-    assert [len(t) for t in times] == [4, 4]
-    assert all(ns > 0 for t in times for ns in t)
+    assert [len(t) for t in visits.ns] == [len(t) for t in visits.cpu_ns] == [4, 4]
+    assert all(ns > 0 for t in visits.ns for ns in t)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from deep500.errors import Deep500Error
 from deep500.results.benching.data import ReportData
 
+from . import bench_data as results
 from .rendering import markdown, terminal
 
 
@@ -17,11 +18,7 @@ def bare_numbers(text: str) -> list[str]:
     """Lines with a time or a ratio that have no interval or no n."""
     results = re.split("## What was", text)[0]
     results = re.sub("### Effect sizes.*?(?=\n#)", "", results, flags=re.DOTALL).splitlines()
-    numbers = [
-        line
-        for line in results
-        if re.search(r"\d (?:[pnµm]?s|×)(?=[ ,;.|])", line) and "modes" not in line
-    ]
+    numbers = [line for line in results if re.search(r"\d (?:[pnµm]?s|×)(?=[ ,;.|])", line)]
     return [
         line
         for line in numbers
@@ -61,7 +58,40 @@ def test_one_entry_gives_its_median(one):
 
 def test_many_entries_are_counted(twelve):
     answer = markdown(twelve).splitlines()[2]
-    assert "entries are slower" in answer and len(answer) < 300
+    assert re.search(
+        r"10 entries are slower \(from 1\.\d+ × \[[\d., ]+\], n = 120 to 1\.\d+ × \[[\d., ]+\], n = 120\)",
+        answer,
+    )
+    assert len(answer) < 350
+
+
+def test_one_of_several_says_by_how_much(make):
+    answer = markdown(make({"a": 1e-3, "b": 1.2e-3, "c": 1.0e-3})).splitlines()[2]
+    assert re.search(r"`b` is slower \(1\.\d+ × \[[\d., ]+\], n = 120\)", answer)
+    assert "`c` is the same" in answer
+
+
+@pytest.mark.parametrize("others", [0.89, 0.05])
+def test_a_busy_machine_is_part_of_the_answer(others):
+    for data in (results.one(), results.two(), results.twelve()):
+        planted = {
+            "others": others,
+            "low": others - 0.02,
+            "high": others + 0.02,
+            "n": 40,
+            "cpus": 2,
+        }
+        data.derived["interference"] = planted  # type: ignore[index]
+        text = markdown(data)
+        assert f", on a machine that others used to {round(100 * others)} %" in text.splitlines()[2]
+        assert f"- others used {round(100 * others)} % [" in text and "n = 40" in text
+
+
+def test_a_quiet_machine_is_not_mentioned():
+    data = results.two()
+    for planted in (None, {"others": 0.01, "low": 0.0, "high": 0.02, "n": 40, "cpus": 2}):
+        data.derived["interference"] = planted  # type: ignore[index]
+        assert "others used" not in markdown(data)
 
 
 def test_every_number_has_interval_and_n(one, two, twelve, awkward):
@@ -104,10 +134,9 @@ def test_a_refused_interval_shows_no_number(one):
     assert "refused, n = 240" in line_with(text, "| `a`", "one call")
 
 
-def test_modes_replace_the_single_number(awkward):
+def test_modes_stand_beside_the_median(awkward):
     row = line_with(markdown(awkward), "| `bimodal`", "flat")
-    assert "either 3.000 µs (60 %) or 4.500 µs (40 %), 2 modes, n = 240" in row
-    assert "[" not in row
+    assert "], n = 240; 2 modes: 3.000 µs (60 %) and 4.500 µs (40 %)" in row
     assert "2 modes" in line_with(markdown(awkward), "| `bimodal`", "slower")
 
 
@@ -180,7 +209,8 @@ def test_bases_are_kept_apart(make):
     data = make({"a": 1e-3, "b": 2e-3, "c": 3e-3, "d": 4e-3})
     data.derived["comparisons"][2]["base"] = "c"
     text = markdown(data)
-    assert "Compared with `a`: `b` and `c` are slower; compared with `c`: `d` is slower" in text
+    said = re.sub(r" \([^)]*\)", "", text)
+    assert "Compared with `a`: `b` and `c` are slower; compared with `c`: `d` is slower" in said
     assert len(re.findall("^Compared with `[ac]`, which takes", text, re.M)) == 2
 
 
@@ -227,3 +257,32 @@ def test_derived_numbers_of_another_shape_are_one_line(derived):
     with pytest.raises(Deep500Error, match="d5 verify") as error:
         ReportData("t", {}, {}, derived)
     assert "\n" not in str(error.value)
+
+
+def with_drift(entry, comparison):
+    data = results.two()
+    data.derived["entries"][0]["drift"] = entry
+    data.derived["comparisons"][0]["drift"] = comparison
+    return markdown(data)
+
+
+NONE_SEEN = {"change": 0.001, "low": -0.01, "high": 0.012, "detectable": 0.031, "n": 6}
+
+
+def test_a_drift_that_the_data_cannot_exclude_is_said():
+    text = with_drift(NONE_SEEN, NONE_SEEN)
+    line = line_with(text, "- a slow drift cannot be excluded")
+    assert "seen only from this size on: `a` 3.1 % (n = 6 medians, interval ±1.3 %)" in line
+    assert "`b` against `a` 3.1 %" in line
+
+
+def test_a_drift_that_would_have_been_seen_is_not_mentioned():
+    excluded = NONE_SEEN | {"detectable": 0.009}
+    assert "drift" not in with_drift(excluded, excluded)
+    assert "drift" not in with_drift(None, None)
+
+
+def test_a_drift_that_was_seen_is_said():
+    seen = {"change": 0.05, "low": 0.03, "high": 0.071, "detectable": 0.01, "n": 10}
+    line = line_with(with_drift(seen, NONE_SEEN | {"detectable": 0}), "the level drifted")
+    assert "`a` by 5 % [3 %, 7.1 %], n = 10 medians" in line

@@ -233,3 +233,20 @@ def test_a_process_that_cannot_be_started_is_one_line(monkeypatch: pytest.Monkey
     with pytest.raises(Deep500Error, match="cannot be started: No such file or directory"):
         Child.fresh("servant_of_a_test")
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_copy_of_a_child_has_the_same_keeper_and_ends_with_it(servant: Child) -> None:
+    code = (
+        "from deep500.supervision.child import Child\n"
+        "def work(send): signal.signal(15, signal.SIG_IGN); send({'pid': os.getpid()}); sleep()\n"
+        "copy = Child.forked(work)\n"
+        "request['value'] = [copy.answer('pid', 10.0), copy.process.pid]\n"
+        "globals()['copies'] = [copy]"
+    )
+    pid, process = ask(servant, code)
+    assert pid == process and not gone(pid)
+    ask(servant, "copies.pop().kill()")
+    assert eventually(lambda: gone(pid))
+    pid, _ = ask(servant, code)
+    servant.kill()
+    assert eventually(lambda: gone(pid))

@@ -72,7 +72,7 @@ def _array(address: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.n
     if not size or address is None:
         return np.empty(shape, dtype)
     memory = (ctypes.c_uint8 * size).from_address(address)
-    return np.frombuffer(memory, dtype).reshape(shape)
+    return np.frombuffer(memoryview(memory), dtype).reshape(shape)
 
 
 def _kept_text(text: str) -> int:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
-import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ from time import perf_counter
 from ...errors import TooFewSamples
 from ..machine.host.files import Host, Unavailable, whole
 from ..machine.host.memory import memory_available
+from ..sensing.others import allowed_cpus
 
 GEMM_SIZES = (256, 512, 1024, 2048, 4096)
 CHUNK = 2**17  # elements: what triad's first pass writes is still in a cache for its second
@@ -34,6 +32,8 @@ class Peak:
     low: float | None = None
     high: float | None = None
     note: str = ""
+    others: float | None = None  # the share of the CPUs that others used meanwhile, if it is known
+    measured: str = ""  # when
 
     @property
     def uncertainty(self) -> float:
@@ -78,28 +78,6 @@ def bandwidth_peak(seconds: float) -> Peak:
     best = max(rates, key=lambda name: max(rates[name]))
     what = f"{best} over arrays of {size // MIB} MiB in {threads} threads"
     return _peak(rates[best], "B/s", what, note)
-
-
-def allowed_cpus() -> set[int]:
-    try:
-        return os.sched_getaffinity(0)
-    except AttributeError:  # not on every system
-        return set(range(os.cpu_count() or 1))
-
-
-def busy_seconds() -> float:
-    """CPU time that other processes, or other guests of this host, took so far from the CPUs allowed; or NaN."""
-    try:
-        fields = [
-            line.split()
-            for line in Host().text("/proc/stat").splitlines()
-            if line.startswith("cpu")
-        ]
-    except Unavailable:
-        return math.nan
-    allowed = {f"cpu{number}" for number in allowed_cpus()}
-    ticks = sum(sum(map(int, words[1:4] + words[6:9])) for words in fields if words[0] in allowed)
-    return ticks / os.sysconf("SC_CLK_TCK") - time.process_time()
 
 
 def _matrix_product(size: int, dtype: str) -> Callable[[], float]:

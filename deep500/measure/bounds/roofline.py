@@ -6,62 +6,118 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from time import perf_counter
 from typing import Literal
 
 from ...errors import Deep500Error, Unsupported
 from ...home import home
+from ..sensing.others import BUSY, Others, others_now
 from .peak_cache import (
     Peaks,
+    better,
+    contradiction,
     file_name,
     read_peaks,
     this_machine,
     write_peaks,
 )
 from .peak_kernels import (
-    allowed_cpus,
+    Peak,
     bandwidth_peak,
-    busy_seconds,
     gemm_peak,
 )
 
 DTYPES = ("float32", "float64")
-BUSY = 0.05  # of the CPUs: what others may use before a measurement of the peaks says so
-AGAIN = "the true peaks may be higher, use peaks(refresh=True) when nothing else runs"
+SECONDS = 4.2  # of measuring
+TRIES = 3  # for peaks that contradict each other
 SUPERLINEAR = 0.05  # speed-ups up to 5 % above the number of processes are taken for noise
 
 
-def peaks(refresh: bool = False, *, _seconds: float = 4.2) -> Peaks:
-    """The peaks of this machine, kept from an earlier time or measured (5 s, best while nothing else runs)."""
+def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
+    """The peaks of this machine, kept from an earlier time or measured (5 s, best while nothing else runs).
+
+    They are measured again when others use less of the machine than they did then, and the best of all counts.
+    """
     machine = this_machine(_seconds)
     try:
         path = home() / "peaks" / file_name(machine)
     except Deep500Error as error:
-        return _not_kept(_measure(machine, _seconds), error)
-    found = None if refresh else read_peaks(path, machine)
-    if found is None:
-        found = _measure(machine, _seconds)
-        try:
-            write_peaks(path, found)
-        except (
-            OSError
-        ) as error:  # a folder that cannot be written is no reason not to know the peaks
-            return _not_kept(found, error)
+        return _not_kept(_accepted(_measure(machine, _seconds), _seconds), error)
+    kept = read_peaks(path, machine)
+    if kept and not refresh and not _is_better_moment(kept):
+        return kept
+    found = _accepted(better(kept, _measure(machine, _seconds)), _seconds)
+    try:
+        write_peaks(path, found)
+    except OSError as error:  # a folder that cannot be written is no reason not to know the peaks
+        return _not_kept(found, error)
     return found
+
+
+def refute_peak(dtype: str, flops_per_second: float) -> bool:
+    """Forget the kept peaks if a kernel was faster than they allow, so that the next use measures them again."""
+    kept = kept_peaks()
+    if kept is None or dtype not in kept.flops:
+        return False
+    peak = kept.flops[dtype]
+    if flops_per_second <= peak.value * (1 + peak.uncertainty):
+        return False
+    (home() / "peaks" / file_name(kept.machine)).unlink(missing_ok=True)
+    return True
+
+
+def kept_peaks() -> Peaks | None:
+    """The peaks of this machine that an earlier measurement left."""
+    machine = this_machine(SECONDS)
+    return read_peaks(home() / "peaks" / file_name(machine), machine)
 
 
 def _not_kept(found: Peaks, error: Exception) -> Peaks:
     return replace(found, note="; ".join(filter(None, [found.note, f"not kept: {error}"])))
 
 
+def _is_better_moment(kept: Peaks) -> bool:
+    """Whether measuring now promises better peaks than those that are kept."""
+    if set(kept.flops) != set(DTYPES):
+        return True
+    if kept.others is None or kept.others <= BUSY:
+        return False
+    now = others_now()
+    return now is not None and now < kept.others / 2
+
+
 def _measure(machine: dict[str, str], seconds: float) -> Peaks:
     share = seconds / (len(DTYPES) + 1)
-    start, others = perf_counter(), busy_seconds()
-    flops = {dtype: gemm_peak(dtype, share) for dtype in DTYPES}
-    bandwidth = bandwidth_peak(share)
-    taken = (busy_seconds() - others) / (perf_counter() - start) / len(allowed_cpus())
-    note = f"others used {taken:.0%} of the CPUs meanwhile: {AGAIN}" if taken > BUSY else ""
-    return Peaks(flops, bandwidth, machine, datetime.now(UTC).isoformat(timespec="seconds"), note)
+    flops = {}
+    for dtype in DTYPES:
+        flops[dtype] = _watched(lambda dtype=dtype: gemm_peak(dtype, share))  # type: ignore[misc]
+    bandwidth = _watched(lambda: bandwidth_peak(share))
+    return Peaks(flops, bandwidth, machine, _now())
+
+
+def _watched(kernel: Callable[[], Peak]) -> Peak:
+    """The peak that a kernel finds, with what others used meanwhile."""
+    watch = Others()
+    peak = kernel()
+    return replace(peak, others=watch.share(), measured=_now())
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _accepted(found: Peaks, seconds: float) -> Peaks:
+    """The peaks without one that contradicts another, however often it was measured again."""
+    for _ in range(TRIES - 1):
+        if not contradiction(found.flops):
+            return found
+        again = _watched(lambda: gemm_peak("float32", seconds / (len(DTYPES) + 1)))
+        found = better(found, replace(found, flops=found.flops | {"float32": again}))
+    reason = contradiction(found.flops)
+    if not reason:
+        return found
+    flops = {dtype: peak for dtype, peak in found.flops.items() if dtype != "float32"}
+    note = f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
+    return replace(found, flops=flops, note=note)
 
 
 @dataclass(frozen=True)
@@ -90,6 +146,7 @@ def roofline(
     if dtype not in known.flops:
         raise Unsupported(
             f"there is no peak for {dtype!r}: this machine's are {', '.join(known.flops)}"
+            + (f"; {known.note}" if f"no peak of {dtype}" in known.note else "")
         )
     peak, bandwidth = known.flops[dtype], known.bandwidth
     computing, moving = flops / peak.value, bytes_moved / bandwidth.value
@@ -104,7 +161,7 @@ def roofline(
             f"({limit.uncertainty:.0%} above is tolerated): check the count of "
             + ("bytes, whether the data stay in a cache" if limit is bandwidth else "flops")
             + ", the work done, the timer"
-            + (f"; {known.note}" if known.note else "")
+            + (f"; {known.caveat}" if known.caveat else "")
         )
     return Roofline(
         intensity=flops / bytes_moved if bytes_moved else math.inf,

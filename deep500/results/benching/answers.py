@@ -1,7 +1,7 @@
 """The answer, said first: one sentence with the ratio, its interval and the absolute values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...reports.tables import is_number, percent
@@ -15,7 +15,7 @@ from ...reports.text import (
     listed,
     verdict_of,
 )
-from .contents import absolute, ratio_of
+from .contents import absolute, is_busy, ratio_of
 from .data import ReportData
 
 MOST_NAMES = 3  # in one sentence
@@ -42,7 +42,15 @@ class Answer:
 
 
 def answer(data: ReportData) -> Answer:
-    """What the result says, in one sentence."""
+    """What the result says, in one sentence, and on what kind of machine."""
+    found = _answer(data)
+    if not is_busy(data.interference):
+        return found
+    used = percent(data.interference["others"], 2)
+    return replace(found, headline=[*found.headline, f", on a machine that others used to {used}"])
+
+
+def _answer(data: ReportData) -> Answer:
     if len(data.comparisons) == 1:
         return _one(data, data.comparisons[0])
     if data.comparisons:
@@ -119,17 +127,26 @@ def _many(data: ReportData) -> Answer:
 
 
 def _who(verdict: Verdict, rows: Sequence[Mapping[str, Any]]) -> Text:
-    """Who is faster, or how many where the names would not fit into a sentence."""
+    """Who is faster and by how much, or how many where the names would not fit into a sentence."""
     are = (" are " if len(rows) > 1 else " is ") + "the " * (verdict == "same")
     names = listed([_name(c["other"]) for c in rows], " and ")
     who = names if len(rows) <= MOST_NAMES else [f"{len(rows)} entries"]
-    return [*who, are, verdict]
+    return [*who, are, verdict, *_by_how_much(verdict, rows)]
+
+
+def _by_how_much(verdict: Verdict, rows: Sequence[Mapping[str, Any]]) -> list[Text]:
+    """The ratio, or the smallest and the largest of several, each with interval and n."""
+    known = sorted((c for c in rows if is_number(c.get("ratio"))), key=lambda c: c["ratio"])
+    if verdict not in ("faster", "slower") or not known:
+        return []
+    smallest, largest = ratio_of(known[0]), ratio_of(known[-1])
+    if len(known) == 1:
+        return [" (", smallest, ")"]
+    return [" (from ", smallest, " to ", largest, ")"]
 
 
 def _alone(entry: Mapping[str, Any]) -> Answer:
     name, figure = _name(entry["name"]), absolute(entry)
-    if entry.get("modes"):
-        return Answer({}, [name, " takes ", figure])
     if not is_number(entry.get("low")):
         headline = [name, " was measured, but its median has no interval"]
         return Answer({Verdict("refused"): 1}, headline, [("median", figure)])

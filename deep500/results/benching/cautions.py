@@ -3,28 +3,33 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...reports.tables import is_number
+from ...reports.tables import count, is_number, percent
 from ...reports.text import (
     Code,
     Text,
     clean,
     listed,
+    plain,
     verdict_of,
 )
 from .contents import (
     between,
     entry_name,
+    is_busy,
     one_value,
     quantile_name,
     ratio_of,
 )
 from .data import ReportData
+from .drifts import drifts
 
 
 def cautions(data: ReportData) -> list[Text]:
     """Warnings first of the whole run, then of entries, then of comparisons; each said once."""
     found: list[Text] = [clean(note) for note in data.derived.get("notes") or []]
+    found += _interference(data.interference)
     found += _control(data.derived.get("control"))
+    found += drifts(data)
     found += _by_message(
         "entry", [(entry_name(data, e["name"]), _of_entry(e)) for e in data.entries]
     )
@@ -32,6 +37,19 @@ def cautions(data: ReportData) -> list[Text]:
         "comparison", [(between(data, c), _of_comparison(c)) for c in data.comparisons]
     )
     return found
+
+
+def _interference(found: Mapping[str, Any]) -> list[Text]:
+    """What others used, if it is worth a line."""
+    if not is_busy(found):
+        return []
+    limits = f" [{percent(found.get('low'), 2)}, {percent(found.get('high'), 2)}]"
+    known = is_number(found.get("low")) and is_number(found.get("high"))
+    used = f"{percent(found['others'], 2)}{limits if known else ''} of the {plain(found.get('cpus'))} CPUs"
+    return [
+        f"others used {used} while this was measured (median of the blocks, {count(found.get('n'))}): "
+        "absolute times are too long by an unknown amount"
+    ]
 
 
 def _of_entry(e: Mapping[str, Any]) -> list[str]:
@@ -45,7 +63,7 @@ def _of_entry(e: Mapping[str, Any]) -> list[str]:
         found.append("slows down: later calls cost more than early ones")
     if e.get("modes"):
         found.append(
-            f"{len(e['modes'])} modes, shown with their shares of the values: no single number describes them"
+            f"{len(e['modes'])} modes, shown with their shares of the values: the median alone does not describe them"
         )
     if is_number(e.get("batch")) and e["batch"] > 1:
         found.append(

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...contracts.result import Contrast
 from ...errors import Deep500Error, TooFewSamples
+from ...measure.interference import Exposure, judged
 from ...measure.results import Result
 from ...measure.statistics.comparison import Comparison
 from ...measure.statistics.groups import compare_family
@@ -27,7 +28,9 @@ def contrast(a: Result, b: Result, margin: float, level: float) -> Contrast:
     samples = [(a.samples(x), b.samples(y)) for x, y in pairs]
     family = compare_family(samples, margin, level)
     names = [x if x == y else f"{x} → {y}" for x, y in pairs]
-    answers = {name: _judged(c, a, b) for name, c in zip(names, family, strict=True)}
+    answers: dict[str, Answer] = {}
+    for name, pair, c in zip(names, pairs, family, strict=True):
+        answers[name] = _beside_others(_judged(c, a, b), (a, b), pair)
     in_a, in_b = {x for x, _ in pairs}, {y for _, y in pairs}
     only_in_a = [name for name in a.names if name not in in_a]
     only_in_b = [name for name in b.names if name not in in_b]
@@ -59,6 +62,18 @@ def _judged(c: Answer, *results: Result) -> Answer:
     if isinstance(c, TooFewSamples) or not alone:
         return c
     return replace(c, verdict="inconclusive", notes=(*c.notes, f"no verdict: {ONE_PROCESS}"))
+
+
+def _beside_others(c: Answer, results: tuple[Result, Result], names: tuple[str, str]) -> Answer:
+    """No verdict that others on the machine could explain, who used it during one of the runs."""
+    for side, (result, name) in enumerate(zip(results, names, strict=True)):
+        if isinstance(c, TooFewSamples) or result.interference is None:
+            continue
+        own = replace(result.exposure(name), name=f"{name} ({'AB'[side]})")
+        other = Exposure(names[1 - side], 1, False, 1.0)
+        base, compared = (own, other) if side == 0 else (other, own)
+        c = judged(c, result.interference, base, compared, "use fewer threads")
+    return c
 
 
 def _plan_differences(a: Result, b: Result) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...measure.sensing.others import BUSY
 from ...reports.blocks import Table
 from ...reports.canvas import numbered
 from ...reports.tables import (
@@ -29,7 +30,7 @@ WARMUP = {"flat": "flat", "warmup": "warm-up", "slowdown": "slows down", "none":
 
 
 def entries(data: ReportData) -> Table:
-    """One row per candidate: the median with interval and n, or the modes where one number would mislead."""
+    """One row per candidate: the median with interval and n, with the modes beside it where there are several."""
     headers = [
         "entry",
         "levels",
@@ -142,14 +143,21 @@ def measured_things(data: ReportData) -> Table:
 
 
 def absolute(entry: Mapping[str, Any]) -> Text:
-    """What a candidate costs: the median with its interval, its modes if it has several, or why there is neither."""
-    modes = entry.get("modes")
-    if isinstance(modes, list) and modes:
-        places = [f"{seconds(m.get('at'))} ({percent(m.get('share'), 2)})" for m in modes]
-        return f"either {' or '.join(places)}, {len(modes)} modes, {count(entry.get('n'))}"
-    return measured(
+    """What a candidate costs: the median with its interval, and beside it the modes, if it has several."""
+    median = measured(
         entry.get("median"), entry.get("low"), entry.get("high"), entry.get("n"), entry.get("level")
     )
+    modes = entry.get("modes")
+    if not isinstance(modes, list) or not modes:
+        return median
+    places = [f"{seconds(m.get('at'))} ({percent(m.get('share'), 2)})" for m in modes]
+    return [median, f"; {len(modes)} modes: {' and '.join(places)}"]
+
+
+def is_busy(interference: Mapping[str, Any]) -> bool:
+    """Whether others used enough of the machine to be mentioned."""
+    others = interference.get("others")
+    return is_number(others) and others >= BUSY
 
 
 def ratio_of(row: Mapping[str, Any]) -> Number:

@@ -46,6 +46,11 @@ class ReportData:
     def comparisons(self) -> list[Mapping[str, Any]]:
         return _rows(self.derived, "comparisons")
 
+    @property
+    def interference(self) -> Mapping[str, Any]:
+        """What others used of the machine, or nothing where it was not recorded."""
+        return self.derived.get("interference") or {}
+
     def entry(self, name: str) -> Mapping[str, Any]:
         """The entry of that name, or an empty one."""
         return next((e for e in self.entries if e["name"] == name), {})
@@ -53,9 +58,15 @@ class ReportData:
 
 Shape: TypeAlias = Mapping[str, type]
 _PLAN: Shape = {"entries": list, "factors": Mapping}
-_DERIVED: Shape = {"notes": list, "control": Mapping, "stopped": str}
-_ENTRY: Shape = {"name": str, "levels": Mapping, "warmup": Mapping, "notes": list}
-_COMPARISON: Shape = {"base": str, "other": str, "notes": list}
+_DERIVED: Shape = {"notes": list, "control": Mapping, "stopped": str, "interference": Mapping}
+_ENTRY: Shape = {
+    "name": str,
+    "levels": Mapping,
+    "warmup": Mapping,
+    "notes": list,
+    "drift": Mapping,
+}
+_COMPARISON: Shape = {"base": str, "other": str, "notes": list, "drift": Mapping}
 
 
 _NEEDED = ("name", "base", "other")

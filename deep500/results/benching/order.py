@@ -64,8 +64,8 @@ def _caption(drawn: list[Series], most: int) -> str:
     elif any((s.entry.get("warmup") or {}).get("cut") for s in drawn):
         cut = " Values that were cut as warm-up are not drawn."
     return (
-        "A level band of points is a steady run. Horizontal lines: the median of each process (none where there "
-        "are several modes). Ticks outside: values beyond the axis." + cut + thinning
+        "A level band of points is a steady run. Horizontal lines: the median of each process. "
+        "Ticks outside: values beyond the axis." + cut + thinning
     )
 
 
@@ -98,17 +98,16 @@ def _panel(axes: "Axes", s: Series, most: int) -> None:
         axes.get_xaxis_transform(),
         {"color": INK, "lw": 1, "ls": (0, (3, 2))},
     )
-    if not s.entry.get("modes"):
-        medians = np.array([np.median(values) for values in s.processes])
-        _strokes(
-            axes,
-            borders - 0.5,
-            starts[1:] - 0.5,
-            medians,
-            medians,
-            axes.transData,
-            {"color": INK, "lw": 1.4},
-        )
+    medians = np.array([np.median(values) for values in s.processes])
+    _strokes(
+        axes,
+        borders - 0.5,
+        starts[1:] - 0.5,
+        medians,
+        medians,
+        axes.transData,
+        {"color": INK, "lw": 1.4},
+    )
 
 
 def _shade(axes: "Axes", starts: np.ndarray) -> None:

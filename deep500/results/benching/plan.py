@@ -13,7 +13,7 @@ def plan_table(data: ReportData) -> Table:
     """What was varied and how, in words; settings that are not known here are shown as they are."""
     asked = dict(data.plan)
     asked.pop("entries", None)
-    asked.pop("about", None)  # has its own place
+    about = asked.pop("about", None)  # the rest of it has its own place
     rows: list[list[Text]] = [["factors varied", _factors(asked.pop("factors", None))]]
     if len(data.entries) > 1:
         seed = plain(asked.pop("seed", NOTHING))
@@ -22,6 +22,7 @@ def plan_table(data: ReportData) -> Table:
         if key in asked:
             rows.append([label, words(asked.pop(key))])
     rows += [[clean(key).replace("_", " "), plain(value)] for key, value in asked.items()]
+    rows += _moment(about)
     method = sorted({clean(e["method"]) for e in data.entries if e.get("method")})
     rows += [["intervals by", "; ".join(method)]] if method else []
     rows.append(["procedure", f"version {plain(data.derived.get('procedure', NOTHING))}"])
@@ -35,6 +36,18 @@ def _factors(factors: object) -> str:
         f"{clean(name)}: {', '.join(map(plain, levels if isinstance(levels, list) else [levels]))}"
         for name, levels in factors.items()
     )
+
+
+def _moment(about: object) -> list[list[Text]]:
+    """What the run found when it began."""
+    moment = about.get("moment") if isinstance(about, Mapping) else None
+    if not isinstance(moment, Mapping) or not is_number(moment.get("others")):
+        return []
+    used = f"others used {percent(moment['others'], 2)} of the CPUs"
+    if not moment.get("asked_s"):
+        return [["before the run", used]]
+    waited = f"{_duration(moment.get('waited_s'))} of {_duration(moment['asked_s'])} allowed"
+    return [["before the run", f"waited {waited} for a quiet machine, then {used}"]]
 
 
 def _clock(clock: Any) -> str:
@@ -66,6 +79,14 @@ _SETTINGS = {
     "margin": ("margin", lambda m: f"{percent(m)}: differences up to that count as the same"),
     "level": ("level of intervals", percent),
     "control": ("control", lambda c: "the first candidate was measured twice" if c else "none"),
+    "layout": (
+        "place in memory",
+        lambda p: (
+            "random in every process: order of setups, environment, heap"
+            if p == "random"
+            else plain(p)
+        ),
+    ),
     "timeout_s": ("time limit of one answer", _duration),
     "clock": ("clock", _clock),
 }

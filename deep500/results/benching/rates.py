@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ...measure.bounds.peak_cache import peaks_from_json
 from ...reports.blocks import Table
 from ...reports.tables import (
     NOTHING,
@@ -71,7 +72,15 @@ def remarks(data: ReportData) -> list[Text]:
             f"{plain(about.get('threads', NOTHING))}. Memory: by how much the peak of the process rises in a "
             "call."
         )
-    return found + _alarms(data)
+    return found + _peaks(about.get("peaks")) + _alarms(data)
+
+
+def _peaks(peaks: object) -> list[Text]:
+    """The caveat of peaks from a busy moment."""
+    if not isinstance(peaks, Mapping):
+        return []
+    caveat = peaks_from_json(peaks).caveat
+    return [f"Shares of the roofline with care: {clean(caveat)}."] if caveat else []
 
 
 def _by_reason(entries: object) -> dict[str, list[str]]:
@@ -118,8 +127,8 @@ def _work(data: ReportData, name: str) -> Mapping[str, Any]:
 
 
 def _part(entry: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """One of the rates; none where the times have several modes, as no single number describes them."""
-    rates = None if entry.get("modes") else entry.get("rates")
+    """One of the rates, at the median."""
+    rates = entry.get("rates")
     part = rates.get(key) if isinstance(rates, Mapping) else None
     return part if isinstance(part, Mapping) else {}
 

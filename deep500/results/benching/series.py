@@ -33,11 +33,9 @@ class Series:
 
     @property
     def interval(self) -> tuple[float, float, float] | None:
-        """Median, low and high; None where no single number may be shown."""
+        """Median, low and high; None where there is no interval."""
         median, low, high = (self.entry.get(key) for key in ("median", "low", "high"))
-        if self.entry.get("modes") or not (
-            is_number(median) and is_number(low) and is_number(high)
-        ):
+        if not (is_number(median) and is_number(low) and is_number(high)):
             return None
         return (median, low, high) if in_order(low, median, high) else None
 

@@ -31,7 +31,7 @@ DENSITY_POINTS = 121
 VIOLINS = (
     "Violin: density of the values (Gaussian kernel). Box: the middle half of the values; whiskers: from the 5 % to "
     "the 95 % quantile; thin line: from the smallest to the largest value. Grey bar with a tick: the median and its "
-    "interval, as in the table; triangles instead: the modes, where there are several."
+    "interval, as in the table; triangles: the modes, where there are several."
 )
 
 

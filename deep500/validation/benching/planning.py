@@ -131,6 +131,7 @@ def operator_plan(
         budget_s=base.budget_s + started,
         entries=tuple(map(_entry, good)),
         factors=varied,
+        user_imports=False,
         about=about,
     )
 

@@ -15,6 +15,7 @@ from ...contracts.operator import Operator, Tensor
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
 from ...errors import Deep500Error, one_line, unknown
+from ...import_path import add_import_folder
 from .examples import (
     Domain,
     Example,
@@ -289,6 +290,7 @@ def named_function(text: str) -> Any:
     place, colon, name = text.rpartition(":")
     if not colon:
         raise Deep500Error(f"{text!r} names no function: write my.py:slow_relu, or numpy:tanh")
+    add_import_folder(Path(place).parent)
     try:
         values = (
             runpy.run_path(place) if Path(place).is_file() else vars(importlib.import_module(place))

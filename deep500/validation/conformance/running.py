@@ -50,7 +50,7 @@ def _until_lost(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Ite
     with Child.forked(work) as child:
         for _ in cases:
             try:
-                yield Verdict(*child.answer("verdict", deadline_s))
+                yield _verdict(child.answer("verdict", deadline_s))
             except Silent:
                 yield Verdict(ERROR, f"it took longer than {deadline_s:g} s")
                 return
@@ -60,6 +60,13 @@ def _until_lost(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Ite
             except Died as death:
                 yield Verdict(ERROR, str(death))
                 return
+
+
+def _verdict(answer: object) -> Verdict:
+    match answer:
+        case [str(word), str(text)]:
+            return Verdict(word, text)
+    return Verdict(ERROR, f"it sent no verdict: {str(answer)[:60]!r}")
 
 
 def _refuse_loaded_frameworks() -> None:

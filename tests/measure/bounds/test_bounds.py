@@ -4,8 +4,6 @@ import dataclasses
 import json
 import math
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +15,21 @@ from deep500.errors import Deep500Error, Unsupported
 from deep500.measure.bounds import roofline as bounds
 from deep500.measure.bounds.peak_cache import (
     Peaks,
+    better,
+    contradiction,
     file_name,
     read_peaks,
     this_machine,
     write_peaks,
 )
-from deep500.measure.bounds.peak_kernels import Peak, busy_seconds
-from deep500.measure.bounds.roofline import peaks, roofline, scaling_lines
+from deep500.measure.bounds.peak_kernels import Peak
+from deep500.measure.bounds.roofline import (
+    kept_peaks,
+    peaks,
+    refute_peak,
+    roofline,
+    scaling_lines,
+)
 
 SECONDS = 0.6
 KNOWN = Peaks(
@@ -195,13 +201,18 @@ def damage(data: dict, name: str) -> object:
             data["flops"] = [1]
         case "number for text":
             data["bandwidth"]["what"] = 3
+        case "best below the median":
+            data["bandwidth"]["median"] = 2 * data["bandwidth"]["value"]
+        case "more than all CPUs":
+            data["bandwidth"]["others"] = 1.5
         case "a list":
             return [data]
     return data
 
 
 DAMAGES = ["another machine", "infinite", "negative", "text for a number", "no bandwidth", "unknown field",
-           "list for a dictionary", "number for text", "a list"]  # fmt: skip
+           "list for a dictionary", "number for text", "best below the median", "more than all CPUs",
+           "a list"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DAMAGES)
@@ -248,11 +259,88 @@ def test_a_write_that_fails_leaves_the_old_file(cache: Path, measured: Peaks) ->
     assert len(list(cache.parent.iterdir())) == 1
 
 
-def test_time_taken_by_others_is_seen() -> None:
-    before = busy_seconds()
-    spin = "import time\nwhile time.process_time() < 0.3: pass"
-    subprocess.run([sys.executable, "-S", "-c", spin], check=True, timeout=60)
-    assert busy_seconds() - before > 0.05
+def peak_of(value: float, others: float | None = 0.0, unit: str = "flop/s") -> Peak:
+    return Peak(value, unit, "a kernel", 9, 0.99 * value, 0.98 * value, value, "", others, "then")
+
+
+def peaks_of(single: float, double: float, others: float | None = 0.0) -> Peaks:
+    flops = {"float32": peak_of(single, others), "float64": peak_of(double, others)}
+    return Peaks(flops, peak_of(2e10, others, "B/s"), {}, "then")
+
+
+def test_peaks_carry_what_others_used(measured: Peaks) -> None:
+    assert all(0 <= peak.others <= 1 and peak.measured for peak in all_peaks(measured))
+    assert measured.others == max(peak.others for peak in all_peaks(measured))
+
+
+def test_a_busy_moment_is_a_caveat_wherever_the_peak_is_used() -> None:
+    quiet, busy = peaks_of(2e11, 1e11, 0.01), peaks_of(2e11, 1e11, 0.89)
+    assert quiet.caveat == "" and "others used up to 89% of the CPUs" in busy.caveat
+    assert "`d5 doctor --peaks`" in roofline(1e12, 1, 1.0, peaks=busy).alarm
+    assert peaks_of(2e11, 1e11, None).caveat == ""
+
+
+def test_the_best_of_two_measurements_is_kept_as_of_the_quieter_moment() -> None:
+    busy, quiet = peaks_of(2e9, 8e10, 0.9), peaks_of(1.6e11, 7.9e10, 0.0)
+    found = better(busy, quiet)
+    assert (found.flops["float32"].value, found.flops["float64"].value) == (1.6e11, 8e10)
+    assert found.others == 0.0 and better(quiet, busy).flops == found.flops
+    assert better(None, busy) is busy
+
+
+def test_float32_below_float64_is_a_contradiction() -> None:
+    assert "2.1 GFLOP/s in float32 contradicts 82" in contradiction(peaks_of(2.1e9, 8.2e10).flops)
+    assert contradiction(peaks_of(8e10, 8.2e10).flops) == ""  # within what noise explains
+    assert contradiction({"float64": peak_of(1.0)}) == ""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path))
+    return tmp_path / "peaks" / file_name(this_machine(bounds.SECONDS))
+
+
+def test_a_contradiction_is_measured_again_and_else_not_accepted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    low, high = peaks_of(2.1e9, 8.2e10, 0.9), peak_of(1.6e11)
+    monkeypatch.setattr(
+        bounds, "_measure", lambda machine, _: dataclasses.replace(low, machine=machine)
+    )
+    monkeypatch.setattr(bounds, "gemm_peak", lambda dtype, seconds: peak_of(2.2e9))
+    found = peaks()
+    assert list(found.flops) == ["float64"] and "contradicts" in found.note
+    with pytest.raises(Unsupported, match="no peak for 'float32'.*contradicts"):
+        roofline(1e9, 1, peaks=found)
+    monkeypatch.setattr(bounds, "gemm_peak", lambda dtype, seconds: high)
+    again = peaks()  # nobody asked for it: what is missing is measured at every use
+    assert again.flops["float32"].value == 1.6e11 and again.note == ""
+
+
+def test_a_better_moment_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+
+    def measure(machine: dict[str, str], seconds: float) -> Peaks:
+        made.append(seconds)
+        value = 1e11 * len(made)
+        return dataclasses.replace(peaks_of(2 * value, value, 0.8 / len(made)), machine=machine)
+
+    monkeypatch.setattr(bounds, "_measure", measure)
+    monkeypatch.setattr(bounds, "others_now", lambda: 0.9)
+    assert peaks().others == 0.8
+    assert peaks().others == 0.8 and len(made) == 1  # no better moment
+    monkeypatch.setattr(bounds, "others_now", lambda: 0.3)
+    assert peaks().flops["float64"].value == 2e11 and len(made) == 2
+    assert kept_peaks() == peaks()
+
+
+def test_a_kernel_that_beats_the_peak_refutes_it(home: Path) -> None:
+    kept = dataclasses.replace(peaks_of(2e11, 1e11), machine=this_machine(bounds.SECONDS))
+    write_peaks(home, kept)
+    assert not refute_peak("float32", 2.05e11) and not refute_peak("float16", 9e11)
+    assert kept_peaks() == kept
+    assert refute_peak("float32", 2.5e11)
+    assert kept_peaks() is None
 
 
 def test_scaling_of_the_papers_example() -> None:

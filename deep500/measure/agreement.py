@@ -1,0 +1,116 @@
+"""What a process says of its times, checked against the clock of the process that asked. Standard library only.
+
+The same work has three times, and each contains the next: `wall_ns`, from the request to the answer, by the clock of
+whoever asked; `spent_ns`, what the other process says that its rounds took; `timed_ns`, the sum of the timed intervals.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from ..errors import Deep500Error
+
+LARGEST = 1 << 62
+LEAST_SPENT = 0.4  # of the wall time: messages and waiting for a CPU take the rest
+LEAST_TIMED = 0.75  # of what was spent, besides the loop around the timed intervals
+VISIT_NS = 10_000  # what that loop may take for one visit, the repeated first ones included
+NOTICED_NS = 300_000_000  # a shorter difference is the scheduler's
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """The three times of one or more answers."""
+
+    wall_ns: int = 0
+    spent_ns: int = 0
+    timed_ns: int = 0
+
+    def __add__(self, other: "Clocks") -> "Clocks":
+        return Clocks(
+            self.wall_ns + other.wall_ns,
+            self.spent_ns + other.spent_ns,
+            self.timed_ns + other.timed_ns,
+        )
+
+    def to_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def checked_calls(calls: object, entries: int) -> list[int]:
+    """The numbers of calls that a process has sent, one for each entry."""
+    if not isinstance(calls, list) or not _are_counts(calls, entries, 1):
+        raise Deep500Error(f"it sent no numbers of calls: {_shown(calls)}")
+    return calls
+
+
+def checked_rounds(rounds: object, orders: Sequence[Sequence[int]], least: int) -> list[list[int]]:
+    """The nanoseconds that a process has sent, one for each visit of these rounds."""
+    if not isinstance(rounds, list) or len(rounds) != len(orders):
+        raise Deep500Error(f"it sent no times of {len(orders)} rounds: {_shown(rounds)}")
+    for times, order in zip(rounds, orders, strict=True):
+        if not _are_counts(times, len(order), least):
+            raise Deep500Error(f"it sent no times of {len(order)} visits: {_shown(times)}")
+    return rounds
+
+
+def checked_clocks(wall_ns: int, spent_ns: object, rounds: Sequence[Sequence[int]]) -> Clocks:
+    """The times of one answer, unless the process reports more than has passed."""
+    if type(spent_ns) is not int or not 0 <= spent_ns <= wall_ns:
+        raise Deep500Error(
+            f"it reports {_shown(spent_ns)} ns of work while {wall_ns} ns passed: something in it changed the clock"
+        )
+    timed_ns = sum(map(sum, rounds))
+    if timed_ns > spent_ns:
+        raise Deep500Error(
+            f"it reports {timed_ns} ns of timed work in {spent_ns} ns: something in it changed the clock"
+        )
+    return Clocks(wall_ns, spent_ns, timed_ns)
+
+
+def is_clocks(clocks: object) -> bool:
+    """Whether this can be what a block holds."""
+    if not isinstance(clocks, Mapping) or set(clocks) != set(Clocks().to_json()):
+        return False
+    if not _are_counts(list(clocks.values()), len(clocks), 0):
+        return False
+    return bool(clocks["timed_ns"] <= clocks["spent_ns"] <= clocks["wall_ns"])
+
+
+def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str | None:
+    """What must be said of the clocks of a run's blocks; None if they agree, or were not recorded.
+
+    `bare`: nothing but the timed statements runs in a round, neither emptying of caches nor waiting for a device.
+    `one_group`: a block is one message, not one for every visit.
+    """
+    total = sum((Clocks(**block["clocks"]) for block in blocks if "clocks" in block), Clocks())
+    if one_group and _too_little(total.spent_ns, total.wall_ns, LEAST_SPENT):
+        return _note("processes say that they worked for", total.spent_ns, total.wall_ns)
+    if bare and _too_little(
+        total.timed_ns + _visits(blocks) * VISIT_NS, total.spent_ns, LEAST_TIMED
+    ):
+        return _note("timed intervals add up to", total.timed_ns, total.spent_ns)
+    return None
+
+
+def _visits(blocks: Sequence[Mapping]) -> int:
+    return sum(len(order) for block in blocks for order in block["orders"])
+
+
+def _too_little(part_ns: int, whole_ns: int, share: float) -> bool:
+    return part_ns < share * whole_ns and whole_ns - part_ns > NOTICED_NS
+
+
+def _note(what: str, part_ns: int, whole_ns: int) -> str:
+    return (
+        f"the {what} {part_ns / 1e9:.3g} s of the {whole_ns / 1e9:.3g} s that passed: "
+        "the code changed the clock, or the machine was busy with something else"
+    )
+
+
+def _are_counts(values: object, length: int, least: int) -> bool:
+    if not isinstance(values, list) or len(values) != length:
+        return False
+    return all(type(value) is int and least <= value < LARGEST for value in values)
+
+
+def _shown(value: object) -> str:
+    return repr(str(value)[:40])

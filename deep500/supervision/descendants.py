@@ -1,0 +1,122 @@
+"""The processes below one, found in /proc and ended. Standard library only."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+END_S = 2.0  # for processes that were killed to be gone
+PAUSE_S = 0.005
+
+
+def descendants(pid: int) -> set[int]:
+    """The living processes below this one; none where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for process, parent in _parents().items():
+        children.setdefault(parent, []).append(process)
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found.update(below)
+        waiting += below
+    return found
+
+
+def end_below(pid: int) -> None:
+    """Kill the processes below this one. All are stopped first, so that none starts another meanwhile."""
+    stopped: set[int] = set()
+    while running := descendants(pid) - stopped:
+        _signal(running, signal.SIGSTOP)
+        stopped |= running
+    _signal(stopped, signal.SIGKILL)
+
+
+def end_children() -> None:
+    """Kill whatever runs below this process, and wait for its end."""
+    deadline = time.monotonic() + END_S
+    while _has_children() and time.monotonic() < deadline:
+        end_below(os.getpid())
+        time.sleep(PAUSE_S)
+
+
+def end_other_sessions() -> None:
+    """Kill whatever below this process belongs to another session, and wait for its end.
+
+    What we have adopted does; helpers of a library in this process do not.
+    """
+    deadline = time.monotonic() + END_S
+    while (strangers := _strangers()) and time.monotonic() < deadline:
+        for pid in strangers:
+            end_below(pid)
+        _signal(strangers, signal.SIGKILL)
+        _reap(strangers)
+        time.sleep(PAUSE_S)
+
+
+def _strangers() -> set[int]:
+    if not _any_child():
+        return set()
+    own, session = os.getpid(), os.getsid(0)
+    children = {process for process, parent in _parents().items() if parent == own}
+    return {child for child in children if _session_of(child) not in (session, None)}
+
+
+def _session_of(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def _any_child() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _has_children() -> bool:
+    """Whether a process is left below this one, after all that have ended are waited for."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _reap(processes: set[int]) -> None:
+    for pid in processes:
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def _parents() -> dict[int, int]:
+    """The parent of every process that has not ended."""
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return {}
+    parents = {}
+    for name in filter(str.isdigit, names):
+        state, parent = _state(name)
+        if state not in ("", "Z", "X"):
+            parents[int(name)] = parent
+    return parents
+
+
+def _state(pid: str) -> tuple[str, int]:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:  # it has ended meanwhile
+        return "", 0
+    return fields[0].decode(), int(fields[1])
+
+
+def _signal(processes: set[int], number: signal.Signals) -> None:
+    for pid in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
