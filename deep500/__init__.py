@@ -6,4 +6,12 @@ Importing this imports nothing else: every name below (listed in __init__.pyi) l
 import lazy_loader
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return _load(name)
+    from .errors import NoAttribute
+
+    raise NoAttribute(__name__, name, __all__)

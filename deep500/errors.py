@@ -7,7 +7,11 @@ Deep500Error          every error meant for users: one line, exit code 2
     └── TooFewSamples it could be computed honestly, from more data
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+UNDECIDED = 3  # the exit code of a verb that reached no verdict
 
 
 class Deep500Error(Exception):
@@ -28,6 +32,17 @@ class Refused(Deep500Error):
 
 class TooFewSamples(Refused):
     """There are too few samples (or too few independent ones) for the statement that was asked for."""
+
+
+class NoAttribute(AttributeError):
+    """A module lacks a name. Its text is made when it is read: Python raises and drops such errors at every import."""
+
+    def __init__(self, module: str, name: str, known: Collection[str]):
+        super().__init__(module, name, known)
+
+    def __str__(self) -> str:
+        module, name, known = self.args
+        return f"module {module!r} has no attribute {name!r}.{did_you_mean(name, known)}"
 
 
 def unknown(what: str, name: str, known: Collection[str], listed: str = "") -> Deep500Error:
@@ -58,3 +73,31 @@ def one_line(error: BaseException, limit: int = 200, kind: bool = False) -> str:
     if not text:
         return name
     return f"{name}: {text}" if kind else text
+
+
+@contextmanager
+def errors_of_user_code(what: str) -> Iterator[None]:
+    """An error that comes from a user's own function becomes a Deep500Error that says where; ours stay as they are."""
+    try:
+        yield
+    except Deep500Error:
+        raise
+    except Exception as error:
+        place = _user_function(error)
+        if place is None:
+            raise
+        raise Deep500Error(f"{what}: {place} raised {one_line(error, kind=True)}") from error
+
+
+def _user_function(error: Exception) -> str | None:
+    """The innermost function of an error's traceback that is neither ours nor installed, with file and line."""
+    import sysconfig
+    import traceback
+
+    installed = [str(Path(__file__).parent), *sysconfig.get_paths().values()]
+    foreign = ("<", *(folder + "/" for folder in installed))
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        code = frame.f_code
+        if not code.co_filename.startswith(foreign):
+            return f"{code.co_qualname} ({Path(code.co_filename).name}, line {line})"
+    return None

@@ -9,7 +9,7 @@ from .errors import Deep500Error
 def home() -> Path:
     """$DEEP500_HOME, else $XDG_DATA_HOME/deep500, else ~/.local/share/deep500 (it need not exist yet)."""
     if chosen := os.environ.get("DEEP500_HOME"):
-        return Path(chosen).absolute()
+        return _chosen("DEEP500_HOME", chosen)
     shared = Path(os.environ.get("XDG_DATA_HOME", ""))
     if shared.is_absolute():  # the XDG rules say that a relative one is to be ignored
         return shared / "deep500"
@@ -24,7 +24,7 @@ def home() -> Path:
 def cache() -> Path:
     """$DEEP500_CACHE, else $XDG_CACHE_HOME/deep500, else ~/.cache/deep500: what has been built, safe to delete."""
     if chosen := os.environ.get("DEEP500_CACHE"):
-        return Path(chosen).absolute()
+        return _chosen("DEEP500_CACHE", chosen)
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if shared.is_absolute():
         return shared / "deep500"
@@ -32,3 +32,28 @@ def cache() -> Path:
         return Path.home() / ".cache" / "deep500"
     except RuntimeError:
         raise Deep500Error("this user has no home folder to build in: set DEEP500_CACHE") from None
+
+
+def make_folder(folder: Path, variable: str) -> None:
+    """Make a folder below `home` or `cache`; a Deep500Error if nothing can be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error.strerror, variable) from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise _unwritable(folder, "no permission", variable)
+
+
+def _unwritable(folder: Path, reason: str | None, variable: str) -> Deep500Error:
+    return Deep500Error(
+        f"{folder} cannot be written ({reason}): set {variable} to a folder that can"
+    )
+
+
+def _chosen(variable: str, text: str) -> Path:
+    """The folder that a variable names; it may not exist yet."""
+    path = Path(text).absolute()
+    existing = next(place for place in (path, *path.parents) if os.path.lexists(place))
+    if not os.path.isdir(existing):
+        raise Deep500Error(f"{variable} is {text}, and {existing} is no folder: set it to one")
+    return path

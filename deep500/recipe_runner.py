@@ -15,20 +15,20 @@ from safetensors.numpy import save
 
 from . import registry
 from .contracts.executor import Executor
+from .contracts.framework import ITS_OWN, Framework
 from .contracts.metric import History, Metric
-from .contracts.model import Model
-from .contracts.network import Network
 from .contracts.recipe import Recipe
 from .contracts.result import Record
 from .contracts.sampler import Sampler
-from .contracts.task import Task
-from .errors import Deep500Error, one_line
+from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
+from .evidence.resuming import finished_record
 from .frameworks import framework
+from .training.building import recipe_executor, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
 from .training.outcome import check_plan, qualities
-from .training.trainer import Trainer, named_task
+from .training.trainer import Trainer
 
 LEVEL = 0.95
 
@@ -51,6 +51,7 @@ class Outcome:
     bundle: Path
     derived: Mapping[str, Any]
     record: Record
+    trained: bool = True  # False: it was finished before, and nothing was left to do
 
     def __bool__(self) -> bool:
         return bool(self.derived["acceptable"])
@@ -71,12 +72,21 @@ def run(
     resume: bool = False,
     events: Iterable[Event] = (),
 ) -> Outcome:
-    """Train every seed, write the bundle and return what came out."""
+    """Train every seed, write the bundle and return what came out.
+
+    `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
+    without doing anything if it is finished.
+    """
     plan = make_plan(recipe, tier, seeds)
+    if resume and folder and (done := finished_record("recipe", plan, folder)):
+        return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, tuple(events))
-    with recording(
-        "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
-    ) as record:
+    with (
+        recording(
+            "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
+        ) as record,
+        errors_of_user_code(f"recipe {recipe.name}"),
+    ):
         finished = recipe_run.go(record)
     return Outcome(record.folder, finished.derived or {}, finished)
 
@@ -105,13 +115,20 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
             "qualities": [asdict(quality) for quality in task.qualities],
         },
         "level": LEVEL,
-        "threads": 1,
+        "threads": recipe_threads(recipe),
     }
 
 
-def recipe_task(recipe: Recipe) -> Task:
-    """The task of a recipe; classification if it names none."""
-    return recipe.make("task") if "task" in recipe.fixed else named_task(None)
+def recipe_threads(recipe: Recipe) -> int | str:
+    """One, so that a seed gives the same bits again; a framework that cannot be told has its own number."""
+    executor = recipe.mutable["executor"]
+    if isinstance(executor, str):
+        owner: object = framework(executor)
+    else:
+        owner = getattr(executor, "__self__", None)
+    if isinstance(owner, Framework) and not owner.sets_threads:
+        return ITS_OWN
+    return 1
 
 
 class _RecipeRun:
@@ -124,8 +141,9 @@ class _RecipeRun:
 
     def prepare(self) -> dict[str, Any]:
         """Load the data and rehearse; returns what is to be added to the plan."""
-        self.splits = self.recipe.make("dataset").load()
-        return self._rehearse()
+        with errors_of_user_code(f"recipe {self.recipe.name}"):
+            self.splits = self.recipe.make("dataset").load()
+            return self._rehearse()
 
     def go(self, record: Recording) -> Record:
         self.record = record
@@ -169,6 +187,7 @@ class _RecipeRun:
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
+            "data": {name: split.digest() for name, split in self.splits.items()},
         }
 
     def _train(self, seed: int) -> None:
@@ -206,7 +225,7 @@ class _RecipeRun:
         }
         if own := self.recipe.own_metrics:
             block["recorded"] = {key: _own_value(m, history) for key, m in own.items()}
-        self.record.append(block)
+        self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
@@ -216,7 +235,7 @@ class _RecipeRun:
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
-        self.record.append(
+        self._append(
             {
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
@@ -226,6 +245,13 @@ class _RecipeRun:
             }
         )
         self._checkpoint(seed, len(history.evaluations) - 1).unlink(missing_ok=True)
+
+    def _append(self, block: dict[str, Any]) -> None:
+        """Add a block; the first one after a resumption says so."""
+        if self.record.resumption is not None:
+            block["resumed"] = self.record.resumption
+            self.record.resumption = None
+        self.record.append(block)
 
     def _new_numbers(self, seed: int, history: History) -> dict[str, list[float | None]]:
         """What every series has got since the last block of this seed."""
@@ -239,30 +265,9 @@ class _RecipeRun:
         }
 
     def _executor(self, seed: int) -> Executor:
-        try:
-            network = self._network(seed)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            raise Deep500Error(
-                f"the model of recipe {self.recipe.name} cannot be built: {error}"
-            ) from None
-        mutable = self.recipe.mutable
-        from_model = mutable["executor"]
-        if isinstance(from_model, str):
-            from_model = framework(from_model).from_model
-        options = {"seed": seed, "threads": self.plan["threads"]}
-        try:
-            return from_model(network, **options | mutable.get("executor_kwargs", {}))
-        except TypeError as error:
-            raise Deep500Error(
-                f"the executor of recipe {self.recipe.name} cannot be made: {error}"
-            ) from None
-
-    def _network(self, seed: int) -> Network:
-        """The model for the data, with its own loss, the recipe's or the task's."""
-        model: Model = self.recipe.make("model")
-        loss = self.recipe.make("loss") if "loss" in self.recipe.fixed else None
-        network = model.for_task(self.task, self.splits["train"], seed)
-        return self.task.attach_loss(network, loss)
+        return recipe_executor(
+            self.recipe, self.task, self.splits["train"], seed, self.plan["threads"]
+        )
 
     def _sampler(self, seed: int) -> Sampler:
         settings = {"batch_size": self.recipe.mutable["batch_size"], "seed": seed}

@@ -51,7 +51,16 @@ def packages(kind: str) -> dict[str, str]:
 
 def package(kind: str, name: str) -> ModuleType:
     """One of `packages`, imported; for the folder of that kind alone."""
-    return importlib.import_module(packages(kind)[name])
+    module = packages(kind)[name]
+    try:
+        return importlib.import_module(module)
+    except Deep500Error:
+        raise
+    except Exception as error:  # code from anyone
+        said = one_line(error, kind=True)
+        raise Deep500Error(
+            f"the {_singular(kind)} {name!r} cannot be used: {module}: {said}"
+        ) from error
 
 
 @cache

@@ -98,6 +98,17 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
         assert not (why := failure(command, tmp_path)), f"{page.name}:{line}: {why}"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_code_of_a_page_runs_again(page: Path, tmp_path: Path) -> None:
+    """A reader who tries a block a second time gets no error about what the first time left behind."""
+    for line, command in blocks(page.read_text()):
+        for time in ("first", "second"):
+            assert not (why := failure(command, tmp_path)), (
+                f"{page.name}:{line}, {time} time: {why}"
+            )
+
+
 @pytest.mark.parametrize(
     "example", sorted(ROOT.glob("examples/*.py")), ids=lambda example: example.name
 )

@@ -265,8 +265,11 @@ def test_wrong_entries_are_one_line(home: Path, text: str) -> None:
 def test_a_metric_that_the_task_does_not_give_is_refused_before_training(home: Path) -> None:
     fixed = SMALL | {"task": "reconstruction"}
     for metric, text in (
-        (d5.TestAccuracy(), "no quality named 'accuracy'; there are: mean squared error"),
-        (d5.FinalQuality("R2"), "no quality named 'R2'; there are: mean squared error"),
+        (
+            d5.TestAccuracy(),
+            "no quality of the task is named 'accuracy'. Known: mean squared error",
+        ),
+        (d5.FinalQuality("R2"), "is named 'R2'. Known: mean squared error"),
     ):
         with pytest.raises(Deep500Error, match=text):
             d5.run_recipe(
@@ -337,7 +340,7 @@ def test_a_metric_of_ones_own_that_reads_a_missing_quality_is_refused(home: Path
     class Doubled(d5.Metric):
         reads = "R2"
 
-    with pytest.raises(Deep500Error, match="no quality named 'R2'; there are: accuracy"):
+    with pytest.raises(Deep500Error, match="is named 'R2'. Known: accuracy"):
         d5.run_recipe(
             SMALL, HOW | {"optimizer_args": (0.1,)}, [(Doubled(), 1)], folder=home / "run"
         )
@@ -370,3 +373,43 @@ def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(own: Pa
         load_recipe(own), own.parent / "part", "full", seeds=3, resume=True, events=[Counting(3)]
     )
     assert resumed.derived["steps"] == [18, 18, 18]
+
+
+HOOKS = {
+    "Line.load": "def load(self):",
+    "Straight.build": "def build(self, shape, outputs, seed=0):",
+    "Close.measure": "def measure(self, outputs, batch):",
+    "Close.evaluate": "def evaluate(self, means):",
+    "Quartic.add": "def add(self, network, prediction, target):",
+    "Backwards.epoch": "def epoch(self, size, epoch):",
+    "Half.update": "def update(self, xp, param, grad, state, step):",
+}
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_error_in_code_of_ones_own_says_where(home: Path, hook: str) -> None:
+    signature = HOOKS[hook]
+    line = OWN[: OWN.index(signature)].count("\n") + 2
+    (home / "own.py").write_text(OWN.replace(signature, f"{signature}\n        {{}}['boom']"))
+    said = rf"^recipe own: {hook} \(own.py, line {line}\) raised KeyError: 'boom'$"
+    with pytest.raises(Deep500Error, match=said):
+        run(load_recipe(home / "own.py"), home / "run", "tiny", seeds=1)
+    assert not (home / "run").exists()
+
+
+def test_an_error_of_ours_is_not_blamed_on_users() -> None:
+    code = "from deep500.errors import errors_of_user_code as own\nfrom deep500.registry import file_stem\n"
+    with pytest.raises(TypeError):
+        exec(f"{code}with own('a recipe'): file_stem(None)", {})
+
+
+def test_a_loss_beside_a_model_that_brings_its_own_is_refused(home: Path) -> None:
+    class Sums(d5.Model):
+        def build(self, shape: Any, outputs: int, seed: int = 0) -> d5.Network:
+            return d5.networks.Mlp().build(shape, outputs, seed)
+
+    entries = SMALL | {"model": Sums, "loss": "cross_entropy"}
+    said = r"FIXED\['loss'\] is CrossEntropy, and the model Sums brings its own loss: take one of them out"
+    with pytest.raises(Deep500Error, match=said):
+        losses(entries, HOW | {"optimizer_args": (0.1,)}, home / "run")
+    assert not (home / "run").exists()

@@ -13,8 +13,9 @@ from .encoding import canonical as canonical
 from .reading import Bundle as Bundle
 from .reading import read as read
 from .writing import Writer as Writer
+from .writing import begun as begun
 from .writing import create as create
 from .writing import reopen as reopen
 from .writing import resume as resume
 
-__all__ = ["FORMAT", "Bundle", "Writer", "canonical", "create", "read", "reopen", "resume"]
+__all__ = ["FORMAT", "Bundle", "Writer", "begun", "canonical", "create", "read", "reopen", "resume"]

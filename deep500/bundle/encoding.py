@@ -14,6 +14,9 @@ PARSE_LIMIT = 2**26  # bytes of one document and of one chain line: they are par
 ZERO = "0" * 64
 HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+# what others say about a finished bundle: signatures and time stamps of its manifest, outside of what is hashed
+ATTESTATION = re.compile(r"manifest\.json\.([A-Za-z0-9_-]{1,64}\.)?(sig|ots|tsq|tsr)")
+ATTESTATION_LIMIT = 2**16  # bytes
 TEMPORARY = re.compile(r"\..+\.partial")
 _LINE = re.compile(rb'\{"chain":"([0-9a-f]{64})","block":(\{.*\})\}\n', re.DOTALL)
 

@@ -16,6 +16,8 @@ from .containers import (
     show,
 )
 from .encoding import (
+    ATTESTATION,
+    ATTESTATION_LIMIT,
     CHAIN,
     FORMAT,
     HASH,
@@ -61,6 +63,9 @@ class Bundle:
     hashes: dict[str, str] = field(
         default_factory=dict
     )  # of the documents that were given at creation
+    attestations: list[str] = field(
+        default_factory=list
+    )  # signatures and time stamps of the manifest; read_attestations() reads them
     lost_bytes: int = 0  # the torn last line of an unfinished bundle
     leftovers: list[str] = field(
         default_factory=list
@@ -99,6 +104,21 @@ def read(path: str | os.PathLike[str]) -> Bundle:
         for number in range(bundle.format, FORMAT):
             bundle.documents, bundle.blocks = _MIGRATIONS[number](bundle.documents, bundle.blocks)
     return bundle
+
+
+def read_attestations(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, bytes]]:
+    """The manifest of a finished bundle as it is stored, and what is said about it by file; no hash is checked.
+
+    A file that is too long to be a signature or a time stamp is empty here.
+    """
+    with closing(open_container(Path(path))) as source:
+        said: dict[str, bytes] = {}
+        if MANIFEST not in source.sizes:
+            return b"", said
+        for name in sorted(filter(ATTESTATION.fullmatch, source.sizes)):
+            small = source.sizes[name] <= ATTESTATION_LIMIT
+            said[name] = source.read(name, ATTESTATION_LIMIT) if small else b""
+        return source.read(MANIFEST, PARSE_LIMIT), said
 
 
 def _read_manifest(source: Container, bundle: Bundle) -> dict[str, Any]:
@@ -230,6 +250,8 @@ def _read_extras(source: Container, bundle: Bundle, extras: Set[str]) -> None:
     for name in sorted(extras):
         if not bundle.finished and (name in begun or TEMPORARY.fullmatch(name)):
             bundle.leftovers.append(name)
+        elif bundle.finished and ATTESTATION.fullmatch(name):
+            bundle.attestations.append(name)
         else:
             bundle.problems.append(
                 f"{show(name)}: no part of the bundle, its manifest does not name it"

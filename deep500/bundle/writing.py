@@ -3,7 +3,7 @@
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,10 +180,10 @@ def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "be
     try:
         with _one_line(f"{folder} cannot be written"):
             writer._make_folder()
+            writer._open_chain(os.O_CREAT | os.O_EXCL)  # locked from the first file on
+            writer._made.append(writer.folder / CHAIN)
             for name, data in encoded.items():
                 writer._write(name, data)
-            writer._open_chain(os.O_CREAT | os.O_EXCL)
-            writer._made.append(writer.folder / CHAIN)
             writer._append(
                 {"format": FORMAT, "kind": kind, "created": writer.created, "documents": hashes}
             )
@@ -192,6 +192,25 @@ def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "be
         writer.discard()
         raise
     return writer
+
+
+def begun(folder: str | os.PathLike[str], documents: Iterable[str]) -> bool:
+    """Whether a folder holds a bundle; what a killed `create` of these documents left there is removed."""
+    writer = Writer(Path(folder).absolute(), "", "", {})
+    chain = writer.folder / CHAIN
+    if not chain.is_file():
+        return False
+    try:
+        with _one_line(f"{folder} cannot be resumed"):
+            writer._open_chain(0)
+            with open(chain, "rb") as file:
+                if file.readline(PARSE_LIMIT).endswith(b"\n"):
+                    return True
+            for name in (*documents, CHAIN):
+                (writer.folder / name).unlink(missing_ok=True)
+    finally:
+        writer.close()
+    return False
 
 
 def resume(folder: str | os.PathLike[str]) -> Writer:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from ..errors import Deep500Error, Wrong, did_you_mean
-from ..supervision.own_process import Terminated, own_process
+from ..supervision.own_process import Terminated, own_process, terminable
 from . import (
     bench,
     bench_elementary,
@@ -22,8 +22,10 @@ from . import (
     report,
     run,
     show,
+    sign,
     verify,
 )
+from .interrupts import interruptible
 
 VERBS = {
     "doctor": doctor,
@@ -35,20 +37,35 @@ VERBS = {
     "compare": compare,
     "show": show,
     "verify": verify,
+    "sign": sign,
     "report": report,
     "list": list_,
 }
+
+EXIT_CODES = "exit codes: 0 good, 1 a check said no, 2 bad input, 3 not decided"
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Deep500Error(f"{message} (see `{self.prog} --help`)")
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a word that is none of the choices with the nearest one; argparse only lists them."""
+        if action.choices is None or value in action.choices:
+            return
+        words = " ".join([*action.option_strings[:1], repr(value)])
+        known = list(map(str, action.choices))
+        raise Deep500Error(
+            f"`{self.prog}` does not know {words}.{did_you_mean(str(value), known)} Known: {', '.join(known)}"
+        )
+
 
 def parser() -> argparse.ArgumentParser:
     """All verbs and their options."""
     top = _Parser(
-        prog="d5", description="Is it right? Is it fast? Would anyone else get the same answer?"
+        prog="d5",
+        description="Is it right? Is it fast? Would anyone else get the same answer?",
+        epilog=EXIT_CODES,
     )
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
@@ -93,7 +110,7 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line.
+    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line, 3: not decided.
 
     Without `argv` this is the command itself, which has its process to itself.
     """
@@ -110,10 +127,11 @@ def _run(words: Sequence[str]) -> int:
                 errors="backslashreplace"
             )  # a bundle may hold what a terminal cannot show
     try:
-        args = _parsed(_joined(words))
-        code = args.call(args)
-        sys.stdout.flush()
-        return code
+        with interruptible(), terminable():
+            args = _parsed(_joined(words))
+            code = args.call(args)
+            sys.stdout.flush()
+            return code
     except Wrong as error:
         print(f"d5: wrong: {error}", file=sys.stderr)
         return 1

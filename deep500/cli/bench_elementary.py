@@ -26,7 +26,7 @@ def call(args: argparse.Namespace) -> int:
 
     plan = {
         "functions": args.functions or list(FUNCTIONS),
-        "frameworks": args.framework or [name for name in available_frameworks() if name != "fake"],
+        "frameworks": args.framework or available_frameworks(),
         "dtypes": args.dtype,
         "n": args.n,
         "seed": args.seed,

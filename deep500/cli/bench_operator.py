@@ -36,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a part of the suite: every Nth problem, from the Kth on",
     )
     options.dtype(parser, ["float32"])
+    options.reference(parser)
     options.framework(parser, "pytorch", ["pytorch"])
     add(
         "--kernel",
@@ -84,7 +85,12 @@ def call(args: argparse.Namespace) -> int:
         )
     problems, scope = _problems(args)
     factors = Factors(
-        args.dtype, args.framework, args.kernel, args.direction, _threads(args.threads)
+        args.dtype,
+        args.framework,
+        args.kernel,
+        args.direction,
+        _threads(args.threads),
+        args.reference or "",
     )
     with ProgressLine() as progress:
         moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")

@@ -1,18 +1,19 @@
 """check that an operator is right: forward, gradient, shapes, determinism, batches and memory, each with a verdict"""
 
 import argparse
-import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
+from ..progress import ProgressLine
 from . import options
 from .output import show_record
 
 if TYPE_CHECKING:
+    from ..validation.checking.pictured import Pictured
     from ..validation.checking.report import OperatorReport
-
-DTYPES = options.FLOATS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,19 +25,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a built-in one (Relu), or one in a file: my_op.py:IPowOp, ipowop.cpp:ipowop, my.py:fast_relu",
     )
     options.framework(parser, "pytorch", ["pytorch"])
-    add(
-        "--reference",
-        default=None,
-        metavar="FILE:NAME",
-        help="a NumPy function that computes the same in float64",
-    )
+    options.reference(parser)
     options.shape(parser, "checked")
     options.renamed(
         parser, "--inputs", "--shape, one word for all inputs, as in --shape 4x6,int64:4x6"
     )
     options.set_(parser, "an attribute of the operator, such as alpha=0.3")
     options.dtype(parser, ["float64", "float32"])
-    options.seed(parser, "the inputs", 0)
+    options.random_seed(parser, "the inputs", 0)
+    add(
+        "--domain",
+        nargs=2,
+        type=float,
+        default=None,
+        metavar=("LOW", "HIGH"),
+        help="the numbers that the operator is for; other inputs are not tried",
+    )
+    add(
+        "--sanitize",
+        action="store_true",
+        help="also build a C++ operator with the compiler's sanitizers (address, undefined, thread)",
+    )
+    add("--verbose", action="store_true", help="show every check, not only what is wrong")
     options.timeout(parser, "all checks of one framework", 120.0)
     add(
         "--heatmap",
@@ -60,14 +70,13 @@ def call(args: argparse.Namespace) -> int:
     from ..results.check import check_block
 
     _refuse_nonsense(args)
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        recording("check", _request(args), args.out) as record,
-    ):
+    pictured: list[Pictured] = []
+    with recording("check", _plan(args), args.out) as record, ProgressLine() as line:
         for i, name in enumerate(args.framework):
-            for report in _reports(args, name, folder if i == 0 and _pictures(args) else None):
-                record.append(check_block(report))
-        drawn = _draw(args, Path(folder) / "arrays.npz")
+            say = partial(line, i / len(args.framework))
+            wanted = pictured if i == 0 and _pictures(args) else None
+            record.append(check_block(_report(args, name, say, wanted)))
+        drawn = _draw(args, pictured[0]) if pictured else []
         finished = record.finish()
     code = show_record(args, finished, more={"pictures": drawn})
     if not args.json:
@@ -78,7 +87,7 @@ def call(args: argparse.Namespace) -> int:
     return code
 
 
-def _request(args: argparse.Namespace) -> dict[str, Any]:
+def _plan(args: argparse.Namespace) -> dict[str, Any]:
     """What is asked, as it is written into the bundle."""
     return {
         "operator": args.operator,
@@ -87,35 +96,34 @@ def _request(args: argparse.Namespace) -> dict[str, Any]:
         "frameworks": args.framework,
         "dtypes": args.dtype,
         "shapes": args.shape,
+        "domain": args.domain,
+        "sanitize": args.sanitize,
         "seed": args.seed,
     }
 
 
-def _reports(
-    args: argparse.Namespace, framework: str, folder: str | None
-) -> "list[OperatorReport]":
-    """The checks on one framework; a process that does not come back is a wrong check."""
-    from ..validation.checking.report import Check, OperatorReport
-    from ..validation.isolation import Died
+def _report(
+    args: argparse.Namespace,
+    framework: str,
+    say: Callable[[str], None],
+    pictured: "list[Pictured] | None",
+) -> "OperatorReport":
+    """The checks on one framework."""
+    from ..validation.checking.isolated import Request, check_elsewhere, named_address
+    from ..validation.checking.subjects import as_domain
 
-    try:
-        return _from_child(args, framework, folder)
-    except Died as error:
-        died = Check("process", False, None, None, str(error))
-        return [OperatorReport(args.operator, framework, "unknown", [died])]
-
-
-def _from_child(
-    args: argparse.Namespace, framework: str, folder: str | None
-) -> "list[OperatorReport]":
-    from ..validation.checking.report import OperatorReport
-    from ..validation.isolation import isolated
-
-    request = _request(args) | {"frameworks": [framework], "folder": folder}
-    found = isolated(
-        f"{__package__.rpartition('.')[0]}.validation.checking.remote:check", request, args.timeout
+    request = Request(
+        named_address(args.operator, options.settings(args.set)),
+        framework,
+        named_address(args.reference, {}, function=True) if args.reference else None,
+        shapes=args.shape,
+        dtypes=args.dtype,
+        seed=args.seed,
+        domain=as_domain(args.domain) if args.domain else None,
+        timeout_s=args.timeout,
+        sanitize=args.sanitize,
     )
-    return [OperatorReport.from_json(data) for data in found]
+    return check_elsewhere(request, say, pictured)
 
 
 def _refuse_nonsense(args: argparse.Namespace) -> None:
@@ -135,16 +143,13 @@ def _pictures(args: argparse.Namespace) -> bool:
     return bool(args.heatmap or args.variance)
 
 
-def _draw(args: argparse.Namespace, arrays: Path) -> list[str]:
-    if not _pictures(args) or not arrays.is_file():
-        return []
-    import numpy as np
-
+def _draw(args: argparse.Namespace, kept: "Pictured") -> list[str]:
     from ..validation.checking.heatmaps import difference_map, variance_map
 
-    kept = np.load(arrays, allow_pickle=False)
-    title = f"{kept['name']} on {args.framework[0]}, {kept['dtype']}"
-    got = kept["got"].astype(str(kept["dtype"])) if str(kept["dtype"]) in DTYPES else kept["got"]
-    made = [difference_map(args.heatmap, got, kept["want"], title)] if args.heatmap else []
-    made += [variance_map(args.variance, kept["runs"], title)] if args.variance else []
+    title = f"{kept.name} on {args.framework[0]}, {kept.got.dtype.name}"
+    made = []
+    if args.heatmap:
+        made.append(difference_map(args.heatmap, kept.got, kept.want, title))
+    if args.variance:
+        made.append(variance_map(args.variance, kept.runs, title))
     return [str(path) for path in made]

@@ -3,6 +3,7 @@
 import argparse
 import ast
 import os
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -60,11 +61,34 @@ def dtype(parser: Parser, default: Sequence[str], choices: Sequence[str] = FLOAT
     )
 
 
+def reference(parser: Parser) -> None:
+    parser.add_argument(
+        "--reference",
+        default=None,
+        metavar="FILE:NAME",
+        help="a NumPy function that computes the same in float64",
+    )
+
+
 def seed(parser: Parser, what: str, default: int | None = None) -> None:
     said = "drawn and recorded" if default is None else default
     parser.add_argument(
         "--seed", type=int, default=default, metavar="N", help=f"the seed of {what} ({said})"
     )
+
+
+def random_seed(parser: Parser, what: str, default: int) -> None:
+    parser.add_argument(
+        "--seed",
+        type=_number_or_random,
+        default=default,
+        metavar="N",
+        help=f"the seed of {what} ({default}); `random` draws one and says which",
+    )
+
+
+def _number_or_random(text: str) -> int:
+    return secrets.randbelow(2**32) if text == "random" else int(text)
 
 
 def budget(parser: Parser, default: float) -> None:

@@ -39,8 +39,10 @@ def show_record(
     """Print a result, with its page beside the bundle if one is wanted; returns the exit code of the verb."""
     from ..evidence.loading import as_json, rendered, report_of
     from ..reports.html import html
+    from ..reports.markdown import markdown
     from ..reports.terminal import terminal
 
+    shown = markdown if getattr(args, "verbose", False) else terminal
     report = report_of(record)
     extra = dict(more or {})
     if page:
@@ -48,7 +50,7 @@ def show_record(
     if args.json:
         print_json(as_json(record) | extra)
     else:
-        print(rendered(terminal, report))
+        print(rendered(shown, report))
         if page:
             print(f"report: {extra['report']}")
-    return 0 if record.kind.accepted(record) else 1
+    return record.kind.exit_code(record)

@@ -1,6 +1,7 @@
 """run a recipe: train every seed, keep everything in a bundle, and say whether the result is acceptable"""
 
 import argparse
+import sys
 from pathlib import Path
 
 from ..errors import Deep500Error
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser, "small", "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)"
     )
     options.out(parser)
-    add("--resume", action="store_true", help="go on with the interrupted run in --out")
+    add("--resume", action="store_true", help="go on with the run in --out, or begin it there")
 
 
 def call(args: argparse.Namespace) -> int:
@@ -33,13 +34,15 @@ def call(args: argparse.Namespace) -> int:
 
     if args.resume and not args.out:
         raise Deep500Error(
-            "--resume needs --out FOLDER: the folder of the run that was interrupted"
+            "--resume needs --out FOLDER: where the run was interrupted, or is to begin"
         )
     settings = options.settings(args.set)
     if args.framework:
         settings["executor"] = args.framework
     recipe = load_recipe(args.recipe).with_settings(_named(settings))
     outcome = run(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
+    if not outcome.trained:
+        print(f"d5: {args.out} was finished before: nothing was trained", file=sys.stderr)
     return show_record(args, outcome.record, page=True)
 
 

@@ -1,7 +1,8 @@
 """The data-set contract: arrays by name, split for training, choosing and reporting."""
 
+import hashlib
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +22,14 @@ class Split:
     def batch(self, indices: np.ndarray | slice) -> dict[str, np.ndarray]:
         return {name: values[indices] for name, values in self.arrays.items()}
 
+    def digest(self) -> str:
+        """SHA-256 of all arrays: their names, dtypes, shapes and elements."""
+        total = hashlib.sha256()
+        for name, values in sorted(self.arrays.items()):
+            total.update(f"{name} {values.dtype.str} {values.shape}\n".encode())
+            total.update(_element_bytes(values))
+        return total.hexdigest()
+
 
 class Dataset(Definition):
     """Where data come from. `validation` is for choosing, `test` for reporting; they never overlap with `train`."""
@@ -31,3 +40,10 @@ class Dataset(Definition):
     def load(self) -> dict[str, Split]:
         """The splits "train", "validation" and "test"; the same on every call."""
         raise lacking(self, "load")
+
+
+def _element_bytes(values: np.ndarray) -> Any:
+    """The elements in order, as anything that hashlib takes."""
+    if values.dtype.hasobject:
+        return repr(values.tolist()).encode()
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from .executor import Executor
     from .loss import Loss
 
+ITS_OWN = "its own"  # the number of threads of a framework that cannot be told one
+
 
 @dataclass(frozen=True)
 class Abilities:
@@ -64,9 +66,8 @@ class Framework(ABC):
     def module(self) -> ModuleType:
         """The framework itself, imported when first used."""
         if not self.available():
-            raise Unsupported(
-                f"{self.name} is not installed: pip install 'deep500-bench[{self.extra}]'"
-            )
+            package = f"'deep500-bench[{self.extra}]'" if self.extra else self.module_name
+            raise Unsupported(f"{self.name} is not installed: pip install {package}")
         return importlib.import_module(self.module_name)
 
     def require(self) -> None:
@@ -104,7 +105,13 @@ class Framework(ABC):
         """Wait until the device has finished; nothing to do where calls return when they are done."""
 
     def set_threads(self, count: int) -> None:
+        """Compute with this many threads from now on; without this method, a framework chooses by itself."""
         raise Unsupported(f"{self.name} has no setting for the number of threads")
+
+    @property
+    def sets_threads(self) -> bool:
+        """Whether the number of threads can be set."""
+        return type(self).set_threads is not Framework.set_threads
 
     def kernel(
         self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()

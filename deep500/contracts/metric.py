@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
 from ..definition import Definition
-from ..errors import Deep500Error, lacking
+from ..errors import Deep500Error, lacking, unknown
 from .task import Quality
 
 Kind = Literal["cost", "rate", "ratio", "count", "quality"]
@@ -44,9 +44,15 @@ class History:
         return self.counters.get("samples", 0)
 
     def final(self, split: Literal["validation", "test"], quality: str) -> float | None:
-        """A quality after the last epoch; None if nothing was evaluated."""
+        """A quality after the last epoch; None if nothing was evaluated, a Deep500Error if there is no such quality."""
+        if split not in ("validation", "test"):
+            raise unknown("evaluated split", split, ("validation", "test"))
         qualities = self.evaluations[-1][split] if self.evaluations else None
-        return qualities.get(quality) if qualities else None
+        if not qualities:
+            return None
+        if quality not in qualities:
+            raise unknown("quality", quality, qualities)
+        return qualities[quality]
 
 
 class Metric(Definition):
@@ -86,7 +92,5 @@ class Metric(Definition):
 def quality_named(name: str, qualities: Mapping[str, Quality]) -> Quality:
     """One of a task's qualities; an error that lists them if there is none of that name."""
     if name not in qualities:
-        raise Deep500Error(
-            f"the task has no quality named {name!r}; there are: {', '.join(qualities) or 'none'}"
-        )
+        raise unknown("quality of the task", name, qualities)
     return qualities[name]

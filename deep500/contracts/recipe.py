@@ -187,7 +187,7 @@ def _plain(value: Any) -> Any:
         owner = type(value.__self__)
         return {
             "name": f"{owner.__module__}:{owner.__qualname__}.{value.__name__}",
-            "source": _source_hash(owner),
+            "source": source_hash(owner),
         }
     if isinstance(value, functools.partial):
         return {
@@ -196,7 +196,7 @@ def _plain(value: Any) -> Any:
             "kwargs": _plain(value.keywords),
         }
     if isinstance(value, type) or callable(value):
-        return {"name": f"{value.__module__}:{value.__qualname__}", "source": _source_hash(value)}
+        return {"name": f"{value.__module__}:{value.__qualname__}", "source": source_hash(value)}
     raise Deep500Error(
         f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes"
     )
@@ -207,7 +207,7 @@ def _plain_definition(definition: Definition) -> dict[str, Any]:
     kind = type(definition)
     form = {"definition": kind.__name__, "settings": _plain(definition.settings)}
     if kind.__module__.partition(".")[0] != __package__.partition(".")[0]:
-        form["source"] = _source_hash(kind)
+        form["source"] = source_hash(kind)
     return form
 
 
@@ -235,7 +235,7 @@ def definition_named(kind: str, name: str) -> type:
     return registry.find(kind, by_file.get(re.sub(r"\W", "_", name), name))
 
 
-def _source_hash(value: Any) -> str | None:
+def source_hash(value: Any) -> str | None:
     try:
         return hashlib.sha256(inspect.getsource(value).encode()).hexdigest()
     except (OSError, TypeError):  # built in C, or typed at a prompt: it has no source

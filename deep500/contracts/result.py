@@ -91,6 +91,10 @@ class ResultKind(Definition):
         """Whether the verb that recorded it exits with 0."""
         return True
 
+    def exit_code(self, record: Record) -> int:
+        """0 good, 1 a check said no, 3 not decided."""
+        return 0 if self.accepted(record) else 1
+
     def check_files(self, blocks: Blocks, files: Mapping[str, str]) -> list[str]:
         """What is wrong with the other files of a finished bundle, given as name and SHA-256."""
         return []

@@ -5,5 +5,6 @@ operators.py     what all custom operators share, and how one becomes an Operato
 python.py        CustomPythonOp
 building.py      the C++ compiler, and what it has built before
 cpp.py           compile_custom_cppop
+sanitizing/      C++ operators under GCC's sanitizers
 loading.py       from "Relu", "my_op.py:IPowOp" or "ipowop.cpp:ipowop" to an Operator
 """

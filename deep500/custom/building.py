@@ -18,17 +18,16 @@ from .. import home
 from ..errors import Deep500Error, Unsupported
 
 INCLUDE = Path(__file__).parents[1] / "include"
+COMMON = ("-march=native", "-w", f"-I{INCLUDE}")
 # Symbols stay inside each library: two operators may share a class name and differ in their definitions.
-FLAGS = (
+LIBRARY = (
     "-O3",
-    "-march=native",
+    *COMMON,
     "-fopenmp",
     "-shared",
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-gnu-unique",
-    "-w",
-    f"-I{INCLUDE}",
 )
 SECONDS = 120.0
 SHOWN = 6  # lines of the compiler's own
@@ -41,21 +40,24 @@ def build(
     flags: Sequence[str] = (),
     depends: str | None = None,
     seconds: float = SECONDS,
+    kind: Sequence[str] = LIBRARY,
+    suffix: str = ".so",
 ) -> Path:
     """The shared library of a C++ source, from the cache if it is there; `text` may include files beside `folder`.
 
     `depends` stands for the headers that the source includes; without it they are all read, to see whether one changed.
+    With other flags in `kind` it is an object file or a program.
     """
-    command = [*compiler(), *FLAGS, *flags, "-x", "c++", "-"]
+    command = [*compiler(), *kind, *flags, "-x", "c++", "-"]
     if depends is None:
         depends = _compile(name, [*command, "-E"], text, folder, seconds)
     parts = (text, depends, *command, version(), _processor())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    target = home.cache() / "built" / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-{key}.so"
+    target = home.cache() / "built" / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-{key}{suffix}"
     if not target.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
+        home.make_folder(target.parent, "DEEP500_CACHE")
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-            made = Path(scratch) / "library.so"
+            made = Path(scratch) / "built"
             _compile(name, [*command, "-o", str(made)], text, folder, seconds)
             os.replace(made, target)  # at once: another process may build the same
     return target
@@ -131,7 +133,12 @@ def _readable(name: str, complaints: str) -> str:
     """One line that says where and what, then the compiler's own first lines."""
     lines = complaints.splitlines()
     first = next(
-        (i for i, line in enumerate(lines) if re.search(r"\berror:|undefined reference", line)), 0
+        (
+            i
+            for i, line in enumerate(lines)
+            if re.search(r"\berror:|undefined reference|cannot find", line)
+        ),
+        0,
     )
     count = sum("error:" in line for line in lines)
     more = f" (and {count - 1} more)" if count > 1 else ""

@@ -3,7 +3,7 @@
 import ctypes
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,7 +39,8 @@ TYPES = {
     "bfloat16": 13,
     "bool": 14,
 }  # deep500::tensortype_t
-FLAGS = ("-std=c++17", "-I.", "-Wl,--wrap=GOMP_parallel", "-DD500_WRAPS_OPENMP")
+LANGUAGE = ("-std=c++17", "-I.")
+FLAGS = (*LANGUAGE, "-Wl,--wrap=GOMP_parallel", "-DD500_WRAPS_OPENMP")
 
 
 class TensorT(ctypes.Structure):
@@ -99,6 +100,13 @@ class Library:
                 f"gradients of inputs), and is given as ({backward})"
             )
 
+    def set_threads(self, count: int) -> None:
+        """Later calls use this many OpenMP threads, also more than there are cores; 0 leaves it to the framework.
+
+        The number is the library's: it holds for all operators of this process that were built from the same text.
+        """
+        self.library.d500_set_threads(count)
+
     def call(self, function: Any, tensors: Sequence[Tensor], arrays: Arrays) -> None:
         """Run on these arrays; `tensors` are the inputs and the outputs of the operator."""
         kept = [*map(_description, tensors)]  # and with them the memory of their sizes
@@ -125,6 +133,14 @@ class CppOp(CustomOp):
         self._name, self._given = name, (inputs, outputs)
         self._libraries: dict[str, Library] = {}
         self._others: dict[str, CppOp] = {}
+        self._threads = 0
+        # Where outputs and gradients are written; a check sets a function that puts guards around them.
+        self.allocate: Callable[[tuple[int, ...], str], np.ndarray] = np.empty
+
+    @property
+    def described(self) -> bool:
+        """Whether somebody said what tensors it takes or makes."""
+        return self._given != (None, None)
 
     @cached_property
     def text(self) -> str:
@@ -154,16 +170,31 @@ class CppOp(CustomOp):
         given = self.definitions.get("DTYPE")
         return next((name for name, word in CTYPES.items() if word == given), None)
 
+    @property
+    def folder(self) -> Path:
+        """Where the source looks for what it includes."""
+        return self.source.resolve().parent
+
+    def definition_flags(self, dtype: str) -> list[str]:
+        """The definitions as the compiler takes them, with DTYPE where the source leaves it open."""
+        words = self.definitions
+        if self.open and "DTYPE" not in words:
+            if dtype not in CTYPES:
+                raise Unsupported(
+                    f"{self._name} is compiled for {', '.join(CTYPES)}, not for {dtype}"
+                )
+            words = {"DTYPE": CTYPES[dtype]} | words
+        return [f"-D{key}={value}" for key, value in words.items()]
+
     def library(self, dtype: str) -> Library:
         """Compiled for this float dtype."""
         key = dtype if self.open and "DTYPE" not in self.definitions else ""
         if key not in self._libraries:
-            if key and key not in CTYPES:
-                raise Unsupported(f"{self.name} is compiled for {', '.join(CTYPES)}, not for {key}")
-            words = ({"DTYPE": CTYPES[key]} if key else {}) | self.definitions
-            flags = [*FLAGS, *(f"-D{k}={v}" for k, v in words.items())]
-            path = build(self.source.name, self.text, self.source.resolve().parent, flags)
+            flags = [*FLAGS, *self.definition_flags(dtype)]
+            path = build(self.source.name, self.text, self.folder, flags)
             self._libraries[key] = Library(self._name, path)
+            if self._threads:
+                self._libraries[key].set_threads(self._threads)
         return self._libraries[key]
 
     @cached_property
@@ -194,6 +225,14 @@ class CppOp(CustomOp):
     def attributes(self) -> dict[str, Any]:
         return {key: value for key, value in self.definitions.items() if key != "DTYPE"}
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the pointers to constants that forward takes."""
+        found = re.search(r"\bforward\s*\(([^)]*)\)", self.text)
+        constant = [part for part in found[1].split(",") if "const" in part] if found else []
+        names = [re.findall(r"\w+", part) for part in constant]
+        return tuple(words[-1] for words in names if words)
+
     def in_dtype(self, dtype: str) -> "CppOp":
         if (
             not self.open
@@ -216,7 +255,18 @@ class CppOp(CustomOp):
                 outputs and kind.outputs,
                 self.definitions | {"DTYPE": CTYPES[dtype]},
             )
-        return self._others[dtype]
+            self._others[dtype]._threads = self._threads
+        other = self._others[dtype]
+        other.allocate = self.allocate
+        return other
+
+    def set_threads(self, count: int) -> None:
+        """As `Library.set_threads`, for every dtype and on every framework."""
+        self._threads = count
+        for library in self._libraries.values():
+            library.set_threads(count)
+        for other in self._others.values():
+            other.set_threads(count)
 
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Without a description an output is shaped as the first input."""
@@ -229,8 +279,8 @@ class CppOp(CustomOp):
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         kinds = tuple(Tensor(x.shape, x.dtype.name) for x in inputs)
         made = self.infer(*kinds)
-        outputs = tuple(np.empty(t.shape, t.dtype) for t in made)
-        library = self.library(_float(kinds))
+        outputs = tuple(self.allocate(t.shape, t.dtype) for t in made)
+        library = self.library(float_of(kinds))
         library.call(
             library.forward, (*kinds, *made), [*map(np.ascontiguousarray, inputs), *outputs]
         )
@@ -238,9 +288,9 @@ class CppOp(CustomOp):
 
     def gradients(self, grads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
         kinds = [Tensor(x.shape, x.dtype.name) for x in (*inputs, *outputs)]
-        made = tuple(np.empty(x.shape, x.dtype) for x in inputs)
+        made = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
         given = [np.ascontiguousarray(g, y.dtype) for g, y in zip(grads, outputs, strict=True)]
-        library = self.library(_float(kinds))
+        library = self.library(float_of(kinds))
         library.call(
             library.backward,
             kinds,
@@ -292,7 +342,8 @@ def _completed(
     return tuple(made)
 
 
-def _float(kinds: Sequence[Tensor]) -> str:
+def float_of(kinds: Sequence[Tensor]) -> str:
+    """The dtype that an operator is compiled for, when tensors of these kinds come."""
     return next((t.dtype for t in kinds if "float" in t.dtype), "float32")
 
 

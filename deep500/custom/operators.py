@@ -36,6 +36,11 @@ class CustomOp(Adapted):
         """The settings, for reports."""
         return {}
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its own code calls its inputs; fewer than there are, or none, where that is not known."""
+        return ()
+
     @abstractmethod
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         """The outputs, each in memory of its own."""
@@ -71,6 +76,7 @@ class CustomOp(Adapted):
             "__doc__": type(self).__doc__,
             "cases": (case(self.attributes, xs=kinds),),
             "arity": len(shapes),
+            "labels": self.labels,
         }
         return type(self.name, (base,), body)(self)
 

@@ -1,5 +1,8 @@
 """Operators in Python: a class with forward and backward on NumPy arrays."""
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -55,6 +58,12 @@ class CustomPythonOp(CustomOp):
         )
 
     @property
+    def described_by_caller(self) -> bool:
+        """Whether it was handed descriptions from outside, which its class does not know."""
+        own = type(self).__init__ is not CustomPythonOp.__init__
+        return not own and (self._inputs is not None or self._outputs is not None)
+
+    @property
     def differentiable(self) -> bool:  # type: ignore[override]
         return type(self).backward is not CustomPythonOp.backward
 
@@ -65,6 +74,20 @@ class CustomPythonOp(CustomOp):
             for name, value in vars(self).items()
             if not name.startswith("_") and isinstance(value, PLAIN)
         }
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names in `x, bias = inputs`, where forward begins like that."""
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(self.forward)))
+        except (OSError, TypeError, SyntaxError):
+            return ()
+        given = next(iter(inspect.signature(self.forward).parameters))
+        for node in ast.walk(tree):
+            match node:
+                case ast.Assign([ast.Tuple(names)], ast.Name(source)) if source == given:
+                    return tuple(name.id for name in names if isinstance(name, ast.Name))
+        return ()
 
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         return self.outputs_of(self.forward(inputs), inputs)

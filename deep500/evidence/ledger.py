@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..bundle.encoding import ZERO, link
 from ..errors import Deep500Error, one_line
-from ..home import home
+from ..home import home, make_folder
 
 _FORMAT = 1
 _BUSY_S = 10.0  # how long to wait for other processes, each of which needs milliseconds
@@ -129,12 +129,7 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that no other process comes between: all of it or nothing."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Deep500Error(
-                f"the ledger {self.path} cannot be written: {error.strerror}"
-            ) from None
+        make_folder(self.path.parent, "DEEP500_HOME")
         with self._database() as database:
             database.execute("BEGIN IMMEDIATE")
             if not self._has_table(database):

@@ -20,7 +20,10 @@ from ..measure.plan import Plan
 from ..measure.running import Progress, measure_plan
 from ..validation.diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
+from .resuming import check_same_plan
+from .resumption import resumption_note
 
+DOCUMENTS = ("plan.json", "environment.json")  # what is written before the first block
 Prepare = Callable[[], Mapping[str, Any]]
 
 
@@ -38,6 +41,7 @@ class Recording:
         self.kind, self.plan, self.environment = kind, plan, surroundings
         self.writer, self.blocks = writer, blocks
         self.record: Record | None = None  # once it is finished
+        self.resumption: dict[str, Any] | None = None  # for the first block after a resumption
 
     @property
     def folder(self) -> Path:
@@ -87,8 +91,8 @@ def recording(
     """Begin a line in the ledger and a bundle (under the home folder if none is named); end both, however it ends.
 
     `prepare` runs before anything is written and returns what is still to be added to the plan: what is wrong with a
-    request shows there. `resume` goes on with an unfinished bundle of the same plan. `surroundings` is the environment,
-    if it is known already.
+    request shows there. `resume` goes on with an unfinished bundle of the same plan, if one was begun. `surroundings`
+    is the environment, if it is known already.
     """
     own = result_kind(kind)
     place = Path(folder).absolute() if folder else _new_folder(name or kind)
@@ -97,7 +101,7 @@ def recording(
     opened: Recording | None = None
     try:
         whole = _as_json(dict(plan) | dict(prepare() if prepare else {}))
-        if resume:
+        if resume and bundle.begun(place, DOCUMENTS):
             opened = _reopened(own, whole, place)
         else:
             opened = _created(own, whole, place, surroundings or environment().to_json())
@@ -162,10 +166,8 @@ def _created(
     kind: ResultKind, plan: Mapping[str, Any], folder: Path, surroundings: Mapping[str, Any]
 ) -> Recording:
     surroundings = _as_json(surroundings)
-    documents: dict[str, object] = {
-        "plan.json": kind.check_plan(plan),
-        "environment.json": surroundings,
-    }
+    contents: tuple[object, object] = (kind.check_plan(plan), surroundings)
+    documents = dict(zip(DOCUMENTS, contents, strict=True))
     writer = bundle.create(folder, documents, kind=kind.name)
     return Recording(kind, plan, surroundings, writer, [])
 
@@ -173,18 +175,16 @@ def _created(
 def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Recording:
     writer, found = bundle.reopen(folder)  # from here on, nobody else writes to it
     try:
-        if found.kind != kind.name or found.documents.get("plan.json") != plan:
-            raise Deep500Error(
-                f"{folder} was begun with another recipe or settings: give the same again"
-            )
+        check_same_plan(folder, kind, plan, found)
         surroundings = found.documents.get("environment.json")
         blocks = kind.check_blocks(plan, found.blocks)
     except BaseException:
         writer.close()
         raise
-    return Recording(
-        kind, plan, surroundings if isinstance(surroundings, dict) else {}, writer, blocks
-    )
+    surroundings = surroundings if isinstance(surroundings, dict) else {}
+    resumed = Recording(kind, plan, surroundings, writer, blocks)
+    resumed.resumption = resumption_note(surroundings)
+    return resumed
 
 
 def _abandon(opened: Recording, error: BaseException) -> None:

@@ -10,21 +10,29 @@ from .. import registry
 from ..contracts.framework import Framework
 from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
-from ..errors import unknown
+from ..errors import Deep500Error, unknown
+
+FOR_TESTS = {"fake"}  # found by name, never listed
 
 
 @cache
 def framework(name: str) -> Framework:
     """The adapter of that name; nothing of the framework itself is imported yet."""
     modules = registry.packages("frameworks")
-    if name in modules:
-        return registry.package("frameworks", name).FRAMEWORK
-    raise unknown("framework", name, sorted(modules))
+    if name not in modules:
+        raise unknown("framework", name, known_frameworks())
+    package = registry.package("frameworks", name)
+    adapter = getattr(package, "FRAMEWORK", None)
+    if not isinstance(adapter, Framework):
+        raise Deep500Error(
+            f"the framework {name!r} cannot be used: {package.__name__} has no FRAMEWORK"
+        )
+    return adapter
 
 
 def known_frameworks() -> list[str]:
     """The names of all frameworks that there is an adapter for."""
-    return sorted(registry.packages("frameworks"))
+    return sorted(registry.packages("frameworks").keys() - FOR_TESTS)
 
 
 def available_frameworks() -> list[str]:

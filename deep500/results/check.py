@@ -5,8 +5,18 @@ from typing import Any
 
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
-from ..errors import Deep500Error
-from ..reports.blocks import Banner, Block, Bullets, Problems, Report, Section, Sentence, Table
+from ..errors import UNDECIDED, Deep500Error
+from ..reports.blocks import (
+    Banner,
+    Block,
+    Bullets,
+    PageOnly,
+    Problems,
+    Report,
+    Section,
+    Sentence,
+    Table,
+)
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Text, Verdict, clean, listed
@@ -15,6 +25,7 @@ from ..validation.checking.report import OperatorReport
 
 PLAN = {"operator": str, "frameworks": [str], "dtypes": [str], "seed": int, "attributes": dict}
 REPORT = {"operator": str, "framework": str, "kernel": str, "checks": [dict]}
+SINCE = {"regime": str, "decided": bool}  # what older bundles do not have
 CHECK = {
     "name": str,
     "ok": (bool, type(None)),
@@ -39,7 +50,9 @@ class Check(ResultKind):
         for number, block in enumerate(blocks):
             report = check_object(f"samples.jsonl: block {number}", block, REPORT)
             for check in report["checks"]:
-                check_object(f"samples.jsonl: a check in block {number}", check, CHECK)
+                where = f"samples.jsonl: a check in block {number}"
+                check_object(where, check, CHECK)
+                check_object(where, check, {key: SINCE[key] for key in SINCE if key in check})
             checked.append(report)
         return checked
 
@@ -58,7 +71,9 @@ class Check(ResultKind):
         problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
         operator = clean(record.plan["operator"])
         blocks: list[Block] = [_banner(operator, reports), Problems(problems)]
-        blocks += [_section(report) for report in reports]
+        blocks.append(Bullets([_line(report) for report in reports]))
+        blocks += [_section(report, short=len(reports) > 1) for report in reports]
+        blocks.append(Sentence(_again(record.plan)))
         return Report("Deep500 check", operator, [*blocks, raw_data(record.bundle, record.hash)])
 
     def numbers(self, record: Record) -> dict[str, Any]:
@@ -69,16 +84,22 @@ class Check(ResultKind):
     def accepted(self, record: Record) -> bool:
         return bool(record.derived and record.derived["ok"])
 
+    def exit_code(self, record: Record) -> int:
+        """1 where something is wrong, 3 where nothing is but no verdict was reached."""
+        wrong = record.derived and any(report["wrong"] for report in record.derived["reports"])
+        return 0 if self.accepted(record) else 1 if wrong else UNDECIDED
+
 
 def check_block(report: OperatorReport) -> dict[str, Any]:
     """A report as a block: what was seen, without what follows from it."""
     found = report.to_json()
-    checks = [{key: check[key] for key in CHECK} for check in found["checks"]]
-    return {key: found[key] for key in ("operator", "framework", "kernel")} | {"checks": checks}
+    checks = [{key: check[key] for key in (*CHECK, *SINCE)} for check in found["checks"]]
+    facts = {key: found[key] for key in ("operator", "framework", "kernel", "isolated")}
+    return facts | {"checks": checks}
 
 
 def _summary(report: OperatorReport) -> dict[str, Any]:
-    not_applicable = [check for check in report.checks if check.ok is None]
+    not_applicable = [check for check in report.checks if check.verdict == "not applicable"]
     return {
         "operator": report.operator,
         "framework": report.framework,
@@ -97,7 +118,7 @@ def _cases(report: OperatorReport) -> int:
 
 
 def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
-    words = [Verdict("ok" if report else "wrong") for report in reports]
+    words = [Verdict(report.verdict) for report in reports]
     said = listed(
         [[clean(report.framework), " ", word] for report, word in zip(reports, words, strict=True)]
     )
@@ -105,19 +126,69 @@ def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
     return Banner(headline, headline, {word: words.count(word) for word in words})
 
 
-def _section(report: OperatorReport) -> Section:
-    title = f"{clean(report.operator)} on {clean(report.framework)} ({clean(report.kernel)})"
-    wrong: list[Text] = []
-    for check in report.wrong[:MOST_LINES]:
-        place = ", ".join(filter(None, (clean(check.name), clean(check.dtype), clean(check.case))))
-        wrong.append(f"{place}: {clean(check.text)}")
-    if len(report.wrong) > MOST_LINES:
-        wrong.append(f"and {len(report.wrong) - MOST_LINES} more")
-    blocks: list[Block] = []
+def _again(plan: Plan) -> str:
+    """How to draw the same inputs again."""
+    return f"The inputs were drawn by the seed {plan['seed']}: `--seed {plan['seed']}` draws them again."
+
+
+def _line(report: OperatorReport) -> list[Text]:
+    """One framework in one line: the verdict, what speaks against it, and with which inputs it was tried."""
+    counts = f"{len(report.checks)} checks"
+    if report.wrong:
+        first = report.wrong[0]
+        counts = f"{len(report.wrong)} of {counts} are wrong, the first: {clean(first.name)}"
+    elif report.undecided:
+        counts = clean(report.undecided[0].text)
+    name = f"{clean(report.framework)} ({clean(report.kernel)})"
+    return [f"{name}: ", Verdict(report.verdict), f", {counts}"]
+
+
+def _section(report: OperatorReport, short: bool) -> Section:
+    """What is wrong and what was tried; the table of all checks where there is room for it."""
+    faults = [*report.wrong, *report.undecided]
+    lines: list[Text] = [_fault(check) for check in faults[:MOST_LINES]]
+    if len(faults) > MOST_LINES:
+        lines.append(f"and {len(faults) - MOST_LINES} more")
+    blocks: list[Block] = [Bullets(lines)]
     if cases := _cases(report):
-        blocks.append(Sentence(f"The worst of {cases} case{'s' * (cases != 1)}:"))
-        blocks.append(_table(report))
-    return Section(f"{title}: {_verdict(report)}", [*blocks, Bullets(wrong)])
+        above = Sentence(f"The worst of {cases} case{'s' * (cases != 1)}:")
+        whole: list[Block] = [above, _table(report), *_regimes(report)]
+        blocks += [PageOnly(whole)] if short else whole
+    title = f"{clean(report.operator)} on {clean(report.framework)} ({clean(report.kernel)})"
+    return Section(title, blocks)
+
+
+def _fault(check: OneCheck) -> str:
+    words = (check.name, check.dtype, check.case, check.regime)
+    place = ", ".join(clean(word) for word in words if word)
+    return f"{place}: {clean(check.text)}"
+
+
+def _regimes(report: OperatorReport) -> list[Block]:
+    """With which harder inputs it was tried, and which lie outside of what it takes."""
+    tried, outside = _tried(report)
+    blocks: list[Block] = []
+    if tried:
+        blocks.append(Sentence(f"Tried as well: {clean(', '.join(tried))}."))
+    if outside:
+        reasons = [f"{clean(name)} ({clean(text)})" for name, text in outside.items()]
+        blocks.append(Sentence(f"Not judged: {', '.join(reasons)}."))
+    if not report.isolated:
+        blocks.append(Sentence("It was judged in the process in which it ran."))
+    return blocks
+
+
+def _tried(report: OperatorReport) -> tuple[list[str], dict[str, str]]:
+    """The regimes in which there was a verdict, and why there was none in the others."""
+    tried: dict[str, None] = {}
+    outside: dict[str, str] = {}
+    for check in report.checks:
+        if check.regime and check.name == "forward":
+            if check.ok is None:
+                outside[check.regime] = check.text
+            else:
+                tried[check.regime] = None
+    return list(tried), {name: text for name, text in outside.items() if name not in tried}
 
 
 def _table(report: OperatorReport) -> Table:
@@ -129,13 +200,6 @@ def _row(check: OneCheck) -> list[Text]:
     note = "" if check.ok is False else clean(check.text)
     numbers = [_number(check.value), _number(check.bound)]
     return [clean(check.name), clean(check.dtype), Verdict(check.verdict), *numbers, note]
-
-
-def _verdict(report: OperatorReport) -> str:
-    if report.ok:
-        return "ok"
-    wrong = f"{len(report.wrong)} of {len(report.checks)} checks are wrong"
-    return wrong if report.wrong else "nothing could be checked"
 
 
 def _number(value: float | None) -> str:

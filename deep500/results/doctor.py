@@ -28,6 +28,13 @@ FACTS_SHOWN = (
     ("software runtime", "blas of numpy"),
     ("software compiler", "c++ compiler"),
 )
+EXTRAS = {  # what of Deep500 installs it
+    "jax": "jax",
+    "mpi": "mpi",
+    "onnxruntime": "onnx",
+    "pytorch": "pytorch",
+    "tensorflow": "tensorflow",
+}
 LARGE_SPREAD = 0.1
 FIT = "nothing: this machine is fit for measuring"
 
@@ -168,10 +175,14 @@ def _share(value: object) -> str:
 def _installed(installed: Mapping[str, Any]) -> Table:
     rows = []
     for name, version in installed.items():
-        extra = "onnx" if name == "onnxruntime" else clean(name)
-        missing = f"not installed: pip install 'deep500-bench[{extra}]'"
-        rows.append([clean(name), plain(version) if version else missing])
+        rows.append([clean(name), plain(version) if version else _missing(name)])
     return Table(["framework", "version"], rows)
+
+
+def _missing(name: str) -> str:
+    if name not in EXTRAS:
+        return "not installed"
+    return f"not installed: pip install 'deep500-bench[{EXTRAS[name]}]'"
 
 
 def _sensors(readings: Mapping[str, Any]) -> Table:

@@ -23,7 +23,14 @@ class Predictor(Protocol):
 
 def evaluate(predictor: Predictor, task: Task, split: Split, batch_size: int) -> dict[str, float]:
     """The qualities by name. Sums are exact, so that the size of the batches changes nothing but the predictions."""
-    elements: dict[str, list[np.ndarray]] = {}
+    return qualities_of(task, measured_elements(predictor, task, split, batch_size))
+
+
+def measured_elements(
+    predictor: Predictor, task: Task, split: Split, batch_size: int
+) -> dict[str, np.ndarray]:
+    """What the task measures of every example of the split, by name."""
+    parts: dict[str, list[np.ndarray]] = {}
     for start in range(0, len(split), batch_size):
         batch = split.batch(slice(start, start + batch_size))
         outputs = predictor.inference(batch)
@@ -34,8 +41,13 @@ def evaluate(predictor: Predictor, task: Task, split: Split, batch_size: int) ->
                     f"the task {type(task).__name__} measures one {name!r} for a whole batch: `measure` "
                     "returns an array with a number for each example"
                 )
-            elements.setdefault(name, []).append(np.ravel(values))
-    means = {name: _mean(np.concatenate(parts)) for name, parts in elements.items()}
+            parts.setdefault(name, []).append(np.ravel(values))
+    return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def qualities_of(task: Task, elements: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """The qualities that follow from what was measured of every example."""
+    means = {name: _mean(values) for name, values in elements.items()}
     return {name: float(value) for name, value in task.evaluate(means).items()}
 
 

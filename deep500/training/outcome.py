@@ -3,7 +3,8 @@
 An epoch leaves {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the name of the
 series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds", "validation"}, the last
 of which has the qualities by name. The end of a seed leaves {"seed", "test", "build_seconds", "weights"}, and
-"recorded" if the recipe has metrics of its own. A number that is not finite (a run that diverged) is null.
+"recorded" if the recipe has metrics of its own. The first block after a resumption has "resumed" (resumption.py). A
+number that is not finite (a run that diverged) is null.
 
 Version 0.1.0 wrote "losses", "step_seconds" and "samples" into an epoch, and the accuracy alone as "validation" and
 "test"; both forms are read.
@@ -20,6 +21,7 @@ from ..contracts.task import Quality
 from ..errors import Deep500Error, TooFewSamples, one_line
 from ..measure.statistics.intervals import interval
 from .recorded import RecordedMetric
+from .resumption import is_resumption
 
 PROCEDURE = 1  # counts up when the same blocks would give other numbers
 ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
@@ -29,7 +31,7 @@ RECORDED = "recorded while it was run, not derived from the samples"
 
 def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Every metric over the seeds, its interval, and whether the recipe's targets are met."""
-    runs = [run for run in histories(blocks) if run.evaluations and run.evaluations[-1]["test"]]
+    runs = trained_runs(blocks)
     if not runs:
         raise Deep500Error("no seed has been trained to its end: there is nothing to report yet")
     metrics = [
@@ -54,6 +56,11 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     return [_history(seed, own) for seed, own in by_seed.items()]
 
 
+def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
+    """The histories of the seeds that were trained to their end."""
+    return [run for run in histories(blocks) if run.evaluations and run.evaluations[-1]["test"]]
+
+
 def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
     """What the task of a recipe's run evaluates, by name; the first is the main one."""
     if "task" not in plan:
@@ -68,6 +75,8 @@ def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
             raise Deep500Error(
                 f"samples.jsonl: block {number} is neither an epoch nor the end of a seed"
             )
+        if "resumed" in block and not is_resumption(block["resumed"]):
+            raise Deep500Error(f"samples.jsonl: block {number} was resumed, and does not say where")
     return list(blocks)  # type: ignore[arg-type]
 
 

@@ -46,12 +46,19 @@ MEANINGS = {
     "--device": ("the device", "DEVICE"),
     "--n": ("how many arguments are drawn", "N"),
     "--reference": ("a NumPy function that computes the same", "FILE:NAME"),
+    "--domain": ("the numbers that the operator is for", ("LOW", "HIGH")),
+    "--sanitize": ("also build a C++ operator", None),
+    "--verbose": ("show every check", None),
     "--heatmap": ("a picture of where it differs", "FILE"),
     "--variance": ("a picture of where it varies", "FILE"),
     "--gate": ("exit code 1 if", None),
     "--most": ("how many rows", "N"),
     "--format": ("the form of the page", None),
     "--resume": ("go on with", None),
+    "--replay": ("evaluate the weights", None),
+    "--recipe": ("the recipe's file", "FILE"),
+    "--signer": ("whose signature must be there", "KEY"),
+    "--key": ("the private key", "FILE"),
 }
 
 
@@ -147,7 +154,10 @@ UNKNOWN = {
     "bench operator Relu --shap=8": "has no option --shap. Did you mean '--shape'?",
     "list --framework": "`d5 list` has no option --framework.",  # no abbreviations, no guesses
     "show a b": "`d5 show` has no use for 'b'",
-    "check operator Relu --dtype float31": "invalid choice: 'float31'",
+    "check operator Relu --dtype float31": "does not know --dtype 'float31'. Did you mean 'float32'?",
+    "checks": "`d5` does not know 'checks'. Did you mean 'check'? Known: doctor, check, bench, ",
+    "list operator": "`d5 list` does not know 'operator'. Did you mean 'operators'? Known: ",
+    "list quux": "`d5 list` does not know 'quux'. Known: datasets, ",
 }
 
 

@@ -17,7 +17,7 @@ from deep500.networks import Mlp
 from deep500.operators.dropout import Dropout
 from deep500.optimizers import Adam, Momentum
 
-FRAMEWORKS = [name for name in available_frameworks() if name != "fake"]
+FRAMEWORKS = available_frameworks()
 IN_HOST_MEMORY = [name for name in FRAMEWORKS if name not in ("jax", "tensorflow")]
 BY_COPY = [name for name in FRAMEWORKS if name not in IN_HOST_MEMORY]
 each = pytest.mark.parametrize("name", FRAMEWORKS)

@@ -1,5 +1,6 @@
 """What the author of a definition is told about a mistake: one line that names the definition and what it needs."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -206,3 +207,29 @@ def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(tmp_p
 def test_a_kind_that_is_nearly_known_is_offered() -> None:
     with pytest.raises(Deep500Error, match=r"there are: .*recipe\. Did you mean 'recipe'\?"):
         result_kind("Recipes")
+
+
+def test_a_misspelt_public_name_gets_the_nearest_one() -> None:
+    with pytest.raises(AttributeError) as caught:
+        d5.TestAcuracy  # type: ignore[attr-defined]  # noqa: B018
+    said = "module 'deep500' has no attribute 'TestAcuracy'. Did you mean 'TestAccuracy'?"
+    assert str(caught.value) == said
+
+
+def test_importing_does_not_look_for_near_names() -> None:
+    """Python asks the package for `registry` before it imports that file: nothing is to be searched then."""
+    code = "import sys; from deep500 import registry; print('difflib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_misspelt_quality_or_split_is_not_nothing() -> None:
+    history = d5.History(seed=0, evaluations=[{"validation": {"accuracy": 1.0}, "test": None}])
+    assert history.final("validation", "accuracy") == 1.0
+    assert history.final("test", "acuracy") is None  # nothing was evaluated there
+    with pytest.raises(
+        Deep500Error, match="no quality is named 'acuracy'. Did you mean 'accuracy'?"
+    ):
+        history.final("validation", "acuracy")
+    with pytest.raises(Deep500Error, match="Did you mean 'validation'?"):
+        history.final("validaton", "accuracy")  # type: ignore[arg-type]

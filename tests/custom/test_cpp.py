@@ -104,6 +104,75 @@ def test_it_is_optimised_and_parallel(tmp_path: Path) -> None:
     assert made.tolist() == [1, 2 + 10 + 20 * 100]
 
 
+OVERRUN = """
+struct op : deep500::CustomOperator {
+    int64_t n;
+    op(int64_t length) : n(length) {}
+    void forward(const DTYPE *x, DTYPE *y) {
+        for (int64_t i = 0; i <= n; ++i) y[i] = 2 * x[i];
+    }
+    void backward(const DTYPE *dy, const DTYPE *x, const DTYPE *y, DTYPE *dx) {
+        for (int64_t i = -1; i < n; ++i) dx[i] = dy[i] + 10 * x[i] + 100 * y[i];
+    }
+};
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_memory_is_the_callers(tmp_path: Path, dtype: str) -> None:
+    """Outputs come from `allocate`, inputs are not copied: what lies around both is read and written."""
+    buffers: list[np.ndarray] = []
+
+    def guarded(shape: tuple[int, ...], kind: str) -> np.ndarray:
+        buffers.append(np.full(4, -1, kind))
+        return buffers[-1][1:-1].reshape(shape)
+
+    bound = compile_custom_cppop("op", written(tmp_path, OVERRUN), definitions={"DTYPE": "float"})
+    bound.in_dtype("float64")
+    bound.allocate = guarded
+    op = bound.in_dtype(dtype)
+    x = np.array([5, 1, 2, 7], dtype)[1:-1].reshape(1, 2)
+    (y,) = op.run([x])
+    op.gradients([np.array([3, 4, 4], dtype)[1:].reshape(1, 2)], [x], [y])
+    assert buffers[0].tolist() == [-1, 2, 4, 14]
+    assert buffers[1].tolist() == [3 + 50 - 100, 4 + 10 + 200, 4 + 20 + 400, -1]
+
+
+COUNT = """
+struct op : deep500::CustomOperator {
+    void forward(const DTYPE *x, DTYPE *y) {
+        #pragma omp parallel
+        #pragma omp single
+        y[0] = omp_get_num_threads();
+    }
+};
+"""
+
+
+def test_threads_are_as_many_as_asked_for(tmp_path: Path) -> None:
+    """Also more than there are cores; without a number, as many as OpenMP itself would take."""
+    op = compile_custom_cppop("op", written(tmp_path, COUNT), definitions={"DTYPE": "float"})
+    one = np.ones(1, "float32")
+    own = op.run([one])[0]
+    assert own == int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0))))
+    for count in (7, 1, 2):
+        op.set_threads(count)
+        assert op.run([one])[0] == count
+        assert op.in_dtype("float64").run([one.astype("float64")])[0] == count
+    op.set_threads(0)
+    assert op.run([one])[0] == own
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pytorch", "jax", "tensorflow", "onnxruntime", "reference"])
+def test_threads_are_as_many_on_every_framework(tmp_path: Path, name: str) -> None:
+    framework = d5.framework(name)
+    op = compile_custom_cppop("op", written(tmp_path, COUNT))
+    op.set_threads(7)
+    made = framework.custom_op(op)(framework.tensor(np.ones(1, "float32")))
+    assert framework.array(made) == 7
+
+
 def test_two_processes_may_build_the_same(cache: Path) -> None:
     code = "import pathlib\nfrom deep500.custom.building import build\nprint(build('op', 'int x;', pathlib.Path('.')))"
     started = [

@@ -13,7 +13,7 @@ from deep500.custom.cpp import CppOp
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks, framework
 
-FRAMEWORKS = [name for name in available_frameworks() if name != "fake"]
+FRAMEWORKS = available_frameworks()
 X = np.random.default_rng(0).standard_normal((4, 6)).astype("float32")
 
 

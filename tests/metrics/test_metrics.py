@@ -103,6 +103,6 @@ def test_a_quality_that_the_task_does_not_have_is_refused() -> None:
         FinalQuality("accuracy"),
     ):
         metric.for_qualities(QUALITIES)
-        with pytest.raises(Deep500Error, match="no quality named 'accuracy'; there are: mean abs"):
+        with pytest.raises(Deep500Error, match="is named 'accuracy'. Known: mean abs"):
             metric.for_qualities(without)
     assert Throughput().for_qualities(without) == Throughput()

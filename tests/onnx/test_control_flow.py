@@ -22,7 +22,6 @@ SLOW = {"jax", "tensorflow"}
 FRAMEWORKS = [
     pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
     for name in available_frameworks()
-    if name != "fake"
 ]
 
 

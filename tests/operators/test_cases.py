@@ -36,7 +36,7 @@ STANDARD = [
     and not e.operator.random
 ]  # nobody else draws the same numbers
 # The reference in float64 is the truth itself; ONNX Runtime has few float64 kernels.
-DTYPES = {"reference": ["float32"], "fake": ["float32"], "onnxruntime": ["float32"]}
+DTYPES = {"reference": ["float32"], "onnxruntime": ["float32"]}
 FIXED = {"jax", "onnxruntime"}  # formulas are compiled for fixed shapes
 GAPS = {  # what another engine gets wrong; a gap that closes fails its test
     "onnxruntime": {

@@ -182,7 +182,7 @@ def test_a_run_stops_at_a_target_of_any_direction() -> None:
     history = train("reference", network, Regression(), splits, epochs=60, events=[stop])
     errors = [e["validation"]["mean absolute error"] for e in history.evaluations]
     assert len(errors) < 60 and errors[-1] <= 0.5 < errors[-2]
-    with pytest.raises(Deep500Error, match="no quality named 'speed'"):
+    with pytest.raises(Deep500Error, match="no quality of the task is named 'speed'"):
         train("reference", network, Regression(), splits, events=[TargetReached(1, "speed")])
 
 

@@ -39,9 +39,8 @@ def test_a_right_operator_is_right_on_every_framework(name):
     assert report.ok and wrong(report) == set()
     assert {c.name for c in report.checks} == set(NAMES)
     assert {c.verdict for c in report.checks} <= {"ok", "not applicable"}
-    assert all(
-        c.value <= c.bound for c in report.checks if c.name in ("forward", "gradient", "batch")
-    )
+    judged = [c for c in report.checks if c.name in ("forward", "gradient", "batch") and c.ok]
+    assert all(c.value <= c.bound for c in judged)
     if name in ("pytorch", "jax", "tensorflow"):
         assert any(c.name == "autodiff" and c.ok for c in report.checks)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
@@ -16,6 +15,7 @@ from ...namespace import (
     bind,
     ints,
 )
+from .foreign import call_python
 
 
 class JaxNamespace(Namespace):
@@ -136,13 +136,7 @@ class JaxNamespace(Namespace):
 
     def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
         """Called back by what is compiled; one after the other under vmap, as the function knows no batches of them."""
-        made = tuple(jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds)
-        return jax.pure_callback(
-            lambda *arrays: tuple(function(*map(np.asarray, arrays))),
-            made,
-            *xs,
-            vmap_method="sequential",
-        )
+        return call_python(function, kinds, xs)
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -201,15 +202,32 @@ std::shared_ptr<Op> operator_for(creator own, tensor_t *tensors, int inputs, int
     return op;
 }
 
+inline std::atomic<int> threads_asked{0};  // by d500_set_threads; 0 leaves the number to the framework
+
+struct openmp_threads {  // as many as asked for, until the call ends
+#ifdef _OPENMP
+    int before = omp_get_max_threads();
+
+    explicit openmp_threads(int wanted) {
+        if (wanted > 0)
+            omp_set_num_threads(wanted);
+    }
+    ~openmp_threads() { omp_set_num_threads(before); }
+#else
+    explicit openmp_threads(int) {}
+#endif
+};
+
 template<typename Op>
 const char *run(bool backward, creator own, tensor_t *tensors, int inputs, int outputs, void **data, int threads) {
     thread_local std::string fault;
     try {
-#ifdef _OPENMP
-        if (threads > 0)
-            omp_set_num_threads(threads);
-#endif
+        int asked = threads_asked;
+        openmp_threads bounded(asked ? asked : threads);
         auto op = operator_for<Op>(own, tensors, inputs, outputs);
+#ifdef __SANITIZE_THREAD__
+        op = std::shared_ptr<Op>(std::shared_ptr<Op>(), op.get());  // counting would order calls, and hide races
+#endif
         if (!backward)
             method<decltype(&Op::forward)>::call(*op, &Op::forward, data);
         else if constexpr (has_backward<Op>::value)
@@ -258,6 +276,7 @@ void *create_new_op(deep500::tensor_t *, int, deep500::tensor_t *, int);
         static const std::string text = deep500::signature<__VA_ARGS__>();                                            \
         return text.c_str();                                                                                          \
     }                                                                                                                 \
+    D500_VISIBLE void d500_set_threads(int count) { deep500::threads_asked = count; }                                 \
     D500_VISIBLE const char *d500_forward(deep500::tensor_t *tensors, int inputs, int outputs, void **data,           \
                                           int threads) {                                                              \
         return deep500::run<__VA_ARGS__>(false, create_new_op, tensors, inputs, outputs, data, threads);              \

@@ -23,7 +23,9 @@ from ...reports.text import (
     clean,
     listed,
     plain,
+    shortened,
 )
+from ...training.resumption import Resumption
 from .data import OutcomeData
 
 WORDS = {
@@ -34,6 +36,8 @@ WORDS = {
     "unfinished": "unfinished",
 }
 
+CHANGES_SHOWN = 8
+LONGEST_VALUE = 60
 SLOW_START = 5  # a first step that takes more than this part of all the time is worth a word
 
 
@@ -122,9 +126,33 @@ def notes(data: OutcomeData) -> list[Text]:
         found.append(
             "The numbers are those of the seeds trained so far, and no verdict on the recipe."
         )
+    found += map(resumption_sentence, data.resumptions)
     found += _slow_starts(data)
     methods = sorted({m["method"] for m in data.metrics if m["low"] is not None})
     return found + [f"Intervals by {method}." for method in methods]
+
+
+def resumption_sentence(resumption: Resumption) -> str:
+    """Where a run was resumed and what was different there, the facts that can change results first."""
+    place = f"Seed {resumption.seed} was resumed after epoch {resumption.epochs}"
+    if not resumption.changes:
+        return f"{place}, on the same machine with the same software."
+    changes = [_change(change) for change in resumption.changes[:CHANGES_SHOWN]]
+    if (others := len(resumption.changes) - CHANGES_SHOWN) > 0:
+        changes.append(f"and {others} more")
+    return f"{place} under other conditions than the run was begun: {'; '.join(changes)}."
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    sides = [_fact_value(change[side]) for side in ("was", "now")]
+    return f"{clean(change['fact']).removeprefix('package ')} {' → '.join(sides)}"
+
+
+def _fact_value(value: object) -> str:
+    if value is None:
+        return "unknown"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return shortened(clean(text), LONGEST_VALUE)
 
 
 def _slow_starts(data: OutcomeData) -> list[Text]:

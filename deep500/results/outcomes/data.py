@@ -9,6 +9,7 @@ from ...contracts.result import Record
 from ...errors import Deep500Error
 from ...reports.text import clean
 from ...training.outcome import histories
+from ...training.resumption import Resumption, resumptions
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class OutcomeData:
     plan: Mapping[str, Any]
     environment: Mapping[str, Any]
     runs: Sequence[History]
+    resumptions: Sequence[Resumption]
     derived: Mapping[str, Any] | None
     finished: bool
     bundle: str
@@ -42,6 +44,7 @@ def outcome_data(record: Record) -> OutcomeData:
         record.plan,
         record.environment,
         histories(record.blocks),
+        resumptions(record.blocks),
         record.derived,
         record.finished,
         str(record.bundle),

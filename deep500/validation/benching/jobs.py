@@ -37,6 +37,7 @@ class Job:
     kernel: str  # native, composed, compiled; "" for what the framework chooses
     direction: str
     threads: int  # 0: the framework's choice
+    reference: str = ""  # a function that computes the same, as FILE:NAME
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"attributes": dict(self.attributes)}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Unpack
 
+from ...contracts.framework import ITS_OWN
 from ...errors import Deep500Error, Wrong
 from ...frameworks import framework
 from ...measure.bounds.roofline import peaks
@@ -40,6 +41,7 @@ class Factors:
     kernels: Sequence[str] = ("",)
     directions: Sequence[str] = ("forward",)
     threads: int = 0
+    reference: str = ""  # a function that computes the same as a user's operator, as FILE:NAME
 
     def __post_init__(self) -> None:
         for dtype in self.dtypes:
@@ -116,7 +118,7 @@ def operator_plan(
         "peaks": peaks().to_json(),
         "wrong": wrong,
         "left_out": left_out,
-        "threads": over.threads or "each framework's choice",
+        "threads": _threads(over),
         "inputs": "the same in every call; overwritten with others for the check after the timing",
         **({"scope": scope} if scope else {}),
     }
@@ -132,6 +134,16 @@ def operator_plan(
         user_imports=False,
         about=about,
     )
+
+
+def _threads(over: Factors) -> int | str:
+    """How many threads every framework computed with, as the report says it."""
+    if not over.threads:
+        return "each framework's choice"
+    choosing = [name for name in over.frameworks if not framework(name).sets_threads]
+    if not choosing:
+        return over.threads
+    return f"{over.threads}; {ITS_OWN} on {', '.join(choosing)}"
 
 
 def _trials(
@@ -152,6 +164,7 @@ def _trials(
                     kernel,
                     direction,
                     factors.threads,
+                    factors.reference,
                 ),
             )
             for p, dtype, direction, kernel in product(

@@ -1,26 +1,29 @@
-"""Is an operator right, forward and backward? Checks with bounds that follow from rounding, each with a verdict."""
+"""Is an operator right, forward and backward? Checks with bounds that follow from rounding, each with a verdict.
+
+subjects.py      from what a user names to operators and examples
+examples.py      an operator with inputs, and what is right for them
+regimes.py       harder inputs made from these
+checks.py        the promises; batches.py and treatment.py hold some, comparing.py and bounds.py judge arrays
+isolated.py      a user's code judged from another process: processes.py asks, questioned.py answers
+dock.py          an operator as a framework runs it
+witness.py       what is right by an operator's own code or by a reference
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import Deep500Error
 from ...frameworks import framework as find_framework
-from .checks import (
-    Subject,
-    attempted,
-    checks,
-    slopes,
-)
 from .comparing import check_outputs as check_outputs
 from .differences import differences as differences
-from .examples import Example, Reference
-from .formats import FORMATS
+from .dock import Dock
+from .examples import Reference
+from .isolated import Request, address_of, check_elsewhere
+from .judging import DTYPES, check_examples, quiet
 from .report import Check as Check
 from .report import OperatorReport as OperatorReport
-from .subjects import examples_for
+from .subjects import as_domain, examples_for
 
-DTYPES = ("float64", "float32")
-OURS = f"{__name__.split('.')[0]}.operators."
+TIMEOUT_S = 120.0
 
 
 def check_operator(
@@ -31,44 +34,30 @@ def check_operator(
     seed: int = 0,
     dtypes: Sequence[str] = DTYPES,
     progress: Callable[[str], None] | None = None,
+    domain: tuple[float, float] | None = None,
 ) -> OperatorReport:
     """Check an operator (a class: all its cases), or a function with a reference, as a framework runs it.
 
     `inputs` are arrays, or shapes to be drawn, in the operator's order. `reference` is a function of float64 arrays;
-    the operator's own formula is the reference where there is none.
+    the operator's own formula is the reference where there is none. `domain` is where the inputs may lie. Code that
+    another process can import runs there, with a deadline, and is judged here; built-in operators, and code that only
+    this process has, run here (`isolated` of the report says so).
     """
-    examples = examples_for(operator, inputs, reference, framework, seed)
-    return check_examples(examples, framework, dtypes, progress)
-
-
-def check_examples(
-    examples: Sequence[Example],
-    framework: str,
-    dtypes: Sequence[str],
-    progress: Callable[[str], None] | None = None,
-) -> OperatorReport:
-    """Check one operator with the inputs of these examples, as a framework runs it."""
-    subject = Subject(find_framework(framework))
-    first = examples[0].operator
-    ours = type(first).__module__.startswith(OURS)
-    kernel = subject.framework.kernel(first, inputs=examples[0].inputs)[1] if ours else "user's"
-    report = OperatorReport(type(first).__name__, framework, kernel)
-    for example in examples:
-        for dtype, same in in_dtypes(example, dtypes):
-            if progress:
-                progress(f"{example.name} in {dtype}")
-            report.checks.extend(checks(subject, same))
-        if example.floats and "float64" not in dtypes:  # a wrong derivative shows there alone
-            report.checks.append(
-                attempted("differences", slopes, subject, example.cast("float64"), ())
-            )
-    return report
-
-
-def in_dtypes(example: Example, dtypes: Sequence[str]) -> list[tuple[str, Example]]:
-    """The example in every dtype; once where it has no float inputs."""
-    if unknown := [d for d in dtypes if d not in FORMATS]:
-        raise Deep500Error(
-            f"{unknown[0]!r} is no dtype to check in: choose from {', '.join(FORMATS)}"
+    ends = None if domain is None else as_domain(domain)
+    place, truth = address_of(operator), address_of(reference)
+    if place and (reference is None or truth):
+        request = Request(
+            place,
+            framework,
+            truth,
+            inputs,
+            dtypes=dtypes,
+            seed=seed,
+            domain=ends,
+            timeout_s=TIMEOUT_S,
         )
-    return [(d, example.cast(d)) for d in dtypes] if example.floats else [("float32", example)]
+        return check_elsewhere(request, progress)
+    with quiet():
+        examples = examples_for(operator, inputs, reference, framework, seed, ends)
+        dock = Dock(find_framework(framework))
+        return check_examples(examples, dock, framework, dtypes, progress)

@@ -14,30 +14,28 @@ it, as they do at a tie of rounding.
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...contracts.operator import Operator
 from .differences import absolute
-from .examples import Example, generator
+from .examples import XP, Example
 from .formats import FORMATS, is_float, wide
 from .rounding import Noise, RoundedNamespace
 
 FACTOR = 4  # correct kernels were seen to need up to 1
 MOVES = 8
-PROBES = 8  # elements of every input whose influence is followed
+PROBES, FEW, MANY = 8, 2, 10_000  # elements of every input whose influence is followed; few of many
 
 
 def _once(function: Callable[[Example], list]) -> Callable[[Example], list]:
-    """The function, asked once for every example that is in use."""
-    found: WeakKeyDictionary[Example, list] = WeakKeyDictionary()
+    """The function, asked once for every example, which keeps the answer under the function's name."""
 
     @wraps(function)
     def remembered(example: Example) -> list:
-        if example not in found:
-            found[example] = function(example)
-        return found[example]
+        found: list = example.__dict__.get(function.__name__) or function(example)
+        example.__dict__[function.__name__] = found
+        return found
 
     return remembered
 
@@ -47,27 +45,35 @@ def output_bounds(example: Example) -> list[np.ndarray]:
     """The allowed difference of every element of every output."""
     found = []
     for want, move in zip(example.outputs, output_moves(example), strict=True):
+        if not is_float(want):
+            found.append(_of_integers(want, move))
+            continue
         operations = depth(example) / max(want.size, 1)
-        found.append(
-            allowed(want, move, example.dtype, operations)
-            if is_float(want)
-            else _of_integers(want, move)
-        )
+        slack = FORMATS[example.dtype].eps * example.slack
+        found.append(allowed(want, move + slack, example.dtype, operations))
     return found
 
 
 @_once
 def gradient_bounds(example: Example) -> list[np.ndarray | None]:
     """The allowed difference of every element of every gradient that the formula declares."""
-    operations = 2 * depth(example)
-    return [
-        None
-        if want is None
-        else allowed(
-            want, move + _flat(want, example.dtype), example.dtype, operations / max(want.size, 1)
-        )
-        for want, move in zip(example.gradients, _gradient_moves(example), strict=True)
-    ]
+    found: list[np.ndarray | None] = []
+    for want, move in zip(example.gradients, _gradient_moves(example), strict=True):
+        if want is None:
+            found.append(None)
+            continue
+        operations = 2 * depth(example) / max(want.size, 1)
+        more = _flat(want, example.dtype) + _gradient_slack(example)
+        found.append(allowed(want, move + more, example.dtype, operations))
+    return found
+
+
+def _gradient_slack(example: Example) -> float:
+    """Where the function is flat a derivative may be made from results: 1 - y² is off by a unit of 1."""
+    if not example.slack:
+        return 0.0
+    sizes = [float(np.max(np.abs(s), initial=0)) for s in wide(example.seeds) if s is not None]
+    return FORMATS[example.dtype].eps * max(1.0, example.slack) * max(sizes, default=0.0)
 
 
 def allowed(want: np.ndarray, moved: np.ndarray, dtype: str, operations: float) -> np.ndarray:
@@ -88,54 +94,58 @@ def _of_integers(want: np.ndarray, move: np.ndarray) -> np.ndarray:
 
 def depth(example: Example) -> float:
     """The operations of one call: as the operator says, or from how many outputs an input element reaches."""
+    if example.operations is not None:
+        return example.operations
+    return _depth(example)[0]
+
+
+@_once
+def _depth(example: Example) -> list[float]:
     if type(example.operator).flops is not Operator.flops and example.reference is None:
-        return example.operator.flops(*example.tensors)
-    inputs, reached = wide(example.inputs), 0.0
-    draw = generator(example.name, "probes")
+        return [example.operator.flops(*example.tensors)]
+    inputs = wide(example.inputs)
+    draw = example.draw("probes")
+    calls, sizes = [], []
     for i in example.floats:
-        places = (
-            draw.integers(0, inputs[i].size, min(PROBES, inputs[i].size)) if inputs[i].size else []
-        )
-        counts = [_reach(example, inputs, i, place) for place in places]
-        reached += inputs[i].size * float(np.mean(counts)) if counts else 0.0
-    return reached
+        size = inputs[i].size
+        count = min(PROBES if size < MANY else FEW, size)
+        for place in draw.integers(0, max(size, 1), count):
+            calls.append((_probed(inputs, i, int(place)), XP))
+            sizes.append(size / count)
+    reached = [_reach(made, example.outputs) for made in example.truths(calls)]
+    return [float(np.dot(reached, sizes)) if calls else 0.0]
 
 
-def _reach(example: Example, inputs: tuple, i: int, place: int) -> int:
-    """How many output elements change when one input element does."""
+def _probed(inputs: tuple, i: int, place: int) -> tuple:
+    """The inputs with one element changed."""
     changed = inputs[i].copy()
     changed.reshape(-1)[place] *= 1 + 2.0**-10
-    made = example.truth((*inputs[:i], changed, *inputs[i + 1 :]))
-    return sum(int(np.sum(a != b)) for a, b in zip(made, example.outputs, strict=True))
+    return (*inputs[:i], changed, *inputs[i + 1 :])
+
+
+def _reach(made: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
+    """How many output elements are others."""
+    return sum(int(np.sum(a != b)) for a, b in zip(made, outputs, strict=True))
 
 
 @_once
 def output_moves(example: Example) -> list[np.ndarray]:
     """How far every element of the outputs moves at most when inputs and results on the way move by a unit."""
-    return _largest(
-        example.outputs,
-        [
-            example.truth(moved(example.inputs, noise), RoundedNamespace(noise))
-            for noise in _noises(example)
-        ],
-    )
+    calls = [(moved(example.inputs, noise), RoundedNamespace(noise)) for noise in _noises(example)]
+    return _largest(example.outputs, example.truths(calls))
 
 
 def _gradient_moves(example: Example) -> list[np.ndarray]:
     """The same of the gradients, when the gradients of the outputs move too."""
-    return _largest(
-        example.gradients,
-        [
-            example.formula(
-                RoundedNamespace(noise), moved(example.inputs, noise), moved(example.seeds, noise)
-            )
-            for noise in _noises(example)
-        ],
-    )
+    calls = [
+        (moved(example.inputs, noise), moved(example.seeds, noise), RoundedNamespace(noise))
+        for noise in _noises(example)
+    ]
+    return _largest(example.gradients, example.formulas(calls))
 
 
 def _noises(example: Example) -> list[Noise]:
-    return [Noise(generator("moved", k), FORMATS[example.dtype]) for k in range(MOVES)]
+    return [Noise(k, example.dtype) for k in range(MOVES)]
 
 
 def _largest(right: Sequence[Any], runs: Sequence[Sequence[Any]]) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Gradients against the slope of the outputs themselves, and by each framework's own differentiation."""
+"""Gradients against the slope of the outputs themselves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ...contracts.calls import natives
-from ...contracts.framework import Framework
-from .examples import Example, generator
+from .examples import XP, Example
 from .formats import wide
 from .report import Check
 
-DIRECTIONS = 3
+DIRECTIONS = 3  # normal ones: errors of opposite signs do not cancel along them
 STEPS = (1e-5, 1e-6, 1e-7)  # the next where a kink lies within the first
 TOLERANCE = 1e-7
 KINK = 1e-3  # slopes on both sides that differ by more than this are two slopes
@@ -20,109 +18,110 @@ KINK = 1e-3  # slopes on both sides that differ by more than this are two slopes
 
 def difference_check(example: Example, grads: Sequence[Any], name: str = "differences") -> Check:
     """Float64 gradients against central differences of the truth, along random directions of every input."""
-    inputs, seeds = wide(example.inputs), wide(example.seeds)
+    inputs = wide(example.inputs)
     found = []
     for i in (i for i in example.floats if grads[i] is not None and inputs[i].size):
         if np.shape(grads[i]) != inputs[i].shape:
             shapes = f"shape {list(np.shape(grads[i]))} where {list(inputs[i].shape)} is right"
-            return Check(
-                name,
-                False,
-                None,
-                None,
-                f"gradient by {example.input_name(i)}: {shapes}",
-                "float64",
-                example.name,
-            )
-        for k in range(DIRECTIONS):
-            along = generator(example.name, i, k).choice([-1.0, 1.0], inputs[i].shape)
-            slopes = _Slopes(example, inputs, seeds, i, along)
-            found.append(slopes.check(name, np.asarray(grads[i], "float64")))
-    return max(
-        found,
-        key=lambda check: check.weight,
-        default=Check(
-            name, None, None, None, "there is no gradient to test", "float64", example.name
-        ),
-    )
+            text = f"gradient by {example.input_name(i)}: {shapes}"
+            return example.check(name, False, text=text)
+        slopes = _Slopes(example, i, np.asarray(grads[i], "float64"), name)
+        found += slopes.checks()
+    nothing = example.no_verdict(name, "there is no gradient to test")
+    return max(found, key=lambda check: check.weight, default=nothing)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """The outputs at one place, weighed by the seeds."""
+
+    terms: list[np.ndarray]
+
+    @property
+    def total(self) -> float:
+        return sum(float(np.sum(t)) for t in self.terms)
+
+    @property
+    def size(self) -> float:
+        return sum(float(np.sum(np.abs(t))) for t in self.terms)
 
 
 @dataclass(frozen=True)
 class _Slopes:
-    """The weighed sum of the outputs along one direction of one input."""
+    """The outputs along random directions of one input, beside its gradient."""
 
     example: Example
-    inputs: tuple
-    seeds: tuple
     i: int
-    along: np.ndarray
+    grad: np.ndarray
+    name: str
 
-    def check(self, name: str, grad: np.ndarray) -> Check:
-        """The gradient against the slope at every step in turn, until one agrees."""
-        claimed, results = float(np.sum(grad * self.along)), []
-        size, low, high = float(np.sum(np.abs(grad))), (0.0, 0.0), (0.0, 0.0)
-        scale = min(1.0, float(np.max(np.abs(self.inputs[self.i])))) or 1.0
-        for step in (scale * step for step in STEPS):
-            low, high = self.at(-step), self.at(step)
-            slope, bound = (high[0] - low[0]) / (2 * step), TOLERANCE * (size + high[1] / scale)
-            text = (
-                f"the derivative by {self.example.input_name(self.i)} is {slope:.9g} along a random direction, "
-                f"the gradient says {claimed:.9g}"
-            )
-            results.append(
-                self._check(
-                    name, bool(abs(slope - claimed) <= bound), abs(slope - claimed), bound, text
-                )
-            )
+    def checks(self) -> list[Check]:
+        """One for every direction; a smaller step is tried where the first does not agree."""
+        shape = self.grad.shape
+        directions = [
+            self.example.draw(self.i, k).standard_normal(shape) for k in range(DIRECTIONS)
+        ]
+        first = STEPS[0] * self.scale
+        ends = self._at([(sign * first, d) for d in directions for sign in (-1, 1)])
+        found = []
+        for k, direction in enumerate(directions):
+            check = self._compared(direction, first, ends[2 * k], ends[2 * k + 1])
+            found.append(check if check.ok else self._closer(direction, check))
+        return found
+
+    def _closer(self, direction: np.ndarray, failed: Check) -> Check:
+        """With smaller steps; where the slopes on both sides differ there is no derivative."""
+        steps = [step * self.scale for step in STEPS[1:]]
+        *ends, here = self._at(
+            [(sign * step, direction) for step in steps for sign in (-1, 1)] + [(0.0, direction)]
+        )
+        results = [failed]
+        for k, step in enumerate(steps):
+            results.append(self._compared(direction, step, ends[2 * k], ends[2 * k + 1]))
             if results[-1].ok:
                 return results[-1]
-        here = self.at(0.0)
-        if not np.isfinite(size) and np.isfinite([low[0], here[0], high[0]]).all():
+        low, high = ends[-2:]
+        values = [low.total, here.total, high.total]
+        if not np.isfinite(self.size) and np.isfinite(values).all():
             return results[-1]
-        if not abs(high[0] - 2 * here[0] + low[0]) / step <= KINK * (size + here[1] / scale):
-            return self._check(
-                name, None, None, None, "the inputs lie on a kink, where there is no derivative"
-            )
+        if not _bend(low, here, high) / steps[-1] <= KINK * (self.size + here.size / self.scale):
+            text = "the inputs lie on a kink, where there is no derivative"
+            return self.example.no_verdict(self.name, text)
         return min(results, key=lambda check: check.weight)
 
-    def at(self, step: float) -> tuple[float, float]:
-        moved = (
-            *self.inputs[: self.i],
-            self.inputs[self.i] + step * self.along,
-            *self.inputs[self.i + 1 :],
+    @property
+    def size(self) -> float:
+        return float(np.sum(np.abs(self.grad)))
+
+    @property
+    def scale(self) -> float:
+        return min(1.0, float(np.max(np.abs(wide(self.example.inputs)[self.i])))) or 1.0
+
+    def _compared(self, direction: np.ndarray, step: float, low: _Terms, high: _Terms) -> Check:
+        claimed = float(np.sum(self.grad * direction))
+        slope = (high.total - low.total) / (2 * step)
+        bound = TOLERANCE * (self.size + high.size / self.scale)
+        off = abs(slope - claimed)
+        text = (
+            f"the derivative by {self.example.input_name(self.i)} is {slope:.9g} along a random direction, "
+            f"the gradient says {claimed:.9g}"
         )
-        return _loss(self.example, self.seeds, moved)
+        ok = bool(off <= bound)
+        return self.example.check(self.name, ok, off, bound, "" if ok else text)
 
-    def _check(
-        self, name: str, ok: bool | None, value: float | None, bound: float | None, text: str
-    ) -> Check:
-        return Check(name, ok, value, bound, "" if ok else text, "float64", self.example.name)
+    def _at(self, moves: Sequence[tuple[float, np.ndarray]]) -> list[_Terms]:
+        """The outputs with this input moved by so much along a direction."""
+        inputs, i = wide(self.example.inputs), self.i
+        moved = [(*inputs[:i], inputs[i] + step * d, *inputs[i + 1 :]) for step, d in moves]
+        seeds = wide(self.example.seeds)
+        found = []
+        for outputs in self.example.truths([(values, XP) for values in moved]):
+            pairs = zip(seeds, outputs, strict=False)
+            found.append(_Terms([seed * y for seed, y in pairs if seed is not None]))
+        return found
 
 
-def _loss(example: Example, seeds: Sequence, inputs: tuple) -> tuple[float, float]:
-    """The sum of the outputs weighed by the seeds, and the sum of its terms' magnitudes."""
-    terms = [s * y for s, y in zip(seeds, example.truth(inputs), strict=False) if s is not None]
-    return sum(float(np.sum(t)) for t in terms), sum(float(np.sum(np.abs(t))) for t in terms)
-
-
-def autodiff(fw: Framework, example: Example) -> list[np.ndarray | None] | None:
-    """The gradients that the framework finds by itself through its kernel; None where it cannot differentiate.
-
-    Asked for by the inputs that have a declared gradient, or by all float inputs where the operator declares none.
-    """
-    if not fw.abilities.autodiff:
-        return None
-    asked = (
-        [i for i, g in enumerate(example.gradients) if g is not None]
-        if example.smooth
-        else example.floats
-    )
-    given = [fw.tensor(x) if isinstance(x, np.ndarray) else x for x in example.inputs]
-    kernel = fw.kernel(example.operator, inputs=example.inputs)[0]
-
-    def of_asked(*values: Any) -> tuple:
-        every = dict(enumerate(given)) | dict(zip(asked, values, strict=True))
-        return kernel(*every.values())
-
-    found = fw.derivative(of_asked, [given[i] for i in asked], natives(fw, example.seeds)).run()
-    return [dict(zip(asked, found, strict=True)).get(i) for i in range(len(given))]
+def _bend(low: _Terms, here: _Terms, high: _Terms) -> float:
+    """How far the slopes on both sides differ, term by term: bends of opposite signs do not cancel."""
+    rows = zip(low.terms, here.terms, high.terms, strict=True)
+    return sum(float(np.sum(np.abs(c - 2 * b + a))) for a, b, c in rows)

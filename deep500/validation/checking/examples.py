@@ -19,9 +19,44 @@ from .formats import (
     is_float,
     wide,
 )
+from .report import Check
 
 XP = framework("reference").xp
+FIRST = type(XP)()  # the same; by this one a truth is asked of code that has not run before
 Reference = Callable[..., Any]  # takes NumPy arrays, returns one or several
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The numbers that an operator is for; everything, unless it is declared."""
+
+    low: float = -np.inf
+    high: float = np.inf
+
+    @property
+    def declared(self) -> bool:
+        return (self.low, self.high) != (-np.inf, np.inf)
+
+    def holds(self, values: Sequence[Any]) -> bool:
+        """Whether all floats lie within; a NaN lies within no declared domain."""
+        if not self.declared:
+            return True
+        floats = [x.astype("float64") for x in values if is_float(x)]
+        return all(bool(np.all((x >= self.low) & (x <= self.high))) for x in floats)
+
+    def moved(self, x: np.ndarray) -> np.ndarray:
+        """Drawn numbers (mean 0, deviation 1) moved into it."""
+        if np.isfinite(self.low) and np.isfinite(self.high):
+            share = 0.5 + 0.98 * x / 12**0.5
+            return (self.low + (self.high - self.low) * share).astype(x.dtype)
+        if np.isfinite(self.low):
+            return (self.low + np.abs(x)).astype(x.dtype)
+        if np.isfinite(self.high):
+            return (self.high - np.abs(x)).astype(x.dtype)
+        return x
+
+    def __str__(self) -> str:
+        return f"[{self.low:g}, {self.high:g}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +68,31 @@ class Example:
     inputs: tuple[Any, ...]
     reference: Reference | None = None  # the operator's own formula, where there is none
     asked: int | None = None  # how many outputs get a gradient, where not all
+    domain: Domain = Domain()
+    seed: int = 0
+    regime: str = ""  # how these inputs were made from those of a case; "" for them themselves
+    slack: float = 0.0  # units of rounding of this number that a result may be off by as well
+    operations: float | None = None  # of one call, where they are known already
+
+    @property
+    def regular(self) -> bool:
+        """Whether there are sizes that could be others."""
+        shapes = [x.shape for x in self.inputs if isinstance(x, np.ndarray)]
+        return any(max(shape, default=0) > 1 for shape in shapes) and not any(
+            0 in shape for shape in shapes
+        )
+
+    @property
+    def largest(self) -> float:
+        """The largest magnitude among the finite float inputs."""
+        sizes = [np.abs(self.inputs[i].astype("float64")) for i in self.floats]
+        finite = [float(np.max(x, where=np.isfinite(x), initial=0)) for x in sizes]
+        return max(finite, default=0.0)
+
+    def draw(self, *words: Any) -> np.random.Generator:
+        """A generator for this example; the same for the first seed as if there were none."""
+        more = [self.regime] * bool(self.regime) + [self.seed] * bool(self.seed)
+        return generator(self.name, *words, *more)
 
     @property
     def as_native(self) -> "Example":
@@ -65,29 +125,59 @@ class Example:
 
     @cached_property
     def outputs(self) -> list[np.ndarray]:
-        return self.truth(wide(self.inputs))
+        return self.truth(wide(self.inputs), FIRST)
 
     def truth(self, inputs: Sequence[Any], xp: Any = XP) -> list[np.ndarray]:
         """The outputs for these inputs, by the reference or the formula."""
-        if self.reference is None:
-            return [np.asarray(y) for y in self.operator.published(self.operator.run(xp, *inputs))]
-        made = self.reference(*inputs)
-        return [np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))]
+        return self.truths([(inputs, xp)])[0]
+
+    def truths(self, calls: Sequence[tuple[Sequence[Any], Any]]) -> list[list[np.ndarray]]:
+        """The same for several calls at once, which is one question to another process."""
+        if self.reference is not None:
+            each = getattr(self.reference, "each", None)
+            given = [inputs for inputs, _ in calls]
+            made = each(given) if each else [self.reference(*inputs) for inputs in given]
+            return [_as_arrays(outputs) for outputs in made]
+        each = getattr(self.operator, "run_each", None)
+        made = each(calls) if each else [self.operator.run(xp, *inputs) for inputs, xp in calls]
+        return [_as_arrays(self.operator.published(results)) for results in made]
 
     @cached_property
     def other(self) -> "Example":
         """With other inputs within the same domains: rows in another order, values further from 1 and -1."""
-        found = replace(self, inputs=tuple(_turned(x) if is_float(x) else x for x in self.inputs))
+        return self._with(_turned)
+
+    @cached_property
+    def rolled(self) -> "Example":
+        """With the same values, each in the place of its neighbour."""
+        return self._with(lambda x: np.roll(x, 1))
+
+    @cached_property
+    def without_denormals(self) -> "Example":
+        """As kernels see it that take the smallest numbers for 0."""
+        return self._with(lambda x: np.where(np.abs(x) < FORMATS[x.dtype.name].tiny, 0 * x, x))
+
+    def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> "Example":
+        """With changed floats; itself, where these mean nothing to the operator."""
+        inputs = tuple(change(x) if is_float(x) else x for x in self.inputs)
+        found = replace(self, inputs=inputs)
+        if not self.domain.holds(inputs):
+            return self
         try:
             _ = found.outputs
-        except Exception:  # they mean nothing to this operator
+        except Exception:
             return self
         return found
+
+    @property
+    def size(self) -> int:
+        """The elements of its largest input."""
+        return max((x.size for x in self.inputs if isinstance(x, np.ndarray)), default=0)
 
     @cached_property
     def seeds(self) -> tuple[np.ndarray | None, ...]:
         """A random gradient for every float output that the derivative takes one for."""
-        draw, operator = generator(self.name, "seeds"), self.operator
+        draw, operator = self.draw("seeds"), self.operator
         wanted = [
             is_float(y) and (f"d{name}" in operator.wanted or not operator.wanted)
             for name, y in zip(operator.result_names(len(self.outputs)), self.outputs, strict=True)
@@ -109,21 +199,69 @@ class Example:
     @cached_property
     def gradients(self) -> list[np.ndarray | None]:
         """The formula's gradient by every input in float64, None where it declares none."""
-        return self.formula(XP, wide(self.inputs), wide(self.seeds))
+        return self.formula(FIRST, wide(self.inputs), wide(self.seeds))
 
     def formula(self, xp: Any, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
         """The gradients by the operator's derivative, over any namespace."""
-        if all(seed is None for seed in seeds) or not self.operator.differentiable:
-            return [None] * len(inputs)
-        return gradient_formula(xp, self.operator, inputs, seeds)
+        return self.formulas([(inputs, seeds, xp)])[0]
+
+    def formulas(self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]) -> list[list]:
+        """The same for several calls at once."""
+        if not self.operator.differentiable or all(seed is None for seed in calls[0][1]):
+            return [[None] * len(inputs) for inputs, _, _ in calls]
+        each = getattr(self.operator, "derived_each", None)
+        if each:
+            return list(each(calls))
+        return [gradient_formula(xp, self.operator, xs, seeds) for xs, seeds, xp in calls]
 
     @cached_property
     def smooth(self) -> bool:
         """Whether there is a derivative to test: integers and booleans have none."""
         return any(g is not None for g in self.gradients)
 
+    @cached_property
+    def no_derivative(self) -> str:
+        """Why there is no derivative to test; "" where there is one."""
+        if not self.operator.differentiable:
+            return "it declares no derivative"
+        return "" if self.smooth else "integers and booleans have no derivative"
+
+    @cached_property
+    def differentiates(self) -> bool:
+        """Whether its derivative can be asked for; one that fails is told by the check of the gradient."""
+        try:
+            return not self.no_derivative
+        except Exception:
+            return False
+
+    def check(
+        self,
+        name: str,
+        ok: bool | None,
+        value: float | None = None,
+        bound: float | None = None,
+        text: str = "",
+        decided: bool = True,
+    ) -> Check:
+        """What was found with this example."""
+        return Check(name, ok, value, bound, text, self.dtype, self.name, self.regime, decided)
+
+    def no_verdict(self, name: str, reason: str) -> Check:
+        return self.check(name, None, text=reason)
+
     def input_name(self, i: int) -> str:
-        return self.operator.input_names(len(self.inputs))[i]
+        """As the operator calls it; by its number where it has no name of its own."""
+        names = self.operator.input_names(len(self.inputs))
+        labels = getattr(self.operator, "labels", ())
+        if i < len(labels):
+            return str(labels[i])
+        return (
+            names[i] if names.count(names[i]) == 1 else f"{names[i]}[{i - names.index(names[i])}]"
+        )
+
+
+def _as_arrays(made: Any) -> list[np.ndarray]:
+    return [np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))]
 
 
 def _turned(x: np.ndarray) -> np.ndarray:

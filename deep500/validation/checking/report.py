@@ -7,7 +7,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Check:
-    """One promise, tested for one dtype and one case; `ok` is None where it does not apply, and `text` says why."""
+    """One promise, tested for one dtype and one case; `ok` is None where there is no verdict, and `text` says why.
+
+    Without a verdict it does not apply, unless `decided` is False: then it should have had one. `regime` says how the
+    inputs were made from those of the case; "" stands for these themselves.
+    """
 
     name: str
     ok: bool | None
@@ -16,16 +20,21 @@ class Check:
     text: str = ""
     dtype: str = ""
     case: str = ""
+    regime: str = ""
+    decided: bool = True
 
     @property
     def verdict(self) -> str:
-        return "not applicable" if self.ok is None else "ok" if self.ok else "wrong"
+        if self.ok is None:
+            return "not applicable" if self.decided else "not decided"
+        return "ok" if self.ok else "wrong"
 
     @property
     def weight(self) -> tuple[int, float]:
-        """Wrong before right before not applicable; among equals the one that used most of its bound."""
+        """Wrong before undecided before right before not applicable; then the one that used most of its bound."""
+        order = ("not applicable", "ok", "not decided", "wrong")
         used = (self.value or 0.0) / self.bound if self.bound else (self.value or 0.0)
-        return {False: 2, True: 1, None: 0}[self.ok], float("inf") if used != used else used
+        return order.index(self.verdict), float("inf") if used != used else used
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -36,17 +45,27 @@ class Check:
 
 @dataclass(frozen=True)
 class OperatorReport:
-    """All checks of one operator on one framework; `kernel` says whose code ran: native, composed or the user's."""
+    """All checks of one operator on one framework; `kernel` says whose code ran: native, composed or the user's.
+
+    `isolated` says whether that code ran in another process than the one that judged.
+    """
 
     operator: str
     framework: str
     kernel: str
     checks: list[Check] = field(default_factory=list)
+    isolated: bool = False
 
     @property
     def ok(self) -> bool:
-        """Whether something was checked and nothing was wrong."""
-        return any(c.ok for c in self.checks) and not self.wrong
+        """Whether something was checked, nothing was wrong and nothing was left undecided."""
+        return any(c.ok for c in self.checks) and not self.wrong and not self.undecided
+
+    @property
+    def verdict(self) -> str:
+        if self.wrong:
+            return "wrong"
+        return "ok" if self.ok else "not decided"
 
     def __bool__(self) -> bool:
         return self.ok
@@ -54,6 +73,10 @@ class OperatorReport:
     @property
     def wrong(self) -> list[Check]:
         return [c for c in self.checks if c.ok is False]
+
+    @property
+    def undecided(self) -> list[Check]:
+        return [c for c in self.checks if not c.decided]
 
     def summary(self) -> list[Check]:
         """The weightiest check of every name and dtype, in the order in which they were made."""
@@ -64,14 +87,17 @@ class OperatorReport:
             "operator": self.operator,
             "framework": self.framework,
             "kernel": self.kernel,
+            "isolated": self.isolated,
             "ok": self.ok,
+            "verdict": self.verdict,
             "checks": [c.to_json() for c in self.checks],
         }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "OperatorReport":
         checks = [Check(**{k: v for k, v in c.items() if k != "verdict"}) for c in data["checks"]]
-        return cls(data["operator"], data["framework"], data["kernel"], checks)
+        isolated = bool(data.get("isolated", True))
+        return cls(data["operator"], data["framework"], data["kernel"], checks, isolated)
 
 
 def worst(checks: Iterable[Check]) -> list[Check]:

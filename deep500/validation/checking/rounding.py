@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .examples import XP
-from .formats import Format, is_float
+from .examples import XP, generator
+from .formats import FORMATS, is_float
 
 EXACT = {
     np.negative,
@@ -61,10 +61,12 @@ class Rounded(np.ndarray):
 
 
 class Noise:
-    """The errors of one run: relative ones of up to a unit of rounding of this format."""
+    """The errors of one run, by its number: relative ones of up to a unit of rounding of this dtype."""
 
-    def __init__(self, draw: np.random.Generator, form: Format) -> None:
-        self.draw, self.eps, self.few = draw, form.eps, 2.0 ** (form.fraction // 4)
+    def __init__(self, number: int, dtype: str) -> None:
+        self.number, self.dtype, form = number, dtype, FORMATS[dtype]
+        self.draw = generator("moved", number)
+        self.eps, self.few = form.eps, 2.0 ** (form.fraction // 4)
 
     def factor(self, y: Any) -> Any:
         with np.errstate(invalid="ignore"):

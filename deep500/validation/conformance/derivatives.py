@@ -61,7 +61,7 @@ def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdic
     loss = _loss(operator, seeds)
     words = []
     for _ in range(DIRECTIONS):
-        along = {i: rng.choice([-1.0, 1.0], inputs[i].shape) for i in where}
+        along = {i: rng.standard_normal(inputs[i].shape) for i in where}
         claimed = sum(float(np.sum(np.asarray(gradients[i]) * along[i])) for i in where)
         size = sum(float(np.sum(np.abs(np.asarray(gradients[i])))) for i in where)
         words.append(_compare(loss, inputs, along, claimed, size))

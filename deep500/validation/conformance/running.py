@@ -17,9 +17,7 @@ Judge = Callable[[Case], Verdict]
 
 def columns() -> list[str]:
     """What the suite is run on: every framework that is installed, ONNX Runtime by itself, and the derivatives."""
-    frameworks = [
-        name for name in available_frameworks() if name != "fake"
-    ]  # fake is the reference
+    frameworks = available_frameworks()
     return [*frameworks, *([DIRECT] if "onnxruntime" in frameworks else []), GRADIENT]
 
 

@@ -1,0 +1,48 @@
+"""sign a bundle with an Ed25519 key of OpenSSH: whoever has the public key can check who vouches for the result"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..errors import Deep500Error
+from . import options
+from .output import print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.bundle(parser, required=True)
+    parser.add_argument(
+        "--key",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="the private key, such as ~/.ssh/id_ed25519",
+    )
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import find_bundle
+    from ..evidence.signing import sign
+
+    folder = find_bundle(args.bundle)
+    signed = sign(folder, args.key, lambda: _passphrase(args.key, folder))
+    signature = folder / signed.file
+    if args.json:
+        print_json({"signature": str(signature), "key": signed.key.fingerprint})
+    else:
+        print(f"signed by {signed.key.fingerprint}: {signature}")
+    return 0
+
+
+def _passphrase(key: Path, folder: Path) -> bytes:
+    """Ask on the terminal; where there is none, name the command that uses an agent."""
+    if not sys.stdin.isatty():
+        from ..evidence.signing import NAMESPACE
+
+        command = f"ssh-keygen -Y sign -n {NAMESPACE} -f {key} {folder / 'manifest.json'}"
+        raise Deep500Error(
+            f"{key} has a passphrase, and there is no terminal to ask on: `{command}` signs with ssh-agent"
+        )
+    from getpass import getpass
+
+    return getpass(f"passphrase of {key}: ").encode()

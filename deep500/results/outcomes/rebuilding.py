@@ -1,0 +1,124 @@
+"""From the plan of a bundle back to a recipe that can be evaluated. Nothing that a bundle brings is ever run:
+
+a definition is one of this installation, found in the registry by its name, or comes from the recipe's file that the
+user names.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ... import registry
+from ...contracts.recipe import DEFINITIONS, Recipe, source_hash
+from ...errors import Deep500Error
+from ...frameworks import framework
+from ...reports.text import clean
+
+OUR_FRAMEWORK = re.compile(r"deep500\.frameworks\.(\w+):\w+\.from_model")
+
+
+class NotReplayable(Deep500Error):
+    """The recorded weights cannot be evaluated here, so that nothing is said about the recorded numbers."""
+
+
+def rebuilt_recipe(plan: Mapping[str, Any], own: Recipe | None) -> Recipe:
+    """The recipe of a plan; `own` is the recipe of the user's file, for definitions that are not ours."""
+    written = plan["recipe"]
+    if own is not None:
+        fixed = dict(own.fixed)
+    else:
+        fixed = {key: _entry(key, value) for key, value in written["fixed"].items()}
+    name = clean(written["name"])[:100]
+    # metrics are not made again: `own` has them, and ours are derived from the samples
+    stand_in = own.metrics if own else [(registry.find("metrics", "FinalLoss")(), None)]
+    return Recipe(name, fixed, _mutable(written["mutable"], own), stand_in)
+
+
+def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
+    """The classes of ours that a recipe names and whose source is another one today."""
+    entries = {**plan["recipe"]["fixed"], **plan["recipe"]["mutable"]}
+    changed = []
+    for key, (kind, _) in DEFINITIONS.items():
+        cls = _class_of(kind, entries.get(key))
+        if cls is not None and entries[key].get("source") != source_hash(cls):
+            changed.append(cls.__name__)
+    adapter = _adapter_of(entries.get("executor"))
+    if adapter is not None and entries["executor"].get("source") != source_hash(type(adapter)):
+        changed.append(type(adapter).__name__)
+    return changed
+
+
+def _mutable(written: Mapping[str, Any], own: Recipe | None) -> dict[str, Any]:
+    """The MUTABLE part as it was run, which options of `d5 run` may have changed."""
+    own_form = own.to_json()["mutable"] if own else {}
+    mutable: dict[str, Any] = {}
+    for key, value in written.items():
+        if own is not None and key in own_form and own_form[key] == value:
+            mutable[key] = own.mutable[key]
+        elif key == "executor":
+            mutable[key] = _executor(value)
+        elif key == "optimizer":
+            mutable[key] = value  # no update is done: the optimizer is never made
+        else:
+            mutable[key] = _entry(key, value)
+    return mutable
+
+
+def _entry(key: str, value: Any) -> Any:
+    """An entry of a recipe from its canonical form."""
+    if key not in DEFINITIONS or isinstance(value, str):
+        return _plain_value(key, value)
+    kind = DEFINITIONS[key][0]
+    if (cls := _class_of(kind, value)) is not None:
+        return cls
+    if isinstance(value, Mapping) and value.keys() == {"definition", "settings"}:
+        settings = {str(k): _plain_value(key, v) for k, v in value["settings"].items()}
+        return registry.find(kind, str(value["definition"]))(**settings)
+    raise _of_its_own(key, value)
+
+
+def _class_of(kind: str, value: Any) -> Any:
+    """The class that {"name": "module:Class"} stands for, if the registry has it; else None."""
+    name = value.get("name") if isinstance(value, Mapping) else None
+    if not isinstance(name, str):
+        return None
+    module, _, class_name = name.partition(":")
+    if class_name not in registry.known(kind):
+        return None
+    cls = registry.find(kind, class_name)
+    return cls if cls.__module__ == module else None
+
+
+def _executor(value: Any) -> Any:
+    if isinstance(value, str):
+        return framework(value).from_model
+    adapter = _adapter_of(value)
+    if adapter is None:
+        raise _of_its_own("executor", value)
+    return adapter.from_model
+
+
+def _adapter_of(value: Any) -> Any:
+    name = value.get("name") if isinstance(value, Mapping) else None
+    match = OUR_FRAMEWORK.fullmatch(name) if isinstance(name, str) else None
+    return framework(match[1]) if match else None
+
+
+def _plain_value(key: str, value: Any) -> Any:
+    """A number, a text, or tuples and dictionaries of them; a definition in there is of the recipe's own."""
+    if isinstance(value, list):
+        return tuple(_plain_value(key, v) for v in value)
+    if isinstance(value, Mapping):
+        if {"definition", "name", "partial"} & value.keys():
+            raise _of_its_own(key, value)
+        return {str(k): _plain_value(key, v) for k, v in value.items()}
+    return value
+
+
+def _of_its_own(key: str, value: Any) -> NotReplayable:
+    name = value.get("name", value.get("definition", "")) if isinstance(value, Mapping) else value
+    shown = clean(name).rpartition(":")[2][:60]
+    return NotReplayable(
+        f"the recipe brings its own {key.replace('_', ' ')} {shown!r}, and code from a bundle is never run: "
+        "give the recipe's file with --recipe FILE"
+    )

@@ -1,0 +1,90 @@
+"""All checks of one operator, in order: its own examples in every dtype, then harder inputs."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import Deep500Error
+from .checks import attempted, checks, regime_checks, slopes
+from .examples import Example
+from .formats import FORMATS
+from .processes import Lost
+from .report import Check, OperatorReport
+from .subjects import free_rank, is_ours
+
+DTYPES = ("float64", "float32")
+Progress = Callable[[str], None]
+
+
+def check_examples(
+    examples: Sequence[Example],
+    dock: Any,
+    framework: str,
+    dtypes: Sequence[str] = DTYPES,
+    progress: Progress | None = None,
+    isolated: bool = False,
+    keep_rank: bool = False,
+) -> OperatorReport:
+    """Check one operator with the inputs of these examples, and with harder ones made from them."""
+    for dtype in dtypes:
+        if dtype not in FORMATS:
+            choice = ", ".join(FORMATS)
+            raise Deep500Error(f"{dtype!r} is no dtype to check in: choose from {choice}")
+    first = examples[0]
+    found: list[Check] = []
+    kernel = "user's"
+    try:
+        if is_ours(first.operator):
+            kernel = dock.kernel(first.operator, first.inputs)
+        for check in _all_checks(examples, dock, dtypes, progress, keep_rank):
+            found.append(check)
+    except Lost as error:
+        found.append(ended(error))
+    return OperatorReport(type(first.operator).__name__, framework, kernel, found, isolated)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Harder inputs overflow and divide by 0: that is no news."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _all_checks(
+    examples: Sequence[Example],
+    dock: Any,
+    dtypes: Sequence[str],
+    progress: Progress | None,
+    keep_rank: bool,
+) -> Iterator[Check]:
+    for example in examples:
+        for dtype, same in in_dtypes(example, dtypes):
+            if progress:
+                progress(f"{example.name} in {dtype}")
+            yield from checks(dock, same)
+        if example.floats and "float64" not in dtypes:  # a wrong derivative shows there alone
+            yield attempted("differences", slopes, dock, example.cast("float64"), ())
+    for example in examples:
+        free = free_rank(example.operator) and not keep_rank
+        for dtype, same in in_dtypes(example, dtypes):
+            if progress:
+                progress(f"{example.name} in {dtype}, with harder inputs")
+            yield from regime_checks(dock, same, free)
+
+
+def in_dtypes(example: Example, dtypes: Sequence[str]) -> list[tuple[str, Example]]:
+    """The example in every dtype; once where it has no float inputs."""
+    if not example.floats:
+        return [("float32", example)]
+    return [(dtype, example.cast(dtype)) for dtype in dtypes]
+
+
+def ended(error: Lost) -> Check:
+    """A process that crashed or answered something else is wrong; from no answer in time nothing follows."""
+    if error.wrong:
+        return Check("process", False, text=str(error))
+    return Check("process", None, text=str(error), decided=False)

@@ -1,0 +1,102 @@
+"""Values between the judge and the processes it questions: arrays, tuples and shapes as JSON, checked on the way in."""
+
+import base64
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...contracts.dtypes import ALL
+from ...contracts.operator import Operator, Tensor
+
+PLAIN = (type(None), bool, int, float, str)
+DTYPES = ALL | {"complex64", "complex128"}  # what is wrong may be complex too
+
+
+class Malformed(ValueError):
+    """What came is no value."""
+
+
+def encoded(value: Any, number: Callable[[Operator], int] | None = None) -> Any:
+    """A value as JSON; an operator as its number."""
+    if isinstance(value, Operator) and number is not None:
+        return {"operator": number(value)}
+    if isinstance(value, Tensor):
+        return {"tensor": [list(value.shape), value.dtype]}
+    if isinstance(value, np.generic):
+        return {"scalar": _packed(np.asarray(value))}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        return {"texts": [list(value.shape), [str(text) for text in value.reshape(-1)]]}
+    if isinstance(value, np.ndarray):
+        return {"array": _packed(value)}
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [encoded(item, number) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": {str(key): encoded(item, number) for key, item in value.items()}}
+    if isinstance(value, PLAIN):
+        return value
+    raise TypeError(f"a {type(value).__name__} cannot be handed to another process")
+
+
+def decoded(message: Any, operators: list[Operator] | None = None) -> Any:
+    """The value again; raises `Malformed` for anything that `encoded` does not write."""
+    if isinstance(message, PLAIN):
+        return message
+    if not isinstance(message, dict) or len(message) != 1:
+        raise Malformed("this is no value")
+    [(kind, content)] = message.items()
+    match kind, content:
+        case "operator", int() if operators and 0 <= content < len(operators):
+            return operators[content]
+        case "tensor", [list() as shape, str() as dtype]:
+            return Tensor(_shape(shape), _dtype(dtype))
+        case "scalar", [str(), [], str()]:
+            return _unpacked(content)[()]
+        case "texts", [list() as shape, list() as texts]:
+            return _texts(_shape(shape), texts)
+        case "array", [str(), list(), str()]:
+            return _unpacked(content)
+        case "tuple", list():
+            return tuple(decoded(item, operators) for item in content)
+        case "list", list():
+            return [decoded(item, operators) for item in content]
+        case "dict", dict():
+            return {key: decoded(item, operators) for key, item in content.items()}
+    raise Malformed(f"this is no {kind!r:.40}")
+
+
+def _packed(array: np.ndarray) -> list[Any]:
+    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    return [array.dtype.name, list(array.shape), data]
+
+
+def _unpacked(content: list[Any]) -> np.ndarray:
+    name, sizes, text = content
+    dtype, shape = np.dtype(_dtype(name)), _shape(sizes)
+    try:
+        data = base64.b64decode(text, validate=True)
+    except ValueError:
+        raise Malformed("an array whose bytes cannot be read") from None
+    if len(data) != math.prod(shape) * dtype.itemsize:
+        raise Malformed(f"an array of {len(data)} bytes that should be {name}{sizes}")
+    return np.frombuffer(data, dtype).reshape(shape).copy()
+
+
+def _texts(shape: tuple[int, ...], texts: list[Any]) -> np.ndarray:
+    if len(texts) != math.prod(shape) or not all(isinstance(text, str) for text in texts):
+        raise Malformed("an array of texts whose shape is another")
+    return np.array(texts, object).reshape(shape)
+
+
+def _shape(sizes: list[Any]) -> tuple[int, ...]:
+    if not all(type(size) is int and size >= 0 for size in sizes):
+        raise Malformed("a shape of other things than sizes")
+    return tuple(sizes)
+
+
+def _dtype(name: str) -> str:
+    if name not in DTYPES:
+        raise Malformed(f"an array of the unknown dtype {name!r:.40}")
+    return name
