@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from ..errors import Deep500Error, Wrong, did_you_mean
-from ..supervision.own_process import Terminated, own_process
+from ..supervision.own_process import Terminated, own_process, terminable
 from . import (
     bench,
     bench_elementary,
@@ -127,7 +127,7 @@ def _run(words: Sequence[str]) -> int:
                 errors="backslashreplace"
             )  # a bundle may hold what a terminal cannot show
     try:
-        with interruptible():
+        with interruptible(), terminable():
             args = _parsed(_joined(words))
             code = args.call(args)
             sys.stdout.flush()

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from ..errors import Deep500Error
 
 LARGEST = 1 << 62
-LEAST_SPENT = 0.4  # of the wall time: messages and waiting for a CPU take the rest
-LEAST_TIMED = 0.75  # of what was spent, besides the loop around the timed intervals
-VISIT_NS = 10_000  # what that loop may take for one visit, the repeated first ones included
-NOTICED_NS = 300_000_000  # a shorter difference is the scheduler's
+LEAST_SPENT = 0.3  # of the wall time: messages and waiting for a CPU take the rest
+LEAST_TIMED = 0.7  # of what was spent, besides the loop around the timed intervals
+VISIT_NS = 50_000  # what that loop may take for one visit on a busy machine, the repeated first ones included
+NOTICED_NS = 100_000_000  # a shorter difference is the scheduler's
 
 
 @dataclass(frozen=True)

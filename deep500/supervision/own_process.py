@@ -1,10 +1,10 @@
 """For a program that has a process to itself: it can be ended by a signal cleanly, and leaves no process behind."""
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 from .descendants import end_other_sessions
 from .kernel import adopt_orphans
@@ -22,20 +22,43 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def own_process() -> Iterator[None]:
-    """Raise Terminated on SIGTERM and SIGHUP; at the end, kill what has been started and is still there.
-
-    A signal that is ignored, as under nohup, stays ignored. A second one ends the process at once.
-    """
+    """At the end, kill what has been started by this process and is still there."""
     adopt_orphans()
-    for number in ENDINGS:
-        if signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _terminate)
     try:
         yield
     finally:
         end_other_sessions()
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    signal.signal(number, signal.SIG_DFL)
-    raise Terminated(number)
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Raise Terminated on SIGTERM and SIGHUP, also where a library turns the exception into another one.
+
+    A signal that is ignored, as under nohup, stays ignored. A second one ends the process at once.
+    """
+    signals: list[int] = []
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
+        signal.signal(number, signal.SIG_DFL)
+        raise Terminated(number)
+
+    handled = _default_endings()
+    for number in handled:
+        signal.signal(number, terminate)
+    try:
+        yield
+    except BaseException:
+        if signals:
+            raise Terminated(signals[0]) from None
+        raise
+    finally:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _default_endings() -> list[signal.Signals]:
+    """The signals that would end this process; none where handlers cannot be set."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    return [number for number in ENDINGS if signal.getsignal(number) == signal.SIG_DFL]

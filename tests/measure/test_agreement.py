@@ -60,8 +60,8 @@ def test_what_is_missing_is_said() -> None:
     honest, busy = block(1, 0.97, 0.95), block(1, 0.6, 0.55)
     for blocks in ([honest], [honest, busy], [{"orders": ORDERS}], []):
         assert disagreement(blocks, True, True) is None
-    assert "worked for 0.3 s of the 1 s" in str(disagreement([block(1, 0.3, 0.3)], True, True))
-    assert disagreement([block(1, 0.3, 0.3)], True, False) is None  # a message for every visit
+    assert "worked for 0.2 s of the 1 s" in str(disagreement([block(1, 0.2, 0.2)], True, True))
+    assert disagreement([block(1, 0.2, 0.2)], True, False) is None  # a message for every visit
     assert "add up to 0.5 s of the 1 s" in str(disagreement([block(1, 1, 0.5)], True, True))
     assert disagreement([block(1, 1, 0.5)], False, True) is None  # caches were emptied meanwhile
 
@@ -90,9 +90,11 @@ def fake_clock(code: str, *modules: str) -> str:
 
 
 def run(setup: str) -> measure.Result:
+    """Two candidates; whichever is set up last has the clock that the other's setup left."""
+    setup += "\nfrom time import sleep"
     candidates = {
-        "first": measure.Statement("pass", setup),
-        "second": measure.Statement("time.sleep(0.02)", "import time"),
+        "first": measure.Statement("sleep(0.02)", setup),
+        "second": measure.Statement("sleep(0.021)", setup),
     }
     return measure.run(candidates, budget_s=1.5, processes=1, timeout_s=20.0)
 
