@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import registry
+from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, Tensor
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
@@ -118,10 +119,10 @@ def _given(operator: Operator, inputs: Sequence[Any], seed: int) -> tuple:
     values = []
     for i, name in enumerate(operator.input_names(len(inputs))):
         value = inputs[i]
-        if not isinstance(value, np.ndarray) and value is not None and name not in operator.static:
+        if isinstance(value, tuple | Tensor) and name not in operator.static:
             value = drawn(value, generator(type(operator).__name__, i, seed))
         values.append(value)
-    return tuple(values)
+    return tuple(canonical_inputs(operator, values))
 
 
 def _case_inputs(operator: Operator, seed: int) -> list[tuple]:
