@@ -18,8 +18,10 @@ def canonical(value: Any, annotation: Any) -> Any:
     of NumPy). None stays, and so does a value whose annotation names something else. Raises ValueError, with a text
     to put behind "is", if the value does not have that form.
     """
+    if value is None or type(value) is annotation:
+        return value
     kinds = _members(annotation)
-    if value is None or type(value) in kinds:
+    if type(value) in kinds:
         return value
     if _names_numpy(kinds):
         return _numpy_scalar(value, as_python=float in kinds)
