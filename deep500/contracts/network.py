@@ -113,12 +113,15 @@ class Network:
     def add_node(
         self,
         operator: Operator | Adapted | str,
-        inputs: Sequence[str | tuple | None],
+        inputs: Sequence[Any],
         outputs: Sequence[str] | None = None,
         name: str | None = None,
         **attributes: Any,
     ) -> str:
-        """Append a node (an operator, or its name with attributes); returns the name of its first output."""
+        """Append a node (an operator, or its name with attributes); returns the name of its first output.
+
+        An input is the name of a value, None for an optional one left out, or the numbers of a static one in any form.
+        """
         if isinstance(operator, Adapted):
             operator = operator.operator
         if not isinstance(operator, Operator):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -213,7 +213,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         "'indices' of Gather is 0.5: whole numbers",
     ),
     (
-        lambda: d5.evaluate(d5.operators.Relu(), X),
+        lambda: d5.evaluate(d5.operators.Relu(), cast(Any, X)),
         "the inputs of Relu are a list, one for each of x",
     ),
     (
@@ -238,7 +238,7 @@ def test_users_operators_take_lists_and_keep_integers() -> None:
     class Picked(Operator):
         places: list[int]
 
-        def forward(self, xp, x, index, axes: "tuple[int, ...]"):  # type: ignore[no-untyped-def]
+        def forward(self, xp, x, index, axes: "tuple[int, ...]"):
             assert axes == (1,)
             return xp.take(x, index, self.places[0])
 
@@ -257,7 +257,7 @@ def test_integers_are_array_inputs(name: str) -> None:
 def test_other_definitions_are_canonical_too() -> None:
     assert d5.optimizers.Adam(learning_rate=np.float32(0.5)) == d5.optimizers.Adam(
         learning_rate=0.5
-    )  # type: ignore[arg-type]
+    )
     mlp: Any = registry.find("networks", "Mlp")
     assert mlp(hidden=np.array([8, 4])).hidden == (8, 4)
     assert mlp(hidden=[8, 4]) == mlp(hidden=(8, 4))
