@@ -1,7 +1,8 @@
 """PyTorch's functions in ONNX's terms, for those that map one to one: what benchmarks/op_db.py compares.
 
 A translation takes a sample (input, arguments and keywords of a call) and returns a Call, or the reason why this sample
-has no counterpart.
+has no counterpart. The values of a Call are the sample's own: torch's tensors, lists, tuples, sizes and numbers as they
+came. Where ONNX says the same by other values (pads in another order, strides for every axis), the Call is `adapted`.
 """
 
 import inspect
@@ -16,12 +17,13 @@ Translation = Callable[..., "Call | str"]
 
 @dataclass(frozen=True)
 class Call:
-    """An operator by name, its attributes, and its inputs: tensors made from the sample's, or static values."""
+    """An operator by name, its inputs and attributes: the sample's own values, or `adapted` ones."""
 
     operator: str
     inputs: Sequence[Any]
     attributes: dict[str, Any] = field(default_factory=dict)
     result: Callable[[Any], Any] = lambda y: y  # of PyTorch's answer: what ours is compared with
+    adapted: bool = False
 
 
 TRANSLATIONS: dict[str, Translation] = {}
@@ -108,19 +110,27 @@ BINARY = {
 }
 
 
+def _of_one_dtype(*values: Any) -> tuple[list[Any], bool]:
+    """Numbers and tensors of one dtype as they are; tensors of several, which ONNX does not mix, in torch's choice."""
+    kind = torch.result_type(*values)
+    if all(not torch.is_tensor(v) or v.dtype == kind for v in values):
+        return list(values), False
+    return [torch.as_tensor(v).to(kind) for v in values], True
+
+
 def _unary(operator: str) -> Translation:
     return lambda x: Call(operator, [x])
 
 
 def _binary(operator: str) -> Translation:
     def translation(x: Any, y: Any) -> Call | str:
-        both = [v if torch.is_tensor(v) else torch.tensor(v) for v in (x, y)]
         kind = torch.result_type(x, y)
         if operator == "Div" and not kind.is_floating_point:
             return "torch divides integers as floats"
         if operator in ("And", "Or", "Xor") and kind != torch.bool:
             return "torch takes numbers as truth values"
-        return Call(operator, [v.to(kind) for v in both])
+        values, adapted = _of_one_dtype(x, y)
+        return Call(operator, values, adapted=adapted)
 
     return translation
 
@@ -136,23 +146,21 @@ def _logical_not(x: Any) -> Call | str:
 
 @translates("fmod")
 def _fmod(x: Any, y: Any) -> Call:
-    kind = torch.result_type(x, y)
-    return Call("Mod", [x.to(kind), torch.as_tensor(y).to(kind)], {"fmod": 1})
+    values, adapted = _of_one_dtype(x, y)
+    return Call("Mod", values, {"fmod": 1}, adapted=adapted)
 
 
 @translates("clamp")
 def _clamp(x: Any, low: Any = None, high: Any = None) -> Call | str:
     if any(torch.is_tensor(v) and v.ndim for v in (low, high)):
         return "ONNX's bounds are scalars"
-    return Call(
-        "Clip", [x, *(None if v is None else torch.as_tensor(v).to(x.dtype) for v in (low, high))]
-    )
+    return Call("Clip", [x, low, high])
 
 
 @translates("where")
 def _where(x: Any, condition: Any, y: Any) -> Call:
-    kind = torch.result_type(x, y)
-    return Call("Where", [condition, torch.as_tensor(x).to(kind), torch.as_tensor(y).to(kind)])
+    values, adapted = _of_one_dtype(x, y)
+    return Call("Where", [condition, *values], adapted=adapted)
 
 
 @translates("nn.functional.leaky_relu")
@@ -201,7 +209,7 @@ def _softplus(x: Any, beta: float = 1, threshold: float = 20) -> Call | str:
 
 @translates("nn.functional.relu6")
 def _relu6(x: Any) -> Call:
-    return Call("Clip", [x, torch.zeros((), dtype=x.dtype), torch.full((), 6, dtype=x.dtype)])
+    return Call("Clip", [x, 0, 6])
 
 
 @translates("nn.functional.threshold")
@@ -211,15 +219,10 @@ def _threshold(x: Any, threshold: float, value: float) -> Call | str:
 
 @translates("nn.functional.prelu")
 def _prelu(x: Any, weight: Any) -> Call:
-    return Call(
-        "PRelu",
-        [
-            x,
-            weight.reshape(-1, *[1] * (x.ndim - 2))
-            if x.ndim > 1
-            else weight.reshape(x.ndim * (-1,)),
-        ],
-    )
+    if x.ndim == 2 or x.ndim == weight.ndim:
+        return Call("PRelu", [x, weight])
+    shape = (-1, *[1] * (x.ndim - 2)) if x.ndim else ()
+    return Call("PRelu", [x, weight.reshape(shape)], adapted=True)
 
 
 # -- products and reductions
@@ -232,7 +235,7 @@ def _matmul(x: Any, y: Any) -> Call:
 
 @translates("addmm")
 def _addmm(c: Any, a: Any, b: Any, beta: float = 1, alpha: float = 1) -> Call:
-    return Call("Gemm", [a, b, c], {"alpha": float(alpha), "beta": float(beta)})
+    return Call("Gemm", [a, b, c], {"alpha": alpha, "beta": beta})
 
 
 @translates("einsum")
@@ -244,16 +247,9 @@ def _reduction(operator: str) -> Translation:
     def translation(x: Any, dim: Any = None, keepdim: bool = False) -> Call | str:
         if not x.dtype.is_floating_point:
             return "torch widens integers"
-        axes = (
-            None
-            if dim is None or dim == () or dim == []
-            else (dim,)
-            if isinstance(dim, int)
-            else tuple(dim)
-        )
-        if x.ndim == 0 and axes:
+        if x.ndim == 0 and dim not in (None, (), []):
             return "a scalar has no axis in ONNX"
-        return Call(operator, [x, axes], {"keepdims": int(keepdim)})
+        return Call(operator, [x, dim], {"keepdims": keepdim})
 
     return translation
 
@@ -281,7 +277,7 @@ def _extreme(operator: str) -> Translation:
     def translation(x: Any, dim: int | None = None, keepdim: bool = False) -> Call | str:
         if dim is None or x.ndim == 0:
             return "ONNX looks along one axis"
-        return Call(operator, [x], {"axis": dim, "keepdims": int(keepdim)})
+        return Call(operator, [x], {"axis": dim, "keepdims": keepdim})
 
     return translation
 
@@ -313,7 +309,7 @@ TRANSLATIONS |= {"cumsum": _cumulative("CumSum"), "cumprod": _cumulative("CumPro
 def _topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Call | str:
     if not sorted or not x.ndim:
         return "the order is PyTorch's own" if x.ndim else "a scalar has no axis in ONNX"
-    return Call("TopK", [x, (k,)], {"axis": dim, "largest": int(largest)}, lambda y: y[0])
+    return Call("TopK", [x, k], {"axis": dim, "largest": largest}, lambda y: y[0])
 
 
 # -- shapes and indices
@@ -321,17 +317,15 @@ def _topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = Tr
 
 @translates("reshape", "view")
 def _reshape(x: Any, *shape: Any) -> Call | str:
-    shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    return (
-        Call("Reshape", [x, shape], {"allowzero": int(0 in shape)})
-        if not (0 in shape and -1 in shape)
-        else "ONNX allows no -1 beside a 0"
-    )
+    shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if 0 in shape and -1 in shape:
+        return "ONNX allows no -1 beside a 0"
+    return Call("Reshape", [x, shape], {"allowzero": 0 in shape})
 
 
 @translates("permute")
 def _permute(x: Any, dims: Sequence[int]) -> Call:
-    return Call("Transpose", [x], {"perm": tuple(d % x.ndim for d in dims)})
+    return Call("Transpose", [x], {"perm": dims})
 
 
 @translates("transpose")
@@ -340,36 +334,38 @@ def _transpose(x: Any, a: int, b: int) -> Call | str:
         return "a scalar has no axis in ONNX"
     order = list(range(x.ndim))
     order[a], order[b] = order[b], order[a]
-    return Call("Transpose", [x], {"perm": tuple(order)})
+    return Call("Transpose", [x], {"perm": order}, adapted=True)
 
 
 @translates("squeeze", "squeeze/multiple")
 def _squeeze(x: Any, dim: Any = None) -> Call | str:
-    dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = [dim] if isinstance(dim, int) else dim
     if dims and (not x.ndim or any(x.shape[d] != 1 for d in dims)):
         return "torch leaves longer axes as they are"
-    return Call("Squeeze", [x, dims])
+    return Call("Squeeze", [x, dim])
 
 
 @translates("unsqueeze")
 def _unsqueeze(x: Any, dim: int) -> Call:
-    return Call("Unsqueeze", [x, (dim,)])
+    return Call("Unsqueeze", [x, dim])
 
 
 @translates("expand", "broadcast_to")
 def _expand(x: Any, *shape: Any) -> Call:
-    shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    lead = len(shape) - x.ndim
-    return Call(
-        "Expand", [x, tuple(x.shape[i - lead] if n == -1 else n for i, n in enumerate(shape))]
-    )
+    shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    if -1 not in shape:
+        return Call("Expand", [x, shape])
+    sizes = [1 if n == -1 else n for n in shape]  # ONNX's word for "as it is"
+    return Call("Expand", [x, sizes], adapted=True)
 
 
 @translates("tile", "repeat")
 def _tile(x: Any, repeats: Sequence[int]) -> Call | str:
     if len(repeats) > x.ndim:
         return "torch adds axes"
-    return Call("Tile", [x, (*[1] * (x.ndim - len(repeats)), *repeats)])
+    if len(repeats) == x.ndim:
+        return Call("Tile", [x, repeats])
+    return Call("Tile", [x, [*[1] * (x.ndim - len(repeats)), *repeats]], adapted=True)
 
 
 @translates("cat")
@@ -381,9 +377,11 @@ def _cat(xs: Any, dim: int = 0) -> Call | str:
 
 @translates("split", "split/list_args", "split_with_sizes")
 def _split(x: Any, sizes: Any, dim: int = 0) -> Call:
+    if not isinstance(sizes, int):
+        return Call("Split", [x, sizes], {"axis": dim})
     n = x.shape[dim]
-    sizes = [min(sizes, n - i) for i in range(0, n, sizes)] if isinstance(sizes, int) else sizes
-    return Call("Split", [x, tuple(sizes)], {"axis": dim})
+    each = [min(sizes, n - i) for i in range(0, n, sizes)]
+    return Call("Split", [x, each], {"axis": dim}, adapted=True)
 
 
 @translates("tril")
@@ -442,8 +440,11 @@ def _scatter(
         "amin": "min",
         "amax": "max",
     }
+    attributes = {"axis": dim, "reduction": kinds[reduce]}
+    if source.shape == index.shape:
+        return Call("ScatterElements", [x, index, source], attributes)
     part = source[tuple(slice(0, n) for n in index.shape)]
-    return Call("ScatterElements", [x, index, part], {"axis": dim, "reduction": kinds[reduce]})
+    return Call("ScatterElements", [x, index, part], attributes, adapted=True)
 
 
 TRANSLATIONS["scatter_add"] = lambda x, dim, index, source: _scatter(x, dim, index, source, "add")
@@ -468,7 +469,7 @@ def _embedding(
 def _one_hot(x: Any, num_classes: int = -1) -> Call | str:
     if num_classes < 0:
         return "ONNX takes the number of classes"
-    return Call("OneHot", [x, float(num_classes), torch.tensor([0, 1])])
+    return Call("OneHot", [x, num_classes, [0, 1]])
 
 
 @translates(
@@ -486,7 +487,7 @@ def _pad(
     for i in range(len(pad) // 2):
         lows[-1 - i], highs[-1 - i] = pad[2 * i], pad[2 * i + 1]
     kinds = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    return Call("Pad", [x, (*lows, *highs), float(value or 0)], {"mode": kinds[mode]})
+    return Call("Pad", [x, [*lows, *highs], value], {"mode": kinds[mode]}, adapted=True)
 
 
 @translates("nn.functional.pixel_shuffle")
@@ -534,8 +535,9 @@ def _conv(
     )
     return Call(
         "Conv",
-        [x, w, *([] if b is None else [b])],
+        [x, w, b],
         {"strides": _each(stride, n), "pads": pads, "dilations": dilations, "group": groups},
+        adapted=True,
     )
 
 
@@ -559,7 +561,7 @@ def _conv_transpose(
         return "ONNX takes a batch"
     return Call(
         "ConvTranspose",
-        [x, w, *([] if b is None else [b])],
+        [x, w, b],
         {
             "strides": _each(stride, n),
             "pads": _each(padding, n) * 2,
@@ -567,6 +569,7 @@ def _conv_transpose(
             "group": groups,
             "output_padding": _each(output_padding, n),
         },
+        adapted=True,
     )
 
 
@@ -589,9 +592,10 @@ def _avg_pool(n: int) -> Translation:
                 "kernel_shape": _each(kernel_size, n),
                 "strides": _each(stride or kernel_size, n),
                 "pads": _each(padding, n) * 2,
-                "ceil_mode": int(ceil_mode),
-                "count_include_pad": int(count_include_pad),
+                "ceil_mode": ceil_mode,
+                "count_include_pad": count_include_pad,
             },
+            adapted=True,
         )
 
     return translation
@@ -617,9 +621,10 @@ def _max_pool(n: int) -> Translation:
                 "strides": _each(stride or kernel_size, n),
                 "pads": _each(padding, n) * 2,
                 "dilations": _each(dilation, n),
-                "ceil_mode": int(ceil_mode),
+                "ceil_mode": ceil_mode,
             },
             lambda y: y[0] if isinstance(y, tuple) else y,
+            adapted=True,
         )
 
     return translation
@@ -670,7 +675,7 @@ def _layer_norm(
         return "ONNX has a scale"
     return Call(
         "LayerNormalization",
-        [x, weight, *([] if bias is None else [bias])],
+        [x, weight, bias],
         {"axis": -len(shape), "epsilon": eps},
     )
 
@@ -735,7 +740,7 @@ def _cross_entropy(
         return "ONNX takes labels of a batch, without smoothing"
     return Call(
         "SoftmaxCrossEntropyLoss",
-        [x, target, *([] if weight is None else [weight])],
+        [x, target, weight],
         {"ignore_index": ignore_index, "reduction": reduction},
     )
 
@@ -748,7 +753,7 @@ def _nll_loss(
         return "ONNX takes a batch"
     return Call(
         "NegativeLogLikelihoodLoss",
-        [x, target, *([] if weight is None else [weight])],
+        [x, target, weight],
         {"ignore_index": ignore_index, "reduction": reduction},
     )
 
@@ -768,8 +773,8 @@ def _attention(
         return "ONNX takes four axes and no dropout"
     return Call(
         "Attention",
-        [q, k, v, *([] if attn_mask is None else [attn_mask])],
-        {"is_causal": int(is_causal)} | ({} if scale is None else {"scale": scale}),
+        [q, k, v, attn_mask],
+        {"is_causal": is_causal, "scale": scale},
     )
 
 
@@ -788,7 +793,7 @@ def _grid_sample(
         {
             "mode": kinds[mode],
             "padding_mode": padding_mode,
-            "align_corners": int(bool(align_corners)),
+            "align_corners": bool(align_corners),
         },
     )
 
@@ -806,7 +811,8 @@ def _interpolation(kind: str, **attributes: Any) -> Translation:
             return "with a factor torch computes coordinates by the factor, or not, by an option"
         half = "align_corners" if align_corners else "pytorch_half_pixel"
         given = {"coordinate_transformation_mode": half, **attributes, "mode": kind}
-        return Call("Resize", [x, None, None, (*x.shape[:2], *_each(size, x.ndim - 2))], given)
+        sizes = [*x.shape[:2], *_each(size, x.ndim - 2)]
+        return Call("Resize", [x, None, None, sizes], given, adapted=True)
 
     return translation
 

@@ -17,6 +17,7 @@ from ..namespace import Namespace
 from . import calls, random_key
 from .calls import Call
 from .dtypes import PLAIN, listed
+from .inputs import canonical_gradients, canonical_inputs
 from .network import Network
 from .operator import Adapted, Operator, Tensor
 
@@ -162,12 +163,13 @@ class Framework(ABC):
         composed: bool = False,
         key: Sequence[int] | None = None,
     ) -> list[np.ndarray]:
-        """The outputs of one operator for NumPy inputs (static ones as they are, None where left out).
+        """The outputs of one operator. Inputs are arrays, or lists, numbers and tensors; None where left out.
 
         `composed` asks for our formula even where there is a native kernel; a random operator draws by `key`, two
         32-bit words, or by its attribute `seed`.
         """
         self.require()
+        inputs = self._canonical(operator, inputs)
         given = keyed(operator, inputs, key)
         with self._in_one_line(operator, inputs):
             operator.check(*inputs)
@@ -188,9 +190,10 @@ class Framework(ABC):
         _check_grads(operator, grads)
         if not operator.differentiable:
             return [None] * len(inputs)
+        inputs = self._canonical(operator, inputs)
         given = keyed(operator, inputs, key)
-        arrays = [None if g is None else np.asarray(g) for g in grads]
-        with self._in_one_line(operator, inputs, grads):
+        arrays = canonical_gradients(operator, grads, inputs, self._host_array)
+        with self._in_one_line(operator, inputs, arrays):
             operator.check(*inputs)
             return self._gradient(operator, given, arrays)[: len(inputs)]
 
@@ -198,17 +201,24 @@ class Framework(ABC):
         self, operator: Operator, inputs: Sequence[Any], composed: bool
     ) -> list[np.ndarray]:
         run = self.formula(operator) if composed else self.kernel(operator, inputs=inputs)[0]
-        return [self.array(y) for y in operator.published(run(*self._natives(operator, inputs)))]
+        return [self.array(y) for y in operator.published(run(*self._natives(inputs)))]
 
     def _gradient(
         self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
     ) -> list[np.ndarray | None]:
         given = [None if g is None else self.tensor(g) for g in grads]
-        answer = gradient_formula(self.xp, operator, self._natives(operator, inputs), given)
+        answer = gradient_formula(self.xp, operator, self._natives(inputs), given)
         return [None if g is None else self.array(g) for g in answer]
 
-    def _natives(self, operator: Operator, inputs: Sequence[Any]) -> list[Any]:
-        return [self.tensor(x) if is_array(operator, i, x) else x for i, x in enumerate(inputs)]
+    def _canonical(self, operator: Operator, inputs: Sequence[Any]) -> list[Any]:
+        return canonical_inputs(operator, inputs, self._host_array)
+
+    def _host_array(self, value: Any) -> np.ndarray:
+        """A NumPy array of a tensor, be it this framework's or another's."""
+        return self.array(value.detach() if hasattr(value, "detach") else value)
+
+    def _natives(self, inputs: Sequence[Any]) -> list[Any]:
+        return [self.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs]
 
     @contextmanager
     def _in_one_line(
@@ -244,7 +254,7 @@ class Framework(ABC):
     def forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
         """One run of the operator by its own kernel ("native"), by our formula ("composed"), or by that "compiled"."""
         self.require()
-        return self._forward_call(operator, inputs, kernel)
+        return self._forward_call(operator, self._canonical(operator, inputs), kernel)
 
     def _forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
         return calls.forward(self, operator, inputs, kernel)
@@ -257,6 +267,8 @@ class Framework(ABC):
         "native" is the framework's own derivative of its own kernel, the others are our formula.
         """
         self.require()
+        inputs = self._canonical(operator, inputs)
+        grads = canonical_gradients(operator, grads, inputs, self._host_array)
         return self._backward_call(operator, inputs, grads, kernel)
 
     def _backward_call(
@@ -321,15 +333,6 @@ def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) 
     return operator.keyed(inputs, np.asarray(words, np.int64))
 
 
-def is_array(operator: Operator, place: int, value: Any) -> bool:
-    """Whether the input at this place becomes a native value; NumPy's scalars may be static."""
-    scalar = (
-        isinstance(value, np.generic)
-        and not {*[*operator.inputs][place : place + 1]} & operator.static
-    )
-    return scalar or isinstance(value, np.ndarray)
-
-
 def told_apart(operator: Operator, statics: Sequence[Any]) -> str:
     """What a cache needs besides the values, since Python takes 1, 1.0, True and np.int32(1) for the same."""
     return repr(
@@ -376,10 +379,7 @@ def _described(value: Any) -> str:
 
 def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
     """What our own rule for shapes says against the inputs; what the framework says if that is nothing."""
-    kinds = [
-        Tensor(x.shape, str(x.dtype)) if is_array(operator, i, x) else x
-        for i, x in enumerate(inputs)
-    ]
+    kinds = [Tensor(x.shape, str(x.dtype)) if isinstance(x, np.ndarray) else x for x in inputs]
     try:
         operator.infer(*kinds)
     except ValueError as found:

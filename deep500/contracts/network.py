@@ -9,9 +9,11 @@ from typing import Any, cast
 import numpy as np
 
 from .. import registry
+from ..canonical import shown
 from ..errors import Deep500Error
 from . import random_key
 from .format import Format
+from .inputs import static_input
 from .layout import Layout
 from .operator import Adapted, Operator, Tensor
 
@@ -111,27 +113,43 @@ class Network:
     def add_node(
         self,
         operator: Operator | Adapted | str,
-        inputs: Sequence[str | tuple | None],
+        inputs: Sequence[Any],
         outputs: Sequence[str] | None = None,
         name: str | None = None,
         **attributes: Any,
     ) -> str:
-        """Append a node (an operator, or its name with attributes); returns the name of its first output."""
+        """Append a node (an operator, or its name with attributes); returns the name of its first output.
+
+        An input is the name of a value, None for an optional one left out, or the numbers of a static one in any form.
+        """
         if isinstance(operator, Adapted):
             operator = operator.operator
         if not isinstance(operator, Operator):
             operator = cast(Operator, registry.find("operators", operator)(**attributes))
-        for value in inputs:
-            if isinstance(value, str):
-                self._known(value)
+        given = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
         if any(node.name == name for node in self.nodes):
             raise Deep500Error(f"the name {name!r} is taken: every node of a network has its own")
         name = name or self._free(type(operator).__name__)
         made = tuple(outputs or [self._free(f"{name}.{operator.result_names(1)[0]}")])
         for value in made:
             self._new(value)
-        self.nodes.append(Node(name, operator, tuple(inputs), made))
+        self.nodes.append(Node(name, operator, given, made))
         return made[0]
+
+    def _input(self, operator: Operator, place: int, inputs: Sequence[Any]) -> Any:
+        """An input of a node as it is kept: the name of a value, the value of a static input, or None."""
+        value = inputs[place]
+        if isinstance(value, str):
+            self._known(value)
+        if value is None or isinstance(value, str):
+            return value
+        name = operator.input_names(len(inputs))[place]
+        if name in operator.static:
+            return static_input(operator, name, value)
+        raise Deep500Error(
+            f"the input {name!r} of {type(operator).__name__} is {shown(value)}: give the name of a value; "
+            "`add_param` makes one of an array"
+        )
 
     def remove_node(self, name: str) -> Node:
         """Take a node out; what used its outputs must be rewired before the network runs again."""

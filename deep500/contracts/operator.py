@@ -64,6 +64,7 @@ class Operator(Definition):
         `outputs` (fewer where the rest is not asked for), and never `saved`. Where it cannot make them all,
         `native_outputs` says how many it makes, `native_without` names inputs that it does not take: a node that
         asks for more, or has one of these, runs through the formula.
+    integers   Names of array inputs that are whole numbers whatever the others are: indices, labels, lengths.
     check(self, *inputs)   Optional: refuses NumPy inputs whose values mean nothing to the operator.
     infer, flops, bytes_moved   What a call makes and costs, from the inputs' Tensors (static inputs as values).
     since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
@@ -78,6 +79,7 @@ class Operator(Definition):
     data_dependent: ClassVar[bool] = (
         False  # whether values decide on shapes: `infer` gives the largest ones then
     )
+    integers: ClassVar[tuple[str, ...]] = ()
     rounds: ClassVar[bool] = True  # whether it may compute in a wider float and round at the end
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
@@ -87,7 +89,7 @@ class Operator(Definition):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        parameters = dict(list(inspect.signature(cls.forward).parameters.items())[2:])
+        parameters = dict(list(_signature(cls.forward).parameters.items())[2:])
         cls.inputs = {n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY}
         cls.random = "key" in parameters and "key" not in cls.inputs
         cls.static = frozenset(
@@ -112,6 +114,12 @@ class Operator(Definition):
                 f"{cls.__name__}: backward asks for {', '.join(sorted(odd))}; there are: "
                 f"{', '.join(sorted(there))}"
             )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value in self.settings.items():
+            if isinstance(value, list):  # caches look operators up by their hash
+                object.__setattr__(self, name, tuple(value))
 
     def forward(self, xp: Any, *inputs: Any) -> Any:
         raise NotImplementedError
@@ -240,6 +248,14 @@ class Adapted(ABC):
     @abstractmethod
     def operator(self) -> Operator:
         """It as an Operator."""
+
+
+def _signature(function: Callable) -> inspect.Signature:
+    """With its annotations looked up where they are texts; one that names what cannot be found stays a text."""
+    try:
+        return inspect.signature(function, eval_str=True)
+    except NameError:
+        return inspect.signature(function)
 
 
 def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict[str, Any]:

@@ -16,6 +16,7 @@ class Sampler(Definition):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.batch_size < 1 or not 0 <= self.seed < 2**63:
             raise Deep500Error(
                 f"batch_size is {self.batch_size} and seed is {self.seed}: a sampler needs a batch_size "

@@ -23,6 +23,7 @@ class SyntheticImages(Dataset):
     classes = 10
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.size < 5 or not 0 <= self.seed < 2**63:
             raise Deep500Error(
                 f"size is {self.size} and seed is {self.seed}: SyntheticImages needs a size of at least "

@@ -43,7 +43,11 @@ def available_frameworks() -> list[str]:
 def evaluate(
     operator: Operator | CustomOp, inputs: Sequence[Any], framework: str = "reference"
 ) -> list[np.ndarray]:
-    """The outputs of one operator for NumPy inputs, as a framework computes them."""
+    """The outputs of one operator, as a framework computes them.
+
+    Inputs are arrays: NumPy's, any framework's, lists or numbers, which take the dtype of the other inputs. Static
+    inputs (axes, shapes) are numbers or lists, or arrays of them. None stands for one that is left out.
+    """
     return _adapter(framework).evaluate(as_operator(operator), inputs)
 
 

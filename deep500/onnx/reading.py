@@ -347,7 +347,7 @@ class Reader:
             return static_value(found, parameter.annotation)
         except ValueError as error:
             raise Deep500Error(
-                f"node {label(proto)} takes {name!r} as its {parameter.name}: {error}"
+                f"node {label(proto)} takes {name!r} as its {parameter.name}, which is {error}"
             ) from None
 
     def _check_constants(self, proto: onnx.NodeProto, inputs: list) -> None:

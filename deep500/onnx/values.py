@@ -1,12 +1,12 @@
 """What stands in ONNX's messages, as NumPy arrays and Python values."""
 
 import math
-import typing
 from typing import Any
 
 import numpy as np
 import onnx
 
+from ..canonical import canonical
 from ..contracts.dtypes import (
     ALL,
     NAMES,
@@ -84,14 +84,7 @@ def static_value(array: np.ndarray, annotation: Any) -> Any:
 
     One that takes NumPy's scalars too gets those where Python's numbers would lose the dtype.
     """
-    kinds = (annotation, *typing.get_args(annotation))
-    if any(typing.get_origin(kind) is tuple for kind in kinds):
-        return tuple(array.reshape(-1).tolist())
-    if array.size != 1:
-        raise ValueError(f"one number is wanted, and {array.size} came")
-    if np.generic in kinds and array.dtype.name not in ("int64", "float32"):
-        return array.reshape(-1)[0]
-    return int(array.item()) if int in kinds else array.item()
+    return canonical(array.reshape(-1), annotation)
 
 
 def constant(node: onnx.NodeProto) -> np.ndarray:

@@ -107,7 +107,7 @@ def _check_attributes(node: Node, attributes: dict[str, Any], schema: Any) -> No
 
 
 def _constant(value: Any) -> np.ndarray:
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.generic):
         return np.asarray(value)
     return np.asarray(value, np.int64 if _integers(value) else np.float32)
 

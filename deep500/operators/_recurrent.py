@@ -37,6 +37,7 @@ class Recurrent(Operator):
     native_without = ("sequence_lens", "p")
     gates: ClassVar[int]
     usual: ClassVar[tuple[str, ...]]  # activations
+    integers = ("sequence_lens",)
 
     def step(self, xp, cell, state, gx):
         """The next state, from the last and from what the input contributes to the gates."""

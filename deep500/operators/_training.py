@@ -9,6 +9,7 @@ class Rule(Operator):
     """A subclass says how one parameter changes, and how many states each has."""
 
     domain = "ai.onnx.preview.training"
+    integers = ("t",)
     outputs = ("*ys",)
     states: ClassVar[int]
 

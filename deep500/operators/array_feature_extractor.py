@@ -8,6 +8,7 @@ class ArrayFeatureExtractor(Operator):
     """The elements at these places of the last axis; a vector counts as a matrix of one row."""
 
     domain = "ai.onnx.ml"
+    integers = ("indices",)
 
     def forward(self, xp, x, indices):
         y = xp.take(x, xp.reshape(indices, (-1,)), x.ndim - 1)

@@ -36,6 +36,7 @@ class Attention(Operator):
     scale: float | None = None
     softcap: float = 0.0
     softmax_precision: int | None = None
+    integers = ("nonpad_kv_seqlen",)
     outputs = ("y", "present_key", "present_value", "qk")
     saved = ("weights",)
     native_outputs = 3

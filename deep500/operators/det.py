@@ -15,6 +15,8 @@ class Det(Operator):
     def backward(self, xp, dy, x):
         """The cofactors, which singular matrices have too."""
         n, count = x.shape[-1], math.prod(x.shape[:-2])
+        if n == 0:
+            return xp.zeros_like(x)
         if n == 1:
             return xp.expand_dims(dy, (-1, -2))
         without = xp.asarray([[k for k in range(n) if k != i] for i in range(n)], "int64")

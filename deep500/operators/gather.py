@@ -6,6 +6,7 @@ class Gather(Operator):
     """The slices of data that indices of any shape name along an axis."""
 
     axis: int = 0
+    integers = ("indices",)
 
     def forward(self, xp, data, indices):
         return xp.take(data, upwards(xp, indices, data.shape[self.axis]), self.axis)

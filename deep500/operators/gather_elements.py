@@ -7,6 +7,7 @@ class GatherElements(Operator):
 
     since = 11
     axis: int = 0
+    integers = ("indices",)
 
     def forward(self, xp, data, indices):
         axis = self.axis % data.ndim

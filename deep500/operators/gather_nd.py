@@ -9,6 +9,7 @@ class GatherND(Operator):
 
     since = 11
     batch_dims: int = 0
+    integers = ("indices",)
 
     def forward(self, xp, data, indices):
         places = row_numbers(xp, indices, data.shape, self.batch_dims)

@@ -16,6 +16,7 @@ class MaxUnpool(Operator):
     kernel_shape: tuple[int, ...]
     pads: Ints = None
     strides: Ints = None
+    integers = ("indices",)
 
     def forward(self, xp, x, indices, output_shape: Ints = None):  # type: ignore[no-untyped-def]
         shape, places = self._shape(x), xp.reshape(indices, (-1,))

@@ -15,6 +15,7 @@ class NegativeLogLikelihoodLoss(Operator):
     since = 12
     ignore_index: int | None = None
     reduction: str = "mean"
+    integers = ("target",)
     outputs = ("loss",)
 
     def forward(self, xp, x, target, weight=None):

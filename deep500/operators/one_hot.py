@@ -8,7 +8,7 @@ class OneHot(Operator):
     since = 9
     axis: int = -1
 
-    def forward(self, xp, indices, depth: float, values):  # type: ignore[no-untyped-def]
+    def forward(self, xp, indices, depth: int | float, values):  # type: ignore[no-untyped-def]
         hot = self._hot(xp, indices, depth)
         return xp.where(hot, values[1], values[0])
 
@@ -18,15 +18,13 @@ class OneHot(Operator):
 
     def infer(self, indices, depth, values):
         axis = self.axis % (len(indices.shape) + 1)
-        return (
-            Tensor((*indices.shape[:axis], _length(depth), *indices.shape[axis:]), values.dtype),
-        )
+        return (Tensor((*indices.shape[:axis], int(depth), *indices.shape[axis:]), values.dtype),)
 
     def flops(self, indices, depth, values):
         return 0
 
     def _hot(self, xp, indices, depth):
-        axis, n = self.axis % (indices.ndim + 1), _length(depth)
+        axis, n = self.axis % (indices.ndim + 1), int(depth)
         places = xp.reshape(xp.arange(n, "int64"), (-1, *[1] * (indices.ndim - axis)))
         return xp.expand_dims(upwards(xp, indices, n), axis) == places
 
@@ -34,8 +32,3 @@ class OneHot(Operator):
         case(indices=[0, 2, -1, 7], depth=4, values=[0.5, 2.0]),
         case({"axis": 1}, indices=[[0, 1], [2, 0]], depth=3, values=[0.0, 1.0]),
     )
-
-
-def _length(depth):
-    """ONNX takes a scalar or a list of one, and floats too."""
-    return int(depth[0] if isinstance(depth, tuple) else depth)

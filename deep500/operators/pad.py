@@ -22,7 +22,7 @@ class Pad(Operator):
         xp,
         data,
         pads: Ints,
-        constant_value: float | None = None,
+        constant_value: int | float | None = None,
         axes: Ints = None,
     ):
         amounts = _amounts(data.shape, pads, axes)

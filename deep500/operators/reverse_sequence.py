@@ -7,6 +7,7 @@ class ReverseSequence(Operator):
     since = 10
     batch_axis: int = 1
     time_axis: int = 0
+    integers = ("sequence_lens",)
 
     def forward(self, xp, x, sequence_lens):
         places = xp.arange(x.shape[self.time_axis], "int64")

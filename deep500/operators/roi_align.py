@@ -23,6 +23,7 @@ class RoiAlign(Operator):
     output_width: int = 1
     sampling_ratio: int = 0
     spatial_scale: float = 1.0
+    integers = ("batch_indices",)
 
     def forward(self, xp, x, rois, batch_indices):
         parts = self._parts(xp, x, rois, batch_indices)[2]

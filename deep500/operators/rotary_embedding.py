@@ -15,6 +15,7 @@ class RotaryEmbedding(Operator):
     interleaved: int = 0
     num_heads: int = 0
     rotary_embedding_dim: int = 0
+    integers = ("position_ids",)
 
     def forward(self, xp, x, cos_cache, sin_cache, position_ids=None):
         a, b, rest = self._pairs(xp, x)

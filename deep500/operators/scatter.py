@@ -7,6 +7,7 @@ class Scatter(Operator):
 
     since = 9
     axis: int = 0
+    integers = ("indices",)
 
     def forward(self, xp, data, indices, updates):
         return ScatterElements(self.axis).forward(xp, data, indices, updates)

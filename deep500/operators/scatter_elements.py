@@ -8,6 +8,7 @@ class ScatterElements(Operator):
     since = 11
     axis: int = 0
     reduction: str = "none"
+    integers = ("indices",)
 
     def forward(self, xp, data, indices, updates):
         return scatter(xp, data, indices, updates, self.axis % data.ndim, self.reduction)

@@ -10,6 +10,7 @@ class ScatterND(Operator):
 
     since = 11
     reduction: str = "none"
+    integers = ("indices",)
 
     def forward(self, xp, data, indices, updates):
         flat, places, rows = _rows(xp, data, indices, updates)

@@ -15,6 +15,7 @@ class SoftmaxCrossEntropyLoss(Operator):
     since = 12
     ignore_index: int | None = None
     reduction: str = "mean"
+    integers = ("labels",)
     outputs = ("loss", "log_prob")
 
     def forward(self, xp, scores, labels, weights=None):

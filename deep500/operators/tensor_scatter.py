@@ -11,6 +11,7 @@ class TensorScatter(Operator):
     since = 24
     axis: int = -2
     mode: str = "linear"
+    integers = ("write_indices",)
 
     def forward(self, xp, past_cache, update, write_indices=None):
         places = self._places(xp, past_cache, update, write_indices)

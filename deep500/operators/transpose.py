@@ -4,12 +4,18 @@ from ..contracts.operator import (
     Tensor,
     case,
 )
+from ..errors import Deep500Error
 
 
 class Transpose(Operator):
     """The axes in the order of `perm`, or reversed."""
 
     perm: Ints = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.perm is not None:
+            object.__setattr__(self, "perm", _from_the_front(self.perm))
 
     def forward(self, xp, data):
         return xp.permute_dims(data, self._order(data.shape))
@@ -37,3 +43,15 @@ class Transpose(Operator):
         return self.perm if self.perm is not None else tuple(reversed(range(len(shape))))
 
     cases = (case(data=(2, 3, 4)), case({"perm": (1, 2, 0)}, data=(2, 3, 4)), case(data=(3,)))
+
+
+def _from_the_front(perm: tuple[int, ...]) -> Ints:
+    """The same order with axes counted from the front, as ONNX has them; None for that of a scalar."""
+    rank = len(perm)
+    order = tuple(axis + rank if axis < 0 else axis for axis in perm)
+    if sorted(order) != list(range(rank)):
+        raise Deep500Error(
+            f"perm of Transpose is {perm}, which is no order of {rank} axes: name each from 0 to "
+            f"{rank - 1} once"
+        )
+    return order or None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..contracts.dtypes import ALL, listed
+from ..contracts.inputs import canonical_inputs
 from ..contracts.operator import Operator, Tensor
 from ..errors import Deep500Error
 from .checking.examples import drawn, generator
@@ -32,7 +33,7 @@ def inputs_of(operator: Operator, shape: str, dtype: str, seed: int) -> tuple[An
     for i, (word, name) in enumerate(zip(words, names, strict=True)):
         draw = generator(type(operator).__name__, i, seed)
         inputs.append(_input(word, name in operator.static, draw, dtype))
-    return tuple(inputs)
+    return tuple(canonical_inputs(operator, inputs))
 
 
 def _words(shape: str) -> list[str]:
@@ -104,10 +105,9 @@ def _integers(
 
 def _value(word: str) -> Any:
     try:
-        value = ast.literal_eval(word.removeprefix("="))
+        return ast.literal_eval(word.removeprefix("="))
     except (ValueError, SyntaxError):
         raise Deep500Error(f"{word!r} is no value, such as =3 or =[2,3]") from None
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _array(word: str, value: Any) -> np.ndarray:

@@ -51,7 +51,8 @@ def test_other_types_are_refused_by_name(number: int) -> None:
 def test_a_static_number_keeps_its_dtype_where_that_is_asked_for() -> None:
     assert type(static_value(np.array(2, "int16"), float | np.generic)) is np.int16
     assert type(static_value(np.array(2, "int64"), float | np.generic)) is int
-    assert type(static_value(np.array(2, "int16"), float)) is int
+    assert type(static_value(np.array(2, "int16"), float)) is float
+    assert static_value(np.array(2**53 + 1), float) == 2**53 + 1  # which no float is
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int16", "float64"])

@@ -14,7 +14,6 @@ from ...contracts.framework import (
     Abilities,
     Framework,
     gradient_formula,
-    is_array,
     told_apart,
 )
 from ...contracts.network import Network
@@ -138,10 +137,8 @@ def _run(
     inputs: int = 0,
 ) -> Sequence[Any]:
     """One operator, compiled as a whole: one by one, JAX would compile every step of it."""
-    arrays = {i: FRAMEWORK.tensor(v) for i, v in enumerate(values) if is_array(operator, i, v)}
-    static = tuple(
-        (i, tuple(v) if isinstance(v, list) else v) for i, v in enumerate(values) if i not in arrays
-    )
+    arrays = {i: FRAMEWORK.tensor(v) for i, v in enumerate(values) if isinstance(v, np.ndarray)}
+    static = tuple((i, v) for i, v in enumerate(values) if i not in arrays)
     return _program(operator, what, static, inputs, told_apart(operator, [v for _, v in static]))(
         arrays
     )

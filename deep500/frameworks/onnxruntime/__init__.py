@@ -13,7 +13,6 @@ from ...contracts.framework import (
     Abilities,
     Framework,
     gradient_formula,
-    is_array,
     told_apart,
 )
 from ...contracts.network import Network
@@ -113,7 +112,7 @@ class OnnxRuntime(Framework):
         if isinstance(operator, Custom):
             return self._host._evaluate(operator, inputs, composed)
         session = self._session(operator, inputs, "composed" if composed else "native")
-        return list(self._run(session, operator, inputs).values())
+        return list(self._run(session, inputs).values())
 
     def _gradient(
         self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
@@ -122,20 +121,18 @@ class OnnxRuntime(Framework):
             return self._host._gradient(operator, inputs, grads)
         values = (*inputs, *grads)
         session = self._session(operator, values, "gradient", len(inputs))
-        found = self._run(session, operator, values)
+        found = self._run(session, values)
         return [found.get(f"o{k}") for k in range(len(inputs))]
 
     def _session(
         self, operator: Operator, values: Sequence[Any], what: What, inputs: int = 0
     ) -> Any:
-        kinds = _kinds(operator, values)
+        kinds = _kinds(values)
         told = told_apart(operator, [kind for kind in kinds if not isinstance(kind, Tensor)])
         return _operator_session(operator, kinds, what, self.threads, inputs, told)
 
-    def _run(
-        self, session: Any, operator: Operator, values: Sequence[Any]
-    ) -> dict[str, np.ndarray]:
-        feed = {f"i{k}": self.tensor(v) for k, v in enumerate(values) if is_array(operator, k, v)}
+    def _run(self, session: Any, values: Sequence[Any]) -> dict[str, np.ndarray]:
+        feed = {f"i{k}": self.tensor(v) for k, v in enumerate(values) if isinstance(v, np.ndarray)}
         names = [y.name for y in session.get_outputs()]
         return {
             name: self.array(y)
@@ -222,13 +219,6 @@ def _operator_session(
     return _session(model.SerializeToString(), threads)
 
 
-def _kinds(operator: Operator, values: Sequence[Any]) -> tuple:
+def _kinds(values: Sequence[Any]) -> tuple:
     """What a recorded graph depends on: shapes and dtypes of arrays, static inputs themselves."""
-    return tuple(
-        Tensor(v.shape, v.dtype.name) if is_array(operator, k, v) else _hashable(v)
-        for k, v in enumerate(values)
-    )
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(Tensor(v.shape, v.dtype.name) if isinstance(v, np.ndarray) else v for v in values)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import registry
+from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, Tensor
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
@@ -221,16 +222,17 @@ def _given(operator: Operator, inputs: Sequence[Any], seed: int, domain: Domain)
     values = []
     for i, name in enumerate(operator.input_names(len(inputs))):
         value = inputs[i]
-        if not isinstance(value, np.ndarray) and value is not None and name not in operator.static:
+        if isinstance(value, tuple | Tensor) and name not in operator.static:
             value = np.asarray(drawn(value, generator(type(operator).__name__, i, seed)))
             value = domain.moved(value) if is_float(value) else value
         values.append(value)
-    if not domain.holds(values):
+    given = tuple(canonical_inputs(operator, values))
+    if not domain.holds(given):
         raise Deep500Error(
             f"the inputs of {type(operator).__name__} lie outside of its domain {domain}: "
             "give others, or another domain"
         )
-    return tuple(values)
+    return given
 
 
 def _case_inputs(operator: Operator, seed: int, domain: Domain) -> list[tuple]:
