@@ -1,13 +1,11 @@
 """The command `d5`: a verb is one file with one function, which calls one function of the library."""
 
 import argparse
-import io
-import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..errors import Deep500Error, Wrong, did_you_mean
+from ..errors import Deep500Error, Wrong, did_you_mean, one_line
 from . import (
     bench,
     bench_elementary,
@@ -22,7 +20,9 @@ from . import (
     show,
     verify,
 )
+from .streams import unbroken
 
+LONGEST_COMPLAINT = 10_000  # characters
 VERBS = {
     "doctor": doctor,
     "check": check,
@@ -92,28 +92,31 @@ def _joined(words: Sequence[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a bundle may hold what a terminal cannot show
     try:
-        args = _parsed(_joined(sys.argv[1:] if argv is None else argv))
-        code = args.call(args)
-        sys.stdout.flush()
-        return code
+        with unbroken():
+            return _run(sys.argv[1:] if argv is None else argv)
+    except OSError as error:  # the output cannot be written: a full disk
+        _complain(error)
+        return 2
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        args = _parsed(_joined(words))
+        return args.call(args)
     except Wrong as error:
-        print(f"d5: wrong: {error}", file=sys.stderr)
+        _complain(error, "wrong: ")
         return 1
     except Deep500Error as error:
-        print(f"d5: {error}", file=sys.stderr)
+        _complain(error)
         return 2
     except KeyboardInterrupt:
         print("d5: interrupted; `d5 list` shows what was kept", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:  # a full disk, a closed terminal
-        print(f"d5: {error}", file=sys.stderr)
+        _complain(error)
         return 2
+
+
+def _complain(error: Exception, what: str = "") -> None:
+    print(f"d5: {what}{one_line(error, LONGEST_COMPLAINT)}", file=sys.stderr)

@@ -24,5 +24,5 @@ def call(args: argparse.Namespace) -> int:
     if args.json:
         print_json(found.to_json())
     else:
-        print("\n".join([found.sentence, *(f"  {p}" for p in found.problems)]))
+        print("\n".join(found.lines))
     return 0 if found.ok else 1

@@ -21,6 +21,7 @@ from ..measure.running import Progress, measure_plan
 from ..validation.diagnosis import diagnosis_document, noise_plan
 from .ledger import Ledger
 
+MOST_PROBLEMS = 10  # of the ledger that a diagnosis names
 Prepare = Callable[[], Mapping[str, Any]]
 
 
@@ -127,6 +128,8 @@ def recorded_diagnosis(budget_s: float = 2.0, folder: str | Path | None = None) 
     """Look at everything that bears on measuring here, and measure the noise into a bundle."""
     plan, clock, surroundings = noise_plan(budget_s), calibrate(), environment()
     document = diagnosis_document(plan, clock, surroundings)
+    broken = Ledger().problems()[:MOST_PROBLEMS]
+    document["advice"] += [f"the ledger is broken: {problem}" for problem in broken]
     with recording("doctor", document, folder, surroundings=surroundings.to_json()) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append)
         return record.finish(sensors)

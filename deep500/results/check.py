@@ -55,7 +55,7 @@ class Check(ResultKind):
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
         reports = [OperatorReport.from_json(dict(block)) for block in record.blocks]
-        problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
+        problems = [] if record.finished else [UNFINISHED]
         operator = clean(record.plan["operator"])
         blocks: list[Block] = [_banner(operator, reports), Problems(problems)]
         blocks += [_section(report) for report in reports]

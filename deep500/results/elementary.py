@@ -70,7 +70,7 @@ class Elementary(ResultKind):
                 f"{record.bundle} holds no rows yet: nothing was measured before it ended"
             )
         rows = record.derived["rows"]
-        problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
+        problems = [] if record.finished else [UNFINISHED]
         blocks: list[Block] = [
             _banner(record.derived["largest"]),
             Problems(problems),
