@@ -11,6 +11,7 @@ from ..errors import Deep500Error
 from .ledger import Ledger, Run
 
 AGREES = "the ledger knows this run and agrees"
+CHANGED = "the ledger knows this manifest, but the bundle is not as the run left it"
 UNKNOWN = "the ledger does not know it"
 
 
@@ -33,7 +34,7 @@ def testimony(found: Bundle) -> Testimony:
     except Deep500Error as error:
         return Testimony("unreadable", f"the ledger cannot be asked: {error}")
     if found.hash and any(run.manifest == found.hash for run in runs):
-        return Testimony("agrees", AGREES)
+        return Testimony("differs", CHANGED) if found.problems else Testimony("agrees", AGREES)
     run = _run_of(found, runs)
     if run is None:
         return Testimony("unknown", UNKNOWN)
