@@ -12,6 +12,7 @@ from typing import TypeAlias
 from ..errors import visible
 
 Text: TypeAlias = "str | Sequence[Text]"
+MOST_CHARACTERS = 10_000  # that are shown of one text
 VERDICTS = ("faster", "slower", "same", "inconclusive", "refused")
 
 
@@ -40,7 +41,8 @@ def flat(text: Text) -> list[str]:
 
 def clean(text: object) -> str:
     """Text from a file on one line; what could drive a terminal, or hide in a statement, is shown as an escape."""
-    return visible(str(text).strip().replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
+    short = shortened(str(text).strip(), MOST_CHARACTERS)
+    return visible(short.replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
 
 
 def harmless(text: str) -> str:

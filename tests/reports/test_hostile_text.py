@@ -25,7 +25,7 @@ from deep500.reports.html import html
 from deep500.reports.markdown import markdown
 from deep500.reports.tables import Number
 from deep500.reports.terminal import terminal
-from deep500.reports.text import Code, Verdict
+from deep500.reports.text import MOST_CHARACTERS, Code, Verdict, clean
 
 EVIL = "\x1b[2J\x9b1m<script>\u202e\u2066\u200b\x07\ud800```"
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -69,3 +69,8 @@ def test_json_is_harmless_and_loses_nothing(report):
     assert {c for c in text if unicodedata.category(c) in HIDDEN} <= {"\n"}
     assert json.loads(text)["title"] == EVIL
     assert json.loads(text)["verified"] is False
+
+
+def test_a_very_long_text_is_shortened():
+    assert clean("x" * 10_000) == "x" * 10_000
+    assert len(clean("x" * 10**6)) == MOST_CHARACTERS
