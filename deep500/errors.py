@@ -7,7 +7,7 @@ Deep500Error          every error meant for users: one line, exit code 2
     └── TooFewSamples it could be computed honestly, from more data
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -67,9 +67,9 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def one_line(error: BaseException, limit: int = 200, kind: bool = False) -> str:
-    """What an exception says, on one line; with `kind` its type comes first."""
-    text = " ".join(str(error).split())[:limit]
-    name = type(error).__name__
+    """What an exception says, on one line and with escapes made visible; with `kind` its type comes first."""
+    text = visible(_said(error)[:limit])
+    name = visible(type(error).__name__)
     if not text:
         return name
     return f"{name}: {text}" if kind else text
@@ -101,3 +101,52 @@ def _user_function(error: Exception) -> str | None:
         if not code.co_filename.startswith(foreign):
             return f"{code.co_qualname} ({Path(code.co_filename).name}, line {line})"
     return None
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return " ".join(str(error).split())
+    except Exception:  # a user's own exception may fail even at this
+        return ""
+
+
+def visible(text: str) -> str:
+    """The text with every character that drives a terminal, or hides in it, as its escape: ESC becomes \\x1b."""
+    return text.translate(_ESCAPES)
+
+
+class HiddenCharacters(dict[int, str]):
+    """For str.translate: what to write for characters that are hidden or harmful; it fills itself as it is used."""
+
+    def __init__(self, written: Callable[[str], str]) -> None:
+        self.written = written
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = self.written(character) if _is_hidden(character) else character
+        return self[code]
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether it is a control, format or direction character, half a surrogate, or one that is drawn as nothing."""
+    import unicodedata
+
+    if unicodedata.category(character) in _HIDDEN:
+        return True
+    return any(first <= ord(character) <= last for first, last in _DRAWN_AS_NOTHING)
+
+
+_ESCAPES = HiddenCharacters(lambda character: character.encode("unicode_escape").decode())
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+# Letters and marks of Unicode that leave a blank, or nothing, where they stand.
+_DRAWN_AS_NOTHING = (
+    (0x34F, 0x34F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0100, 0xE01EF),
+)

@@ -5,6 +5,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
+from .errors import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -22,6 +24,7 @@ class ProgressLine:
         self._progress: Progress | None = None
 
     def __call__(self, fraction: float, text: str) -> None:
+        text = visible(" ".join(text.split()))
         if self.terminal:
             self._redraw(fraction, text)
         elif time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
@@ -49,7 +52,7 @@ class ProgressLine:
             self._progress.add_task("", total=1.0)
             self._progress.start()
         [task] = self._progress.task_ids
-        self._progress.update(task, completed=fraction, description=" ".join(text.split()))
+        self._progress.update(task, completed=fraction, description=text)
         self._progress.refresh()
 
 

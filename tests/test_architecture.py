@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1] / "deep500"
 
 # From the bottom up. A module may import itself and what is in lower rows; modules of one row are strangers.
 LAYERS = [
-    "errors import_path progress canonical",
-    "home supervision",
+    "errors import_path canonical",
+    "progress home supervision",
     "bundle registry reports",
     "measure",
     "definition namespace",

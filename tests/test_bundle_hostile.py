@@ -233,6 +233,42 @@ def test_long_lines_and_documents_are_not_parsed(
     assert "longer than" in complaint(folder)
 
 
+@pytest.mark.parametrize(
+    ("limit", "value", "said"),
+    [
+        ("BLOCK_LIMIT", 3, "more than 3 blocks"),
+        ("CHAIN_LIMIT", 2000, "more than 2000 bytes"),
+        ("VALUE_LIMITS", {b"[": 5}, "more values than are kept"),
+    ],
+)
+def test_a_chain_that_is_too_much_is_refused_by_writer_and_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: object, said: str
+) -> None:
+    def write(folder: Path) -> None:
+        writer = bundle.create(folder, {})
+        for _ in range(20):
+            writer.append({"ns": [1, 2, 3]})
+        writer.close()
+
+    write(tmp_path / "large")
+    monkeypatch.setattr(encoding, limit, value)
+    if limit == "CHAIN_LIMIT":  # the size of the file is looked at before the first line
+        monkeypatch.setattr("deep500.bundle.reading.CHAIN_LIMIT", value)
+    with pytest.raises(Deep500Error, match=f"refused: samples.jsonl has {said}"):
+        bundle.read(tmp_path / "large")
+    with pytest.raises(Deep500Error, match=f"is full: samples.jsonl has {said}"):
+        write(tmp_path / "larger")
+
+
+def test_very_many_small_parts_are_not_parsed(folder: Path) -> None:
+    data = b"[" + b"[]," * 1_000_000 + b"[]]"
+    (folder / "derived.json").write_bytes(data)
+    rehash(folder, "derived.json", encoding.sha256(data))
+    assert complaint(folder) == (
+        "derived.json: more than the 1000000 lists and objects that are read"
+    )
+
+
 def pack(
     path: Path,
     entries: Sequence[tuple[str | zipfile.ZipInfo, bytes]],

@@ -64,3 +64,12 @@ def test_nothing_is_drawn_by_a_line_that_is_never_called() -> None:
     with ProgressLine(stream):
         pass
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("stream", [Terminal(), io.StringIO()])
+def test_a_name_cannot_drive_the_terminal(stream: io.StringIO, monkeypatch) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
+    with ProgressLine(stream) as line:
+        line(0.5, "evil\x1b[2J\nname\u202e")
+    assert "evil\\x1b[2J name\\u202e" in stream.getvalue()
+    assert "\x1b[2J" not in stream.getvalue()

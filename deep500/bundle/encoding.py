@@ -10,7 +10,12 @@ from .containers import Damage, ascii_line, show
 
 FORMAT = 1
 CHAIN, MANIFEST = "samples.jsonl", "manifest.json"
-PARSE_LIMIT = 2**26  # bytes of one document and of one chain line: they are parsed in memory
+PARSE_LIMIT = 2**24  # bytes of one document and of one chain line: they are parsed in memory
+PART_LIMIT = 10**6  # lists and objects in one document or line: each takes many times its two bytes
+CHAIN_LIMIT = 2**29  # bytes of all lines
+BLOCK_LIMIT = 100_000
+# What all lines may hold, by the byte that counts it: an hour of measuring as fast as it goes.
+VALUE_LIMITS = {b",": 40_000_000, b":": 2_000_000, b"[": 10_000_000, b"{": 2_000_000}
 ZERO = "0" * 64
 HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -41,6 +46,8 @@ def _dumps(document: object, indent: int | None, separators: tuple[str, str]) ->
 
 def parse(data: bytes) -> object:
     """Strict JSON: UTF-8 without a mark, no key twice, no number that is not finite; else Damage."""
+    if data.count(b"[") + data.count(b"{") > PART_LIMIT:
+        raise Damage(f"more than the {PART_LIMIT} lists and objects that are read")
     try:
         return _STRICT.decode(data.decode())
     except (ValueError, RecursionError) as error:
@@ -61,6 +68,28 @@ def _finite(text: str) -> float:
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+
+
+class Tally:
+    """How much the lines of a chain hold so far."""
+
+    def __init__(self) -> None:
+        self.blocks = self.size = 0
+        self.values = dict.fromkeys(VALUE_LIMITS, 0)
+
+    def add(self, line: bytes) -> str | None:
+        """Count one more line; returns what there is too much of, if anything."""
+        self.blocks += 1
+        self.size += len(line)
+        for mark in self.values:
+            self.values[mark] += line.count(mark)
+        if self.size > CHAIN_LIMIT:
+            return f"{CHAIN} has more than {CHAIN_LIMIT} bytes"
+        if self.blocks > BLOCK_LIMIT + 1:  # the first line is the header
+            return f"{CHAIN} has more than {BLOCK_LIMIT} blocks"
+        if any(self.values[mark] > limit for mark, limit in VALUE_LIMITS.items()):
+            return f"{CHAIN} has more values than are kept in memory"
+        return None
 
 
 def sha256(data: bytes) -> str:

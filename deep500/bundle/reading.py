@@ -19,6 +19,7 @@ from .encoding import (
     ATTESTATION,
     ATTESTATION_LIMIT,
     CHAIN,
+    CHAIN_LIMIT,
     FORMAT,
     HASH,
     MANIFEST,
@@ -28,6 +29,7 @@ from .encoding import (
     ZERO,
     Blocks,
     Documents,
+    Tally,
     canonical,
     is_document,
     parse,
@@ -71,6 +73,7 @@ class Bundle:
         default_factory=list
     )  # what a killed finish() left; resume() removes it
     problems: list[str] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
     def load(self, name: str) -> bytes:
         """The bytes of one of `files`, checked again."""
@@ -175,9 +178,13 @@ def _read_chain(source: Container, bundle: Bundle) -> None:
     if CHAIN not in source.sizes:
         bundle.problems += [f"{CHAIN}: missing"] if CHAIN not in source.strange else []
         return
+    if source.sizes[CHAIN] > CHAIN_LIMIT:
+        raise Deep500Error(f"{bundle.path}: refused: {CHAIN} has more than {CHAIN_LIMIT} bytes")
     number = 0
     try:
         for number, line in enumerate(source.lines(CHAIN, PARSE_LIMIT)):
+            if too_much := bundle.tally.add(line):
+                raise Deep500Error(f"{bundle.path}: refused: {too_much}")
             if not line.endswith(b"\n"):
                 bundle.lost_bytes = len(line)
                 break

@@ -23,6 +23,7 @@ from .encoding import (
     PARSE_LIMIT,
     ZERO,
     Documents,
+    Tally,
     canonical,
     check_name,
     link,
@@ -43,6 +44,7 @@ class Writer:
         self.head = ZERO
         self.blocks = 0
         self._size = 0
+        self._tally = Tally()
         self._fd = -1
         self._made: list[Path] = []  # what discard() takes away, in the order it was made
 
@@ -54,10 +56,12 @@ class Writer:
     def _append(self, block: dict[str, object]) -> None:
         self._check_open()
         head, line = link(self.head, block)
-        if len(line) > PARSE_LIMIT or self._size + len(line) > FILE_LIMIT:
+        if len(line) > PARSE_LIMIT:
             raise Deep500Error(
                 f"{self.folder / CHAIN}: a line of {len(line)} bytes is more than it may hold"
             )
+        if too_much := self._tally.add(line):
+            raise Deep500Error(f"{self.folder} is full: {too_much}")
         try:
             written = os.write(self._fd, line)
             if written < len(line):
@@ -231,6 +235,7 @@ def reopen(folder: str | os.PathLike[str]) -> tuple[Writer, Bundle]:
                 raise Deep500Error(f"{folder} cannot be resumed: {found.problems[0]}")
             for name in found.leftovers:
                 (writer.folder / name).unlink(missing_ok=True)
+            writer._tally = found.tally
             writer._size = os.fstat(writer._fd).st_size - found.lost_bytes
             os.ftruncate(writer._fd, writer._size)
     except BaseException:

@@ -1,14 +1,12 @@
 """The command `d5`: a verb is one file with one function, which calls one function of the library."""
 
 import argparse
-import io
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from ..errors import Deep500Error, Wrong, did_you_mean
+from ..errors import Deep500Error, Wrong, did_you_mean, one_line
 from ..supervision.own_process import Terminated, own_process, terminable
 from . import (
     bench,
@@ -26,7 +24,9 @@ from . import (
     verify,
 )
 from .interrupts import interruptible
+from .streams import unbroken
 
+LONGEST_COMPLAINT = 10_000  # characters
 VERBS = {
     "doctor": doctor,
     "check": check,
@@ -115,28 +115,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     Without `argv` this is the command itself, which has its process to itself.
     """
     if argv is not None:
-        return _run(argv)
+        return _unbroken(argv)
     with own_process():
-        return _run(sys.argv[1:])
+        return _unbroken(sys.argv[1:])
+
+
+def _unbroken(words: Sequence[str]) -> int:
+    """With the exit code of the verdict, also where nobody reads the output."""
+    try:
+        with unbroken():
+            return _run(words)
+    except OSError as error:  # the output cannot be written: a full disk
+        _complain(error)
+        return 2
 
 
 def _run(words: Sequence[str]) -> int:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a bundle may hold what a terminal cannot show
     try:
         with interruptible(), terminable():
             args = _parsed(_joined(words))
-            code = args.call(args)
-            sys.stdout.flush()
-            return code
+            return args.call(args)
     except Wrong as error:
-        print(f"d5: wrong: {error}", file=sys.stderr)
+        _complain(error, "wrong: ")
         return 1
     except Deep500Error as error:
-        print(f"d5: {error}", file=sys.stderr)
+        _complain(error)
         return 2
     except Terminated as end:
         with suppress(OSError):  # the terminal may be gone
@@ -145,9 +148,10 @@ def _run(words: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("d5: interrupted; `d5 list` shows what was kept", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:  # a full disk, a closed terminal
-        print(f"d5: {error}", file=sys.stderr)
+        _complain(error)
         return 2
+
+
+def _complain(error: Exception, what: str = "") -> None:
+    print(f"d5: {what}{one_line(error, LONGEST_COMPLAINT)}", file=sys.stderr)

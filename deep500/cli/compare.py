@@ -28,4 +28,5 @@ def call(args: argparse.Namespace) -> int:
         print_json(compared.to_json())
     else:
         print(blocks_text(compared.blocks()))
-    return 1 if args.gate and compared.worse else 0
+    gated = args.gate and compared.worse
+    return 0 if compared.verified and not gated else 1

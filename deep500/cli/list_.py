@@ -7,8 +7,10 @@ from dataclasses import asdict
 from functools import partial
 
 from .. import registry
-from ..errors import Deep500Error
+from ..errors import Deep500Error, visible
 from .output import print_json
+
+MOST_PROBLEMS = 10  # of the ledger that are said
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,8 +25,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    _print_list(args)
+    return _ledger_code() if args.what == "runs" else 0
+
+
+def _ledger_code() -> int:
+    """1 if somebody changed the ledger, which is then said."""
+    from ..evidence.ledger import Ledger
+
+    problems = Ledger().problems()
+    for problem in problems[:MOST_PROBLEMS]:
+        print(f"d5: the ledger is broken: {visible(problem)}", file=sys.stderr)
+    if len(problems) > MOST_PROBLEMS:
+        print(f"d5: and {len(problems) - MOST_PROBLEMS} more", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _print_list(args: argparse.Namespace) -> None:
     from ..reports.blocks import Table
     from ..reports.terminal import table_text
+    from ..reports.text import clean
 
     most = args.most if args.most is not None else 100 if args.what == "runs" else sys.maxsize
     if most < 1:
@@ -40,13 +60,12 @@ def call(args: argparse.Namespace) -> int:
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
     else:
-        cells = [[str(cell) for cell in row] for row in rows]
+        cells = [[clean(cell) for cell in row] for row in rows]
         print(
             table_text(
                 Table(headers, cells, "lt" if len(headers) == 2 else ""), sys.stdout.isatty()
             )
         )
-    return 0
 
 
 def _runs(most: int) -> tuple[list[str], list[list]]:

@@ -5,14 +5,22 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, HiddenCharacters, visible
 
 if TYPE_CHECKING:
     from ..contracts.result import Record
 
+_ESCAPES = HiddenCharacters(lambda character: json.dumps(character)[1:-1])
+
 
 def print_json(value: object) -> None:
-    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    print(json_text(value))
+
+
+def json_text(value: object) -> str:
+    """JSON for programs that is also safe on a terminal: what would drive it is written as an escape of JSON."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    return "\n".join(line.translate(_ESCAPES) for line in text.split("\n"))
 
 
 def write_page(path: Path, text: str) -> Path:
@@ -52,5 +60,5 @@ def show_record(
     else:
         print(rendered(shown, report))
         if page:
-            print(f"report: {extra['report']}")
+            print(f"report: {visible(extra['report'])}")
     return record.kind.exit_code(record)

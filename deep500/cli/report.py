@@ -1,12 +1,13 @@
 """write a report of a bundle: one HTML page with pictures, Markdown, the terminal's text, or its blocks as JSON"""
 
 import argparse
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import visible
 from . import options
-from .output import beside, print_json, write_page
+from .output import beside, json_text, print_json, write_page
 
 if TYPE_CHECKING:
     from ..reports.blocks import Report
@@ -28,16 +29,34 @@ def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import find_bundle
 
     bundle = find_bundle(args.bundle)
-    text = _rendered(report_of(load(bundle)), args.format)
+    record = load(bundle)
+    text = _rendered(report_of(record), args.format)
     out = args.out or (beside(bundle) if args.format == "html" else None)
     if out:
         write_page(out, text)
     if args.json:
         place = str(out) if out else None
-        print_json({"bundle": str(bundle), "report": place, "text": None if out else text})
+        about = {
+            "bundle": str(bundle),
+            "verified": record.verified,
+            "problems": list(record.problems),
+        }
+        print_json(about | {"report": place, "text": None if out else text})
     else:
-        print(f"report: {out}" if out else text)
-    return 0
+        _print(text, out, record.problems)
+    return 0 if record.verified else 1
+
+
+def _print(text: str, out: Path | None, problems: Sequence[str]) -> None:
+    from ..reports.blocks import unverified
+    from ..reports.terminal import blocks_text
+
+    if out is None:
+        print(text)
+        return
+    if problems:
+        print(blocks_text(unverified(problems)) + "\n")
+    print(f"report: {visible(str(out))}")
 
 
 def _rendered(report: "Report", format: str) -> str:
@@ -48,7 +67,7 @@ def _rendered(report: "Report", format: str) -> str:
     from ..reports.terminal import terminal
 
     if format == "json":
-        return json.dumps(to_json(report), indent=1, ensure_ascii=False)
+        return json_text(to_json(report))
     renderers: dict[str, Callable[[Report], str]] = {
         "html": html,
         "markdown": markdown,

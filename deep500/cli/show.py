@@ -14,5 +14,6 @@ def call(args: argparse.Namespace) -> int:
     from ..evidence.loading import load
     from ..evidence.recording import find_bundle
 
-    show_record(args, load(find_bundle(args.bundle)))
-    return 0
+    record = load(find_bundle(args.bundle))
+    show_record(args, record)
+    return 0 if record.verified else 1

@@ -56,7 +56,7 @@ def call(args: argparse.Namespace) -> int:
         answers = {name: check.to_json() for name, check in further.items()}
         print_json(found.to_json() | answers | {"ok": code == 0})
         return code
-    print("\n".join([found.sentence, *(f"  {p}" for p in found.problems)]))
+    print("\n".join(found.lines))
     for check in further.values():
         for line in check.lines:
             print(line)

@@ -6,7 +6,7 @@ blocks are checked before anything else sees them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from .. import registry
@@ -33,8 +33,14 @@ class Record:
     problems: Sequence[str] = ()
     sensors: Mapping[str, Any] | None = None
 
+    @property
+    def verified(self) -> bool:
+        """Whether every hash holds and every number that it claims follows from its blocks."""
+        return not self.problems
+
     def report(self) -> Report:
-        return self.kind.report(self)
+        """What is shown of it, with whatever does not verify on top."""
+        return replace(self.kind.report(self), problems=self.problems)
 
     def to_json(self) -> dict[str, Any]:
         """What `--json` prints: the numbers, and which bundle they belong to."""
@@ -43,6 +49,7 @@ class Record:
             "bundle": self.bundle,
             "hash": self.hash,
             "finished": self.finished,
+            "verified": self.verified,
             "problems": list(self.problems),
         }
         return about | self.kind.numbers(self)
@@ -80,7 +87,7 @@ class ResultKind(Definition):
         raise lacking(self, "derive")
 
     def report(self, record: Record) -> Report:
-        """What is shown of a result, as blocks."""
+        """What is shown of a result, as blocks; its problems are put on top of them."""
         raise lacking(self, "report")
 
     def numbers(self, record: Record) -> dict[str, Any]:

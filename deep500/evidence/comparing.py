@@ -8,7 +8,7 @@ from typing import Any
 from ..contracts.result import Contrast, Record
 from ..errors import Deep500Error
 from ..measure.machine import Difference, Environment, environment_difference
-from ..reports.blocks import Block, Sentence, Table
+from ..reports.blocks import Block, Sentence, Table, unverified
 from ..reports.text import clean
 from .loading import load, one_line
 
@@ -23,26 +23,39 @@ class BundleComparison:
     b: str
     contrast: Contrast
     environments: tuple[Difference, ...]
+    problems_of_a: Sequence[str] = ()
+    problems_of_b: Sequence[str] = ()
 
     @property
     def worse(self) -> Sequence[str]:
         """The names of what is worse in B."""
         return self.contrast.worse
 
+    @property
+    def verified(self) -> bool:
+        return not (self.problems_of_a or self.problems_of_b)
+
     def to_json(self) -> dict[str, Any]:
+        about = {
+            "a": self.a,
+            "b": self.b,
+            "verified": self.verified,
+            "problems": {"a": list(self.problems_of_a), "b": list(self.problems_of_b)},
+        }
         environments = [asdict(difference) for difference in self.environments]
-        return {"a": self.a, "b": self.b, **self.contrast.data, "environment": environments}
+        return about | {**self.contrast.data, "environment": environments}
 
     def blocks(self) -> list[Block]:
         sides = Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}")
-        return [sides, *self.contrast.blocks, *_environments(self.environments)]
+        problems = [*unverified(self.problems_of_a, "A"), *unverified(self.problems_of_b, "B")]
+        return [*problems, sides, *self.contrast.blocks, *_environments(self.environments)]
 
 
 def compare_bundles(
     a: Path, b: Path, margin: float = 0.02, level: float = 0.95
 ) -> BundleComparison:
-    """Compare two bundles; raises a Deep500Error if they are of different kinds or do not hold together."""
-    first, second = _sound(a), _sound(b)
+    """Compare two bundles, marking what does not verify; raises a Deep500Error if they are of different kinds."""
+    first, second = _with_numbers(a), _with_numbers(b)
     if first.kind != second.kind:
         raise Deep500Error(
             f"{a} is of kind {first.kind.name!r} and {b} of kind {second.kind.name!r}: "
@@ -50,16 +63,16 @@ def compare_bundles(
         )
     with one_line(f"{a} and {b} cannot be compared"):
         contrast = first.kind.compare(first, second, margin, level)
-    environments = [Environment.from_json(record.environment) for record in (first, second)]
-    return BundleComparison(str(a), str(b), contrast, tuple(environment_difference(*environments)))
-
-
-def _sound(path: Path) -> Record:
-    record = load(path)
-    if record.problems:
-        raise Deep500Error(
-            f"{path} does not verify: {record.problems[0]} (see all with `d5 verify`)"
+        differences = environment_difference(
+            Environment.from_json(first.environment), Environment.from_json(second.environment)
         )
+    return BundleComparison(
+        str(a), str(b), contrast, tuple(differences), first.problems, second.problems
+    )
+
+
+def _with_numbers(path: Path) -> Record:
+    record = load(path)
     if record.derived is None:
         raise Deep500Error(f"{path} holds no result yet: nothing can be compared with it")
     return record

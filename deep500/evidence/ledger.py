@@ -198,14 +198,9 @@ def _hash(row: Row) -> str | None:
 
 
 def _run(start: Row, end: Row | None) -> Run:
-    alive = isinstance(start["pid"], int) and _process(start["pid"]) == (
-        start["boot"],
-        start["start"],
-    )
-    unended = "running" if alive and start["boot"] else "unfinished"
     return Run(
         run=str(start["run"]),
-        state=str(end["event"]) if end else unended,
+        state=str(end["event"]) if end else _state_of_unended(start),
         kind=str(start["kind"]),
         folder=str(start["folder"]),
         plan=str(start["plan"]),
@@ -214,6 +209,13 @@ def _run(start: Row, end: Row | None) -> Run:
         manifest=str(end["manifest"]) if end and end["manifest"] is not None else None,
         detail=str(end["detail"] or "") if end else "",
     )
+
+
+def _state_of_unended(start: Row) -> str:
+    if not start["boot"] or not isinstance(start["pid"], int):
+        return "unfinished"
+    alive = _process(start["pid"]) == (start["boot"], start["start"])
+    return "running" if alive else "unfinished"
 
 
 def _process(pid: int) -> tuple[str, int]:

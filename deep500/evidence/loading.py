@@ -4,6 +4,8 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,18 @@ from ..contracts.result import Record, ResultKind, derived_numbers, result_kind
 from ..errors import Deep500Error
 from ..reports.blocks import Report
 from ..reports.text import clean
+from .testimony import testimony
 
 TOLERANCE = 1e-9  # another machine's mathematical library may differ in the last bits
+MOST_DIFFERENCES = 100  # that are listed
 HOSTILE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def load(path: str | Path) -> Record:
     """Read a bundle of any kind; raises a Deep500Error for what cannot be shown."""
-    return record_of(read(path))
+    found = read(path)
+    record = record_of(found)
+    return replace(record, problems=(*record.problems, *testimony(found).problems))
 
 
 def record_of(found: Bundle) -> Record:
@@ -36,10 +42,11 @@ def record_of(found: Bundle) -> Record:
                 f"{found.path} does not verify: {found.problems[0]} (see all with `d5 verify`)"
             ) from None
         raise Deep500Error(f"{found.path}: {error}") from None
+    problems = list(found.problems)
     environment = found.documents.get("environment.json")
     if not isinstance(environment, dict):
-        raise Deep500Error(f"{found.path} has no usable environment.json; see `d5 verify`")
-    problems = list(found.problems)
+        environment = {}
+        problems.append("environment.json: there is none that can be used")
     if found.finished and not problems:
         problems += _false_claims(kind, found, derived) + kind.check_files(blocks, found.files)
     sensors = found.documents.get("sensors.json")
@@ -96,7 +103,10 @@ def _false_claims(kind: ResultKind, found: Bundle, derived: object) -> list[str]
     procedure = recorded.get("procedure")
     if procedure != kind.procedure:
         return [f"derived.json: procedure {procedure!r}, this version computes {kind.procedure}"]
-    return [f"derived.json: {what}" for what in _differences(recorded, derived, "")]
+    differences = list(islice(_differences(recorded, derived, ""), MOST_DIFFERENCES + 1))
+    if len(differences) > MOST_DIFFERENCES:
+        differences[MOST_DIFFERENCES:] = ["and more"]
+    return [f"derived.json: {what}" for what in differences]
 
 
 def _differences(recorded: object, computed: object, where: str) -> Iterator[str]:

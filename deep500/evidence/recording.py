@@ -24,6 +24,7 @@ from .resuming import check_same_plan
 from .resumption import resumption_note
 
 DOCUMENTS = ("plan.json", "environment.json")  # what is written before the first block
+MOST_PROBLEMS = 10  # of the ledger that a diagnosis names
 Prepare = Callable[[], Mapping[str, Any]]
 
 
@@ -131,6 +132,8 @@ def recorded_diagnosis(budget_s: float = 2.0, folder: str | Path | None = None) 
     """Look at everything that bears on measuring here, and measure the noise into a bundle."""
     plan, clock, surroundings = noise_plan(budget_s), calibrate(), environment()
     document = diagnosis_document(plan, clock, surroundings)
+    broken = Ledger().problems()[:MOST_PROBLEMS]
+    document["advice"] += [f"the ledger is broken: {problem}" for problem in broken]
     with recording("doctor", document, folder, surroundings=surroundings.to_json()) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append)
         return record.finish(sensors)

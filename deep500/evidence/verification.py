@@ -5,7 +5,9 @@ from pathlib import Path
 
 from ..bundle import Bundle, read
 from ..errors import Deep500Error
+from ..reports.text import clean
 from .loading import record_of
+from .testimony import Testimony, checked_testimony
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,7 @@ class Verification:
     hash: str | None
     lost_bytes: int
     problems: tuple[str, ...]
+    ledger: Testimony
 
     @property
     def sentence(self) -> str:
@@ -32,6 +35,12 @@ class Verification:
             return f"unfinished, a clean prefix of {self.blocks} blocks{lost}"
         return f"verified: {self.blocks} blocks, all hashes and all derived numbers hold; manifest {self.hash}"
 
+    @property
+    def lines(self) -> list[str]:
+        """What is printed: the verdict, every problem, and what the ledger says."""
+        said = [] if self.ledger.problems else [f"  {clean(self.ledger.sentence)}"]
+        return [self.sentence, *(f"  {clean(problem)}" for problem in self.problems), *said]
+
     def to_json(self) -> dict:
         return asdict(self) | {"problems": list(self.problems)}
 
@@ -39,7 +48,8 @@ class Verification:
 def verify(path: str | Path) -> Verification:
     """Check everything that a bundle claims; nothing in it is executed."""
     found = read(path)
-    problems = tuple(found.problems) or _unfounded(found)
+    said = checked_testimony(found)
+    problems = (tuple(found.problems) or _unfounded(found)) + tuple(said.problems)
     return Verification(
         not problems,
         found.finished,
@@ -47,6 +57,7 @@ def verify(path: str | Path) -> Verification:
         found.hash,
         found.lost_bytes,
         problems,
+        said,
     )
 
 

@@ -10,6 +10,8 @@ from .agreement import is_clocks
 from .interference import is_load
 from .statistics.steadiness import SteadyState, steady_state
 
+MOST_ENTRIES = 2000  # a file from anyone could ask for millions
+
 
 @dataclass(frozen=True)
 class ProcessSamples:
@@ -75,6 +77,11 @@ def check_plan(plan: object) -> dict:
     ):
         raise Deep500Error(
             "plan.json holds no list of entries: this is not the bundle of a benchmark"
+        )
+    if len(plan["entries"]) > MOST_ENTRIES:
+        count = len(plan["entries"])
+        raise Deep500Error(
+            f"plan.json has {count} entries, and at most {MOST_ENTRIES} are compared"
         )
     for name, (least, most) in settings.items():
         value = plan.get(name)

@@ -1,6 +1,6 @@
 """What a report consists of: plain data, listed once per result and drawn by one renderer per format.
 
-    Report(kicker, title, blocks)
+    Report(kicker, title, blocks, problems)
     Banner        the answer: verdicts, headline, figures, status
     Problems      what is wrong with the bundle itself
     Section       a heading with blocks below it
@@ -19,6 +19,8 @@ from typing import TypeAlias
 
 from .text import Text, Verdict
 
+MOST_PROBLEMS = 20  # shown of a bundle
+
 
 @dataclass(frozen=True)
 class Banner:
@@ -36,6 +38,7 @@ class Problems:
     """One line for everything that is wrong with a bundle; an empty list shows nothing."""
 
     lines: Sequence[str]
+    headline: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,29 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that is shown of one result."""
+    """Everything that is shown of one result; `problems` say why it does not verify."""
 
     kicker: str
     title: str
     blocks: Sequence[Block]
+    problems: Sequence[str] = ()
+
+    @property
+    def shown(self) -> list[Block]:
+        """The blocks, below what does not verify."""
+        return [*unverified(self.problems), *self.blocks]
+
+
+def unverified(problems: Sequence[str], what: str = "this bundle") -> list[Block]:
+    """What stands first where a bundle does not verify; nothing where it does."""
+    if not problems:
+        return []
+    count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+    headline = (
+        f"NOT VERIFIED: {what} has {count}. Numbers below are computed from those samples whose hashes hold; "
+        "everything else may have been changed."
+    )
+    lines = list(problems[:MOST_PROBLEMS])
+    if len(problems) > MOST_PROBLEMS:
+        lines.append(f"and {len(problems) - MOST_PROBLEMS} more: see `d5 verify`")
+    return [Problems(lines, headline)]

@@ -9,7 +9,7 @@ from .blocks import Figures, Report
 
 def to_json(report: Report) -> dict[str, Any]:
     """The report as JSON values."""
-    return _value(report)
+    return {"verified": not report.problems} | _value(report)
 
 
 def _value(value: Any) -> Any:

@@ -1,7 +1,6 @@
 """A report as one self-contained HTML page: no script, nothing from outside, everything from data escaped."""
 
 from collections.abc import Sequence
-from html import escape
 
 from .blocks import (
     Banner,
@@ -18,12 +17,12 @@ from .blocks import (
     Sentence,
     Table,
 )
-from .markup import alarm, banner, bullets, details, figure, inline, page, section, table
+from .markup import alarm, banner, bullets, details, escaped, figure, inline, page, section, table
 
 
 def html(report: Report) -> str:
     """The whole report as a page."""
-    return page(report.kicker, report.title, _blocks(report.blocks, 2))
+    return page(report.kicker, report.title, _blocks(report.shown, 2))
 
 
 def _blocks(blocks: Sequence[Block], level: int) -> str:
@@ -34,8 +33,8 @@ def _block(block: Block, level: int) -> str:
     match block:
         case Banner():
             return banner(block)
-        case Problems(lines):
-            return alarm(lines)
+        case Problems(lines, headline):
+            return alarm(lines, headline)
         case Sentence(text):
             said = inline(text)
             return f"<p>{said}</p>" if said else ""
@@ -44,7 +43,7 @@ def _block(block: Block, level: int) -> str:
         case Table():
             return table(block)
         case Preformatted(text):
-            return f"<pre>{escape(text)}</pre>"
+            return f"<pre>{escaped(text)}</pre>"
         case Figures():
             return _figures(block)
         case Details(summary, blocks):

@@ -19,20 +19,20 @@ from .blocks import (
     Table,
 )
 from .tables import table
-from .text import Code, Text, Verdict, clean
+from .text import Code, Text, Verdict, clean, harmless
 
 
 def markdown(report: Report) -> str:
     """The whole report, without pictures."""
-    return join([f"# {inline(clean(report.title))}", *(_block(b, 2) for b in report.blocks)]) + "\n"
+    return join([f"# {inline(clean(report.title))}", *(_block(b, 2) for b in report.shown)]) + "\n"
 
 
 def _block(block: Block, level: int) -> str:
     match block:
         case Banner(sentence, status=status):
             return join([f"**{inline(sentence)}**", inline(status)])
-        case Problems(lines):
-            return bullets([f"PROBLEM: {clean(line)}" for line in lines])
+        case Problems():
+            return problems(block)
         case Sentence(text):
             return inline(text)
         case Bullets(lines):
@@ -40,7 +40,7 @@ def _block(block: Block, level: int) -> str:
         case Table():
             return as_table(block)
         case Preformatted(text):
-            return f"```\n{text}\n```"
+            return _fenced(harmless(text))
         case Figures(numbers=numbers):
             return _body(list(numbers.values()), level)
         case Details(long=True):
@@ -49,6 +49,16 @@ def _block(block: Block, level: int) -> str:
             return heading(title, _body(blocks, level + 1), level)
         case PageOnly(blocks) | Footer(blocks):
             return _body(blocks, level)
+
+
+def _fenced(text: str) -> str:
+    """A block of code whose fence is longer than any in it."""
+    fence = "`" * max(3, 1 + _longest_run_of_backticks(text))
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _longest_run_of_backticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
 
 
 def _body(blocks: Sequence[Block], level: int) -> str:
@@ -65,6 +75,11 @@ def heading(title: str, body: str, level: int = 2) -> str:
     return f"{'#' * level} {inline(clean(title))}\n\n{body}" if body.strip() else ""
 
 
+def problems(block: Problems) -> str:
+    headline = f"**{inline(block.headline)}**" if block.headline else ""
+    return join([headline, bullets([f"PROBLEM: {clean(line)}" for line in block.lines])])
+
+
 def bullets(lines: Sequence[Text]) -> str:
     return "\n".join(f"- {inline(line)}" for line in lines)
 
@@ -72,7 +87,11 @@ def bullets(lines: Sequence[Text]) -> str:
 def as_table(content: Table) -> str:
     if not content.rows:
         return ""
-    return table(content.headers, cells(content), content.align)
+    return table(headers(content), cells(content), content.align)
+
+
+def headers(content: Table) -> list[str]:
+    return [inline(header) for header in content.headers]
 
 
 def cells(content: Table) -> list[list[str]]:
@@ -86,11 +105,12 @@ def cells(content: Table) -> list[list[str]]:
 def inline(text: Text) -> str:
     if not isinstance(text, str):
         return "".join(map(inline, text))
-    if isinstance(text, Code) and text:
-        fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    if isinstance(text, Verdict):
+        return harmless(text)
+    is_code, text = isinstance(text, Code), harmless(text)
+    if is_code and text:
+        fence = "`" * (1 + _longest_run_of_backticks(text))
         pad = " " if text[:1] == "`" or text[-1:] == "`" else ""
         return f"{fence}{pad}{text}{pad}{fence}"
-    if isinstance(text, Verdict):
-        return str(text)
     # Only what could become HTML or a link is escaped, so that the terminal shows few backslashes.
     return re.sub(r"<(?=[a-zA-Z/!?])|(?<=\])(?=[(\[])", lambda found: "\\" + found[0], text)

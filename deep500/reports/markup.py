@@ -14,6 +14,7 @@ from .text import (
     Verdict,
     clean,
     flat,
+    harmless,
 )
 
 # Never colour alone.
@@ -38,9 +39,14 @@ SIGNS = {
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
+def escaped(text: str) -> str:
+    """Text from anyone, as HTML that shows it and does nothing else."""
+    return escape(harmless(text))
+
+
 def page(kicker: str, title: str, body: str) -> str:
     """The whole page around its body."""
-    title = escape(clean(title))
+    title = escaped(clean(title))
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -52,7 +58,7 @@ def page(kicker: str, title: str, body: str) -> str:
 </head>
 <body>
 <main>
-<p class="kicker">{escape(kicker)}</p>
+<p class="kicker">{escaped(kicker)}</p>
 <h1>{title}</h1>
 {body}
 </main>
@@ -79,19 +85,20 @@ def banner(found: Banner) -> str:
 
 
 def pill(verdict: str, count: str = "") -> str:
-    return f'<span class="verdict {css_class(verdict)}">{SIGNS.get(verdict, "●")} {count}{escape(verdict)}</span>'
+    return f'<span class="verdict {css_class(verdict)}">{SIGNS.get(verdict, "●")} {count}{escaped(verdict)}</span>'
 
 
 def css_class(verdict: str) -> str:
-    return escape(verdict.replace(" ", "-"))
+    return escaped(verdict.replace(" ", "-"))
 
 
-def alarm(problems: Sequence[str]) -> str:
+def alarm(problems: Sequence[str], headline: str = "") -> str:
     """What is wrong with the bundle itself."""
     if not problems:
         return ""
+    title = escaped(headline or "Problems of this bundle")
     lines = bullets([clean(problem) for problem in problems])
-    return f'<section class="alarm"><strong>Problems of this bundle</strong>{lines}</section>'
+    return f'<section class="alarm"><strong>{title}</strong>{lines}</section>'
 
 
 def figure(picture: Picture, more: str = "") -> str:
@@ -100,7 +107,7 @@ def figure(picture: Picture, more: str = "") -> str:
     for number, colour in enumerate(COLOURS, 1):
         svg = svg.replace(colour, f"var(--colour-{number})")
     return (
-        f'<figure><h3>{escape(picture.title)}</h3><div class="picture">{svg}</div>'
+        f'<figure><h3>{escaped(picture.title)}</h3><div class="picture">{svg}</div>'
         f"<figcaption>{prose(picture.caption)}</figcaption>{more}</figure>\n"
     )
 
@@ -109,12 +116,12 @@ def section(title: str, body: str, level: int = 2) -> str:
     """A heading over a body; only the largest ones are sections of the page."""
     if not body:
         return ""
-    headed = f"<h{level}>{escape(title)}</h{level}>\n{body}"
+    headed = f"<h{level}>{escaped(title)}</h{level}>\n{body}"
     return f"<section>{headed}</section>\n" if level == 2 else headed
 
 
 def details(summary: str, body: str) -> str:
-    return f"<details><summary>{escape(summary)}</summary>{body}</details>" if body else ""
+    return f"<details><summary>{escaped(summary)}</summary>{body}</details>" if body else ""
 
 
 def bullets(lines: Sequence[Text]) -> str:
@@ -127,7 +134,7 @@ def table(content: Table) -> str:
     align = content.align.ljust(len(content.headers), "l")
     marks = [' class="r"' if a == "r" else "" for a in align]
     head = "".join(
-        f'<th scope="col"{mark}>{escape(h)}</th>'
+        f'<th scope="col"{mark}>{escaped(h)}</th>'
         for h, mark in zip(content.headers, marks, strict=True)
     )
     body = "".join(_row(row, content.headers, marks) for row in content.rows)
@@ -138,7 +145,7 @@ def table(content: Table) -> str:
 def _row(row: Sequence[Text], headers: Sequence[str], marks: Sequence[str]) -> str:
     # The label repeats the header on narrow screens, where rows are stacked.
     cells = "".join(
-        f'<td data-label="{escape(header)}"{mark}><div>{inline(cell)}</div></td>'
+        f'<td data-label="{escaped(header)}"{mark}><div>{inline(cell)}</div></td>'
         for cell, header, mark in zip(row[1:], headers[1:], marks[1:], strict=True)
     )
     return f'<tr><th scope="row">{inline(row[0])}</th>{cells}</tr>\n'
@@ -150,12 +157,12 @@ def inline(text: Text) -> str:
     if isinstance(text, Verdict):
         return pill(text)
     if isinstance(text, Number):
-        interval = f" <span>{escape(text.interval)}</span>" if text.interval else ""
-        n = f"<span>, {escape(text.n)}</span>" if text.n else ""
-        return f'<span class="number"><b>{escape(text.value)}</b>{interval}{n}</span>'
-    return f"<code>{escape(text)}</code>" if isinstance(text, Code) else prose(text)
+        interval = f" <span>{escaped(text.interval)}</span>" if text.interval else ""
+        n = f"<span>, {escaped(text.n)}</span>" if text.n else ""
+        return f'<span class="number"><b>{escaped(text.value)}</b>{interval}{n}</span>'
+    return f"<code>{escaped(text)}</code>" if isinstance(text, Code) else prose(text)
 
 
 def prose(text: str) -> str:
     """Escaped, with numbers kept on one line with their units."""
-    return re.sub(r"(?<=\d) (?=[%×]|[mµnp]?s\b)|(?<=[≥≤]) ", "\u00a0", escape(text))
+    return re.sub(r"(?<=\d) (?=[%×]|[mµnp]?s\b)|(?<=[≥≤]) ", "\u00a0", escaped(text))

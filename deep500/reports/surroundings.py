@@ -36,6 +36,7 @@ HIGHLIGHTS = (
     "git commit",
     "git changed files",
 )
+AS_RECORDED = "What was planned, the environment and the sensors are as they were recorded."
 Facts = list[tuple[str, str, str, str]]  # fact, value, source, why it is unknown
 
 
@@ -67,6 +68,7 @@ def raw_data(bundle: str | None, digest: str | None) -> Footer:
         command = Code(f"d5 verify {shlex.quote(clean(bundle))}")
         lines.append(["The raw samples lie in ", Code(clean(bundle)), "."])
         lines.append(["Every number above can be computed again: ", command, "."])
+        lines.append(AS_RECORDED)
     else:
         lines.append("The raw samples were not saved: nobody can check these numbers.")
     if digest:

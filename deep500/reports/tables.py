@@ -227,6 +227,8 @@ def _cell(text: str) -> str:
 
 
 def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
         for c in text

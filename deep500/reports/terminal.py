@@ -24,16 +24,16 @@ from .blocks import (
     Sentence,
     Table,
 )
-from .markdown import bullets, cells, heading, inline, join
+from .markdown import bullets, cells, headers, heading, inline, join, problems
 from .tables import fitted, table
-from .text import clean
+from .text import harmless
 
 WIDTH = 100
 
 
 def terminal(report: Report, drawn: bool | None = None) -> str:
     """The short form; `drawn`: by `rich` (what standard output is decides unless it is said)."""
-    return blocks_text(report.blocks, drawn)
+    return blocks_text(report.shown, drawn)
 
 
 def blocks_text(blocks: Sequence[Block], drawn: bool | None = None) -> str:
@@ -46,8 +46,8 @@ def _block(block: Block, styled: bool) -> str:
     match block:
         case Banner(sentence, status=status):
             return join([f"**{inline(sentence)}**", inline(status)])
-        case Problems(lines):
-            return bullets([f"PROBLEM: {clean(line)}" for line in lines])
+        case Problems():
+            return problems(block)
         case Sentence(text):
             return inline(text)
         case Bullets(lines):
@@ -55,7 +55,7 @@ def _block(block: Block, styled: bool) -> str:
         case Table():
             return table_text(block, styled)
         case Preformatted(text):
-            return text
+            return harmless(text)
         case Section(title, blocks, quiet):
             body = blocks_text(blocks, styled)
             return body if quiet else heading(title, body)
@@ -70,9 +70,9 @@ def table_text(content: Table, styled: bool = False) -> str:
     if not content.rows:
         return ""
     columns = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns) if styled else WIDTH
-    parts = fitted(content.headers, cells(content), content.align, columns)
+    parts = fitted(headers(content), cells(content), content.align, columns)
     draw = _drawn if styled else table
-    return join([draw(headers, rows, align) for headers, rows, align in parts])
+    return join([draw(*part) for part in parts])
 
 
 def _drawn(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:

@@ -6,11 +6,13 @@ Code (a name or statement), Verdict (one of the words below), tables.Number (a v
 
 import json
 import math
-import unicodedata
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from ..errors import visible
+
 Text: TypeAlias = "str | Sequence[Text]"
+MOST_CHARACTERS = 10_000  # that are shown of one text
 VERDICTS = ("faster", "slower", "same", "inconclusive", "refused")
 
 
@@ -38,14 +40,14 @@ def flat(text: Text) -> list[str]:
 
 
 def clean(text: object) -> str:
-    """Text from a file on one line, without control characters, direction overrides and half surrogates.
+    """Text from a file on one line; what could drive a terminal, or hide in a statement, is shown as an escape."""
+    short = shortened(str(text).strip(), MOST_CHARACTERS)
+    return visible(short.replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " "))
 
-    Such characters could drive a terminal, hide what a statement does or make the file unwritable.
-    """
-    lines = str(text).strip().replace("\r\n", "\n").replace("\n", " ⏎ ").replace("\t", " ")
-    return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in lines
-    )
+
+def harmless(text: str) -> str:
+    """As `clean`, for the renderers: lines and spaces stay as they are."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def shortened(text: str, most: int) -> str:

@@ -73,7 +73,7 @@ def report_data(record: Record) -> ReportData:
         derived=record.derived,
         bundle=record.bundle,
         hash=record.hash,
-        problems=[*record.problems, *([] if record.finished else [UNFINISHED])],
+        problems=[] if record.finished else [UNFINISHED],
         sensors=record.sensors,
     )
 

@@ -68,7 +68,7 @@ class Check(ResultKind):
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
         reports = [OperatorReport.from_json(dict(block)) for block in record.blocks]
-        problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
+        problems = [] if record.finished else [UNFINISHED]
         operator = clean(record.plan["operator"])
         blocks: list[Block] = [_banner(operator, reports), Problems(problems)]
         blocks.append(Bullets([_line(report) for report in reports]))

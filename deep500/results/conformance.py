@@ -65,7 +65,7 @@ class Conformance(ResultKind):
                 f"{record.bundle} holds no verdicts yet: nothing was judged before it ended"
             )
         cases, verdicts = verdicts_of(record)
-        problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
+        problems = [] if record.finished else [UNFINISHED]
         blocks: list[Block] = [_banner(record), Problems(problems)]
         blocks.append(Section("Totals", [_clean(page.totals(verdicts))]))
         blocks.append(Section("Passes by kind of case", [_clean(page.kinds(cases, verdicts))]))

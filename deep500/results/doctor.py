@@ -82,7 +82,6 @@ class Doctor(ResultKind):
         derived = record.derived or {}
         advice = [clean(line) for line in derived.get("advice", record.plan["advice"])]
         blocks: list[Block] = [
-            Problems(record.problems),
             Section("This machine", [_machine(record)]),
             *_noise_section(derived.get("noise")),
             Section("Installed", [_installed(record.plan["installed"])]),

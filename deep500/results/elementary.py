@@ -45,11 +45,12 @@ class Elementary(ResultKind):
 
     def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
         checked = []
+        functions, dtypes = set(plan["functions"]), set(plan["dtypes"])
         for number, block in enumerate(blocks):
             part = check_object(f"samples.jsonl: block {number}", block, BLOCK)
             for row in part["rows"]:
                 check_object(f"samples.jsonl: a row of block {number}", row, ROW)
-                if row["function"] not in plan["functions"] or row["dtype"] not in plan["dtypes"]:
+                if row["function"] not in functions or row["dtype"] not in dtypes:
                     raise Deep500Error(f"samples.jsonl: a row of block {number} was not planned")
             checked.append(part)
         return checked
@@ -60,8 +61,8 @@ class Elementary(ResultKind):
             rows += block["rows"]
         if not rows:
             return None
-        functions, dtypes = plan["functions"], plan["dtypes"]
-        rows.sort(key=lambda row: (functions.index(row["function"]), dtypes.index(row["dtype"])))
+        functions, dtypes = _positions(plan["functions"]), _positions(plan["dtypes"])
+        rows.sort(key=lambda row: (functions[row["function"]], dtypes[row["dtype"]]))
         return {"rows": rows, "largest": _largest(rows)}
 
     def report(self, record: Record) -> Report:
@@ -70,7 +71,7 @@ class Elementary(ResultKind):
                 f"{record.bundle} holds no rows yet: nothing was measured before it ended"
             )
         rows = record.derived["rows"]
-        problems = [*record.problems, *([] if record.finished else [UNFINISHED])]
+        problems = [] if record.finished else [UNFINISHED]
         blocks: list[Block] = [
             _banner(record.derived["largest"]),
             Problems(problems),
@@ -87,6 +88,14 @@ class Elementary(ResultKind):
             "seed": record.plan["seed"],
         }
         return about | {"rows": record.derived["rows"] if record.derived else []}
+
+
+def _positions(names: Sequence[str]) -> dict[str, int]:
+    """Where each name stands; of one that is there twice, the first place."""
+    positions: dict[str, int] = {}
+    for number, name in enumerate(names):
+        positions.setdefault(name, number)
+    return positions
 
 
 def _largest(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

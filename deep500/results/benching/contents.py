@@ -5,7 +5,6 @@ from typing import Any
 
 from ...measure.sensing.others import BUSY
 from ...reports.blocks import Table
-from ...reports.canvas import numbered
 from ...reports.tables import (
     NOTHING,
     Number,
@@ -168,9 +167,8 @@ def ratio_of(row: Mapping[str, Any]) -> Number:
 
 def entry_name(data: ReportData, name: str) -> Text:
     """The full name, with the number that pictures use when they have to shorten names."""
-    names = [e["name"] for e in data.entries]
-    if name in names and numbered(names):
-        return [f"{names.index(name) + 1}. ", Code(clean(name))]
+    if name in data.positions and data.is_numbered:
+        return [f"{data.positions[name] + 1}. ", Code(clean(name))]
     return Code(clean(name))
 
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...errors import Deep500Error
+from ...reports.canvas import numbered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,11 +40,11 @@ class ReportData:
                 for key in ("modes", "quantiles"):
                     _rows(row, key)
 
-    @property
+    @cached_property
     def entries(self) -> list[Mapping[str, Any]]:
         return _rows(self.derived, "entries")
 
-    @property
+    @cached_property
     def comparisons(self) -> list[Mapping[str, Any]]:
         return _rows(self.derived, "comparisons")
 
@@ -53,7 +55,21 @@ class ReportData:
 
     def entry(self, name: str) -> Mapping[str, Any]:
         """The entry of that name, or an empty one."""
-        return next((e for e in self.entries if e["name"] == name), {})
+        position = self.positions.get(name)
+        return {} if position is None else self.entries[position]
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each entry stands, by its name."""
+        found: dict[str, int] = {}
+        for position, entry in enumerate(self.entries):
+            found.setdefault(entry["name"], position)
+        return found
+
+    @cached_property
+    def is_numbered(self) -> bool:
+        """Whether entries have numbers, because pictures must shorten a name."""
+        return numbered(list(self.positions))
 
 
 Shape: TypeAlias = Mapping[str, type]

@@ -25,7 +25,6 @@ class OutcomeData:
     finished: bool
     bundle: str
     hash: str | None
-    problems: Sequence[str]
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
@@ -49,7 +48,6 @@ def outcome_data(record: Record) -> OutcomeData:
         record.finished,
         str(record.bundle),
         record.hash,
-        record.problems,
     )
 
 

@@ -3,9 +3,13 @@
 from ...reports.blocks import Picture
 from .data import OutcomeData
 
+MOST_SEEDS = 1000  # of more, nobody could tell the lines apart
+
 
 def outcome_pictures(data: OutcomeData) -> list[Picture]:
     """All the pictures that the data allow; what draws is imported here, where it is needed."""
+    if len(data.runs) > MOST_SEEDS:
+        return []
     from ...reports.canvas import settings
     from .curves import losses, quality
     from .dots import dots

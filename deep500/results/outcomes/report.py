@@ -10,7 +10,6 @@ from ...reports.blocks import (
     Figures,
     PageOnly,
     Preformatted,
-    Problems,
     Report,
     Section,
 )
@@ -37,7 +36,6 @@ def outcome_report(data: OutcomeData) -> Report:
     recipe = Details("The recipe as it was hashed", [Preformatted(_recipe(data))], long=True)
     blocks: list[Block] = [
         _banner(data),
-        Problems(data.problems),
         Section("Metrics", [metrics(data), Bullets(notes(data))], quiet=True),
         PageOnly([Section("Pictures", [Figures(lambda: outcome_pictures(data))])]),
         Section(f"What was run: {data.title}", [what_was_run(data), recipe]),
