@@ -9,8 +9,10 @@ import pytest
 
 from deep500 import registry
 from deep500.frameworks import framework
+from deep500.validation.checking.checks import autodiff
 from deep500.validation.checking.comparing import gradient_check, output_check, shape_check
-from deep500.validation.checking.derivatives import autodiff, difference_check
+from deep500.validation.checking.derivatives import difference_check
+from deep500.validation.checking.dock import Dock
 from deep500.validation.checking.examples import XP, Example, examples, examples_of
 from deep500.validation.checking.formats import cast, is_float
 
@@ -74,6 +76,6 @@ def derivative_faults(example: Example, grads: Sequence[Any]) -> list[str]:
 
 def autograd(example: Example, name: str, dtype: str) -> list[Any]:
     """The gradients that a framework finds by itself through its native kernel."""
-    found = autodiff(framework(name), in_dtype(example, dtype))
+    found = autodiff(Dock(framework(name)), in_dtype(example, dtype))
     assert found is not None
     return found

@@ -10,13 +10,13 @@ from deep500.contracts.framework import gradient_formula
 from deep500.contracts.operator import Operator
 from deep500.frameworks import framework
 from deep500.validation.checking.bounds import output_moves
-from deep500.validation.checking.checks import Subject
 from deep500.validation.checking.differences import absolute
+from deep500.validation.checking.dock import Dock
 from deep500.validation.checking.examples import XP, Example
 from deep500.validation.checking.formats import FORMATS, is_float
 
 
-class Planted(Subject):
+class Planted(Dock):
     """Right, until a subclass spoils it. One is made for every example."""
 
     def __init__(self) -> None:
@@ -25,12 +25,23 @@ class Planted(Subject):
     def spoilt(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
         return outputs
 
-    def run(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
-        return self.spoilt(super().run(operator, inputs))
+    def run(
+        self, operator: Operator, inputs: Sequence[Any], layout: str = "plain"
+    ) -> list[np.ndarray]:
+        return self.spoilt(super().run(operator, inputs, layout))
+
+    def sequence(
+        self, operator: Operator, calls: Sequence[tuple[int, Sequence[Any]]]
+    ) -> list[list[list[np.ndarray]]]:
+        made, first = [], []
+        for _, inputs in calls:
+            made.append(self.spoilt(self.framework.evaluate(operator, inputs)))
+            first.append([np.array(y) for y in made[-1]])
+        return [[a, [np.array(y) for y in b]] for a, b in zip(first, made, strict=True)]
 
     def applies(self, example: Example) -> bool:
         """Whether the error changes anything: by default, the outputs."""
-        right = Subject(self.framework).run(example.operator, example.inputs)
+        right = Dock(self.framework).run(example.operator, example.inputs)
         return any(
             not same(a, b)
             for a, b in zip(self.spoilt([y.copy() for y in right]), right, strict=True)
@@ -73,7 +84,7 @@ class RoundedToBfloat16(Planted):
         return [y.astype(ml_dtypes.bfloat16).astype(y.dtype) if is_float(y) else y for y in outputs]
 
     def applies(self, example: Example) -> bool:
-        right = Subject(self.framework).run(example.operator, example.inputs)
+        right = Dock(self.framework).run(example.operator, example.inputs)
         triples = zip(self.spoilt(right), right, output_moves(example), strict=True)
         return any(
             np.any(absolute(a, b) > 16 * (moves + FORMATS[example.dtype].eps * np.abs(b)))
@@ -119,11 +130,11 @@ class StaleResult(StaleBuffer):
 
 
 class InputModified(Planted):
-    def run(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
-        made = [np.array(y) for y in super().run(operator, inputs)]
-        x = next(x for x in inputs if isinstance(x, np.ndarray) and x.size)
+    def touched(self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+        after = super().touched(operator, inputs, seeds)
+        x = next(x for x in after if isinstance(x, np.ndarray) and x.size)
         x.reshape(-1)[0] = not x.reshape(-1)[0]
-        return made
+        return after
 
     def applies(self, example: Example) -> bool:
         return any(isinstance(x, np.ndarray) and x.size for x in example.inputs)
@@ -153,7 +164,7 @@ class Nondeterminism(Planted):
 
 class WrongSign(Planted):
     def gradient(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], layout: str = "plain"
     ) -> list[np.ndarray | None]:
         return [None if g is None else -g for g in super().gradient(operator, inputs, seeds)]
 
@@ -166,11 +177,13 @@ class OtherNamespace(Planted):
 
     namespace: Any
 
-    def run(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
+    def run(
+        self, operator: Operator, inputs: Sequence[Any], layout: str = "plain"
+    ) -> list[np.ndarray]:
         return [np.asarray(y) for y in operator.published(operator.run(self.namespace, *inputs))]
 
     def gradient(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], layout: str = "plain"
     ) -> list[np.ndarray | None]:
         return [
             None if g is None else np.asarray(g)
@@ -178,7 +191,7 @@ class OtherNamespace(Planted):
         ]
 
     def applies(self, example: Example) -> bool:
-        clean = Subject(self.framework)
+        clean = Dock(self.framework)
         right = [*clean.run(example.operator, example.inputs), *_gradients(clean, example)]
         try:
             found = [*self.run(example.operator, example.inputs), *_gradients(self, example)]
@@ -191,9 +204,9 @@ class OtherNamespace(Planted):
         )
 
 
-def _gradients(subject: Subject, example: Example) -> list[np.ndarray | None]:
+def _gradients(dock: Dock, example: Example) -> list[np.ndarray | None]:
     smooth = example.operator.differentiable and example.smooth
-    return subject.gradient(example.operator, example.inputs, example.seeds) if smooth else []
+    return dock.gradient(example.operator, example.inputs, example.seeds) if smooth else []
 
 
 class LateWindows(type(XP)):  # type: ignore[misc]
@@ -248,7 +261,9 @@ class UnsummedGradient(OtherNamespace):
 class ForgottenBroadcasting(Planted):
     """Inputs are read element by element, from their beginning again at their end."""
 
-    def run(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
+    def run(
+        self, operator: Operator, inputs: Sequence[Any], layout: str = "plain"
+    ) -> list[np.ndarray]:
         if not self.broadcasts(operator, inputs):
             return super().run(operator, inputs)
         shape = np.broadcast_shapes(*(x.shape for x in inputs if isinstance(x, np.ndarray)))
@@ -265,7 +280,7 @@ class ForgottenBroadcasting(Planted):
         )
 
     def applies(self, example: Example) -> bool:
-        right = Subject(self.framework).run(example.operator, example.inputs)
+        right = Dock(self.framework).run(example.operator, example.inputs)
         return any(
             not same(a, b)
             for a, b in zip(self.run(example.operator, example.inputs), right, strict=True)
@@ -295,7 +310,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 def changes(example: Example) -> bool:
     """Whether other inputs give other results."""
-    run = Subject(framework("reference")).run
+    run = Dock(framework("reference")).run
     first, second = (
         run(example.operator, example.inputs),
         run(example.operator, example.other.inputs),

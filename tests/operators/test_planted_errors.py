@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from deep500.contracts.operator import Operator
-from deep500.validation.checking.checks import Subject, checks
+from deep500.validation.checking.checks import checks
+from deep500.validation.checking.dock import Dock
 
 from .checking import Example, derivative_faults, examples, in_dtype
 from .planted import (
@@ -24,10 +25,8 @@ SAMPLE = random.Random(5).sample(EXAMPLES, 12)
 errors = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
 
 
-def wrong(subject: Subject, example: Example) -> list[str]:
-    return [
-        f"{check.name}: {check.text}" for check in checks(subject, example) if check.ok is False
-    ]
+def wrong(dock: Dock, example: Example) -> list[str]:
+    return [f"{check.name}: {check.text}" for check in checks(dock, example) if check.ok is False]
 
 
 def fitting(error: type[Planted], among: list[Example]) -> list[tuple[Planted, Example]]:

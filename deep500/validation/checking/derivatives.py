@@ -84,10 +84,26 @@ class _Slopes:
         values = [low.total, here.total, high.total]
         if not np.isfinite(self.size) and np.isfinite(values).all():
             return results[-1]
-        if not _bend(low, here, high) / steps[-1] <= KINK * (self.size + here.size / self.scale):
+        tolerance = KINK * (self.size + here.size / self.scale)
+        if not _bend(low, here, high) / steps[-1] <= tolerance:
+            return self._on_a_kink(direction, _sides(low, here, high, steps[-1]), tolerance)
+        return min(results, key=lambda check: check.weight)
+
+    def _on_a_kink(
+        self, direction: np.ndarray, sides: tuple[float, float], tolerance: float
+    ) -> Check:
+        """There is no derivative, but what stands for it must lie between the slopes on both sides."""
+        least, most = sides
+        claimed = float(np.sum(self.grad * direction))
+        if least - tolerance <= claimed <= most + tolerance or not np.isfinite([least, most]).all():
             text = "the inputs lie on a kink, where there is no derivative"
             return self.example.no_verdict(self.name, text)
-        return min(results, key=lambda check: check.weight)
+        text = (
+            f"on a kink the derivative by {self.example.input_name(self.i)} lies between {least:.6g} and "
+            f"{most:.6g} along a random direction, the gradient says {claimed:.6g}"
+        )
+        off = max(least - claimed, claimed - most)
+        return self.example.check(self.name, False, off, tolerance, text)
 
     @property
     def size(self) -> float:
@@ -119,6 +135,16 @@ class _Slopes:
             pairs = zip(seeds, outputs, strict=False)
             found.append(_Terms([seed * y for seed, y in pairs if seed is not None]))
         return found
+
+
+def _sides(low: _Terms, here: _Terms, high: _Terms, step: float) -> tuple[float, float]:
+    """The least and the most that the slopes on both sides allow, term by term."""
+    least = most = 0.0
+    for a, b, c in zip(low.terms, here.terms, high.terms, strict=True):
+        left, right = (b - a) / step, (c - b) / step
+        least += float(np.sum(np.minimum(left, right)))
+        most += float(np.sum(np.maximum(left, right)))
+    return least, most
 
 
 def _bend(low: _Terms, here: _Terms, high: _Terms) -> float:

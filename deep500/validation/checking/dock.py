@@ -13,6 +13,7 @@ from ...contracts.framework import Framework
 from ...contracts.operator import Operator
 from ...custom.cpp import CppOp
 from ...custom.sanitizing import sanitized
+from ...registry import find
 from .examples import XP
 from .memory import Guard, laid_out
 
@@ -28,6 +29,14 @@ class Dock:
     def kernel(self, operator: Operator, inputs: Sequence[Any]) -> str:
         """Whose code runs: "native" or "composed"."""
         return self.framework.kernel(operator, inputs=inputs)[1]
+
+    def keeps_denormals(self) -> bool:
+        """Whether the framework computes with the smallest numbers, and does not take them for 0."""
+        smallest = np.full(4, 1e-40, "float32")
+        made = self.framework.evaluate(
+            find("operators", "Mul")(), [smallest, np.ones(4, "float32")]
+        )
+        return bool(np.all(made[0] != 0))
 
     def run(self, operator: Operator, inputs: Sequence[Any], layout: str = "plain") -> Arrays:
         """The outputs; `layout` says how the inputs lie in memory."""

@@ -161,6 +161,15 @@ def _one_of(value: float) -> Callable[[Example, np.random.Generator], tuple]:
     return changed
 
 
+def _rows_of_minus_infinity(example: Example, draw: np.random.Generator) -> tuple:
+    """The first row of every input, as a mask leaves it."""
+    inputs = [x.copy() if isinstance(x, np.ndarray) else x for x in example.inputs]
+    for i in example.floats:
+        if inputs[i].size:
+            inputs[i].reshape(-1, *inputs[i].shape[-1:])[0] = -np.inf
+    return tuple(inputs)
+
+
 def _as(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(values, x.dtype).reshape(x.shape)
 
@@ -184,9 +193,11 @@ def _reversed(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
 
 
 def _large_integers(example: Example, draw: np.random.Generator) -> tuple:
-    """Beyond what a float32 can hold."""
+    """Beyond what a float32 can hold, and where there is room what an int32 can."""
+    beyond = {4: 2**24, 8: 2**34}
     return tuple(
-        x * 2**24 + 1 if _is_integer(x) and x.dtype.itemsize >= 4 else x for x in example.inputs
+        x * beyond[x.dtype.itemsize] + 1 if _is_integer(x) and x.dtype.itemsize in beyond else x
+        for x in example.inputs
     )
 
 
@@ -215,9 +226,10 @@ VALUES = (
     ),
     Regime("infinity", _one_of(np.inf), derived=False),
     Regime("minus infinity", _one_of(-np.inf), derived=False),
+    Regime("a row of minus infinity", _rows_of_minus_infinity, derived=False),
     Regime("NaN", _one_of(np.nan), derived=False),
 )
-FINITE = VALUES[:-3]  # kernels of frameworks differ in how far a NaN spreads
+FINITE = VALUES[:-4]  # kernels of frameworks differ in how far a NaN spreads
 
 
 # -- shapes
