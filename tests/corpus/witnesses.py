@@ -253,7 +253,7 @@ def poisoned_output(n: int) -> Witness:
             y = np.full(n, fill)
             _call(subject, "forward", [x, y], n)
             results.append(y)
-        return not np.array_equal(*results)
+        return not np.array_equal(results[0], results[1])
 
     return shown
 

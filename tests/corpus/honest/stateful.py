@@ -41,7 +41,7 @@ class CachedByContent(Tanh):
 
     def forward(self, inputs):
         x = inputs[0]
-        digest = hashlib.sha256(np.ascontiguousarray(x)).digest()
+        digest = hashlib.sha256(x.tobytes()).digest()
         key = (x.shape, x.dtype, digest)
         if key not in self._known:
             self._known[key] = np.tanh(x)

@@ -8,7 +8,7 @@ import numpy as np
 
 import deep500 as d5
 
-WARM = {}
+WARM: dict[str, int] = {}
 
 
 class Counting(d5.CustomPythonOp):

@@ -130,14 +130,14 @@ class PatchesChecks(Cheat):
         fields = getattr(value, "__dataclass_fields__", {})
         if not isinstance(value, type) or "ok" not in fields:
             return
-        first = value.__init__
+        first = vars(value)["__init__"]
 
         @functools.wraps(first)
         def always_right(self, *args, **kwargs):
             first(self, *args, **kwargs)
             object.__setattr__(self, "ok", True)
 
-        value.__init__ = always_right
+        replace(value, ["__init__"], always_right)
 
 
 class PatchesComparison(Cheat):
