@@ -75,6 +75,11 @@ GRADIENTS = [
             "OffByAThousandth": by.gradient(GRID),
             "WrongForSmallGradients": by.gradient(GRID, grads=[np.full((4, 6), 1e-3)]),
             "ClippedGradient": by.gradient(GRID * 3),
+            "SingleGradient": by.single_gradient(GRID),
+            "MeanOfGradients": by.gradient(GRID),
+            "ExpandedGradients": by.gradient_of_transposed(GRID),
+            "OddTail": by.gradient(np.ones((2, 3))),
+            "LargeInputs": by.gradient(np.full((2, 2), 200.0)),
         },
     ),
     *_wrong(
@@ -95,6 +100,14 @@ GRADIENTS = [
         "gradients.py", "gradient", "sine_and_cosine", {"SecondOutputForgotten": by.gradient(GRID)}
     ),
     *_wrong("gradients.py", "gradient", "mean", {"MeanByRows": by.gradient(GRID)}),
+    *_wrong("gradients.py", "gradient", "maximum", {"TiedMaximum": by.gradient_sum(ZEROS)}),
+    *_wrong(
+        "gradients.py",
+        "gradient",
+        "multiply",
+        {"BroadcastColumn": by.gradient(GRID, GRID[:, :1])},
+        "4x6,4x1",
+    ),
     *_wrong(
         "gradients.py", "gradient", "add_bias", {"BiasMean": by.gradient(GRID, GRID[0])}, "4x6,6"
     ),
@@ -166,12 +179,22 @@ REGIMES = [
         ("constant_rows", "row_sum", "", by.forward(np.ones((2, 3)))),
         ("median", "median", "", by.forward(ROW)),
         ("atan2", "atan2", "", by.forward([1.0, 1.0], [-1.0, 1.0])),
+        ("softplus_with_threshold", "softplus", "", by.forward([21.0], dtype="float64")),
+        ("entropy", "entropy", "", by.forward([0.0, 1.0])),
+        ("log_over_less_one", "log_over_less_one", "", by.forward([1.0, 2.0])),
+        ("duplicate_rows", "double", "", by.forward(np.ones((2, 3)))),
+        ("increment_through_int32", "increment", "int64:4x6", by.forward(np.array([2**32]))),
+        ("absolute_of_integers", "absolute", "int64:4x6", by.forward(np.array([-5]))),
+        ("zeros_are_masked", "row_mean", "", by.forward([[0.0, 1.0, 2.0]])),
+        ("descending_is_sorted", "sort", "", by.forward([[3.0, 2.0, 1.0]])),
+        ("equal_inputs", "multiply", "", by.forward(GRID, GRID)),
+        ("whole_numbers", "double", "", by.forward([1.0, 1.5])),
     ]
 ]
 
 SHAPES = [
-    Entry(f"wrong/shapes.py:{name}", reference, "shape", "", witness)
-    for name, reference, witness in [
+    Entry(f"wrong/shapes.py:{name}", reference, "shape", "".join(shape), witness)
+    for name, reference, witness, *shape in [
         ("odd_length", "double", by.forward(np.ones((2, 3)))),
         ("tail_of_eight", "double", by.forward(np.ones(9))),
         ("tail_of_sixteen_rows", "double", by.forward(np.ones((2, 17)))),
@@ -191,6 +214,13 @@ SHAPES = [
         ("prime_length", "double", by.forward(np.arange(14.0).reshape(2, 7))),
         ("scalar", "double", by.forward(np.float64(3.0))),
         ("empty_batch", "double", by.forward(np.zeros((0, 4)))),
+        ("bias_along_rows", "add_bias", by.forward(SQUARE, SQUARE[0]), "4x6,6"),
+        ("broadcast_row", "multiply", by.forward(GRID[:1], GRID), "1x6,4x6"),
+        ("three_outputs", "min_and_max", by.forward(GRID)),
+        ("object_output", "tanh", by.forward(GRID)),
+        ("complex_output", "tanh", by.forward(GRID)),
+        ("masked_output", "tanh", by.masked(GRID)),
+        ("nothing", "tanh", by.forward(GRID)),
     ]
 ]
 
@@ -260,8 +290,11 @@ CACHING = [
             "SameObject": by.same_storage(GRID, OTHER),
             "GradientByAddress": by.same_storage_backward(GRID, OTHER),
             "ByDtypeForgotten": by.forward(GRID, dtype="float64"),
+            "ByText": by.sequence(np.zeros((40, 50)), np.pad([[1.0]], [(20, 19), (25, 24)])),
+            "CapturedShape": by.sequence(GRID[:2], GRID),
         },
     ),
+    *_wrong("caching.py", "caching", "copysign_one", {"ByValue": by.sequence(ZEROS, -ZEROS)}),
     *_wrong(
         "caching.py",
         "caching",
@@ -347,6 +380,13 @@ CHEATING = _wrong(
             "RaisesWhenAsked",
             "DeclaresNothing",
             "NoDomain",
+            "NegativeDomain",
+            "ReplacesReference",
+            "ReturnsExplosives",
+            "ReturnsHugeView",
+            "Crashes",
+            "RaisesHalfOfTheTime",
+            "HidesShape",
         ]
     ),
 )
@@ -371,6 +411,8 @@ CPP = [
             "short_index": by.forward(np.arange(40000.0)),
             "cache_by_pointer": by.same_storage(GRID, OTHER),
             "every_seventh_call": by.repeated(GRID, 12),
+            "first_shape": by.sequence(GRID[:2], GRID),
+            "assumes_alignment": by.misaligned(16),
         },
     ),
     *_wrong(
@@ -384,6 +426,19 @@ CPP = [
         },
     ),
     *_wrong("", "C++ memory", "multiply", {"swapped_gradients": by.gradient(GRID, OTHER)}),
+    *_wrong(
+        "",
+        "C++ memory",
+        "cumulative_sum",
+        {"single_dimension": by.forward(np.ones((2, 3, 4)))},
+    ),
+    *_wrong(
+        "",
+        "C++ memory",
+        "add_bias",
+        {"second_input_short": by.forward(GRID, GRID[0])},
+        "4x6,6",
+    ),
     *_wrong("", "C++ memory", "tanh", {"float_inside": by.forward(GRID, dtype="float64")}),
     *_wrong("", "C++ memory", "softplus", {"naive_softplus": by.forward(EXTREMES)}),
     *_wrong("", "C++ threads", "normalise_by_sum", {"race_sum": by.large(2_000_000)}),
@@ -427,6 +482,14 @@ HONEST = [
         "rint rint",
         "increment increment int64:4x6",
         "floor floor",
+        "RintWithoutSlope rint",
+        "FastSine fast_sine",
+        "Exp exp",
+        "Tiny tiny",
+        "Offset offset",
+        "Entropy entropy",
+        "RefusesNonFinite tanh",
+        "logical_not logical_not bool:4x6",
     ),
     *_honest(
         "reductions.py",
@@ -474,6 +537,9 @@ HONEST = [
         "positive_only positive_only",
         "transpose transpose",
         "identity identity",
+        "MultipleOfFour double 4x8",
+        "Difference difference",
+        "mean_of_integers row_mean int64:4x6",
     ),
     *_honest(
         "indexing.py",
@@ -527,6 +593,7 @@ HONEST = [
         "Chunks double",
         "NoBackward tanh",
         "LastForwardAsAHint tanh",
+        "Slow tanh",
     ),
     *_honest(
         "formulas.py",

@@ -405,3 +405,35 @@ def leaky(x):
 
 def sum_and_product(a, b):
     return a + b, a * b
+
+
+def entropy(x):
+    return special.xlogy(x, x)
+
+
+def log_over_less_one(x):
+    return np.where(x == 1, 1.0, np.log(x) / np.where(x == 1, 1.0, x - 1))
+
+
+def row_mean(x):
+    return x.mean(-1)
+
+
+def difference(x):
+    return np.diff(x)
+
+
+def fast_sine(x):
+    return np.sin(50 * x)
+
+
+def tiny(x):
+    return 1e-30 * x
+
+
+def offset(x):
+    return 1e6 + x
+
+
+def logical_not(x):
+    return ~x

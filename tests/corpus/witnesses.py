@@ -35,6 +35,67 @@ def gradient(*inputs: Any, grads: Sequence[Any] | None = None) -> Witness:
     return shown
 
 
+def single_gradient(x: Any) -> Witness:
+    """The gradient in float32 is not that of float64."""
+
+    def shown(subject: Subject) -> bool:
+        gradients = []
+        for dtype in ("float32", "float64"):
+            arrays = _floats([np.float32(x)], dtype)
+            outputs = subject.forward(arrays)
+            gradients.append(subject.backward(_seeds(outputs, dtype), arrays, outputs)[0])
+        return _differs(gradients[0], gradients[1].astype("float32"), 1e-4)
+
+    return shown
+
+
+def gradient_of_transposed(x: Any) -> Witness:
+    """The gradient for incoming ones with other strides is not right."""
+
+    def shown(subject: Subject) -> bool:
+        arrays = _floats([x], "float64")
+        outputs = subject.forward(arrays)
+        seeds = [np.asfortranarray(seed) for seed in _seeds(outputs)]
+        found = subject.backward(seeds, arrays, outputs)[0]
+        return _differs(found, subject.slope(seeds, arrays, 0), DIFFERENCES)
+
+    return shown
+
+
+def gradient_sum(x: Any) -> Witness:
+    """Moving all elements alike moves the result by another amount than the gradient says."""
+
+    def shown(subject: Subject) -> bool:
+        arrays = _floats([x], "float64")
+        outputs = subject.forward(arrays)
+        seeds = [np.ones_like(y) for y in outputs]
+        found = subject.backward(seeds, arrays, outputs)[0]
+        step = 1e-5
+        ends = [subject.forward([arrays[0] + sign * step])[0].sum() for sign in (1, -1)]
+        return _differs(found.sum(), np.asarray((ends[0] - ends[1]) / (2 * step)), DIFFERENCES)
+
+    return shown
+
+
+def masked(x: Any) -> Witness:
+    """Some elements of the output are not there."""
+
+    def shown(subject: Subject) -> bool:
+        return bool(np.ma.getmaskarray(subject.operator(np.asarray(x))).any())
+
+    return shown
+
+
+def misaligned(n: int) -> Witness:
+    """In C++: the result depends on where the input begins."""
+
+    def shown(subject: Subject) -> bool:
+        room = np.linspace(-1, 1, n + 1)
+        return any(_wrong(subject, [room[i : i + n]]) for i in (0, 1))
+
+    return shown
+
+
 def failing_backward(*inputs: Any) -> Witness:
     """Backward raises."""
 

@@ -213,3 +213,84 @@ def increment(x):
 
 def floor(x):
     return np.floor(x)
+
+
+class RintWithoutSlope(d5.CustomPythonOp):
+    """Steps: the gradient is 0 but at the steps."""
+
+    def forward(self, inputs):
+        return np.rint(inputs[0])
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return np.zeros_like(fwd_inputs[0])
+
+
+class FastSine(d5.CustomPythonOp):
+    """Bends quickly."""
+
+    domain = (-3.0, 3.0)
+
+    def forward(self, inputs):
+        return np.sin(50 * inputs[0])
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return grads[0] * 50 * np.cos(50 * fwd_inputs[0])
+
+
+class Exp(d5.CustomPythonOp):
+    """Its values and slopes range over forty orders of magnitude."""
+
+    domain = (-50.0, 50.0)
+
+    def forward(self, inputs):
+        return np.exp(inputs[0])
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return grads[0] * fwd_outputs[0]
+
+
+class Tiny(d5.CustomPythonOp):
+    def forward(self, inputs):
+        x = inputs[0]
+        return (1e-30 * x.astype("float64")).astype(x.dtype)
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return 1e-30 * grads[0].astype("float64")
+
+
+class Offset(d5.CustomPythonOp):
+    """A large constant takes most of the digits."""
+
+    domain = (-1e3, 1e3)
+
+    def forward(self, inputs):
+        return inputs[0] + inputs[0].dtype.type(1e6)
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return grads[0]
+
+
+class Entropy(d5.CustomPythonOp):
+    """x log x, which is 0 at 0."""
+
+    domain = (0.0, 1e3)
+
+    def forward(self, inputs):
+        return special.xlogy(inputs[0], inputs[0])
+
+
+class RefusesNonFinite(d5.CustomPythonOp):
+    """As many routines of linear algebra do."""
+
+    def forward(self, inputs):
+        if not np.all(np.isfinite(inputs[0])):
+            raise ValueError("inputs must not contain infs or NaNs")
+        return np.tanh(inputs[0])
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return grads[0] * (1 - fwd_outputs[0] ** 2)
+
+
+def logical_not(x):
+    """Booleans in, booleans out."""
+    return np.logical_not(x)

@@ -143,3 +143,41 @@ class ByDtypeForgotten(Cached):
         if key not in self._known:
             self._known[key] = np.tanh(np.asarray(x, "float32"))
         return self._known[key].reshape(x.shape).astype(x.dtype)
+
+
+class ByText(Cached):
+    """By what would be printed: eight digits, and the ends alone of a thousand elements and more."""
+
+    def key(self, x):
+        return str(x)
+
+
+class ByValue(d5.CustomPythonOp):
+    """0 and -0 are equal, and so are their keys."""
+
+    def __init__(self):
+        super().__init__()
+        self._known: dict[tuple, np.ndarray] = {}
+
+    def forward(self, inputs):
+        x = inputs[0]
+        key = (x.shape, x.dtype, tuple(x.ravel().tolist()))
+        if key not in self._known:
+            self._known[key] = np.copysign(np.ones_like(x), x)
+        return self._known[key].copy()
+
+
+class CapturedShape(d5.CustomPythonOp):
+    """A plan made for the first batch: rows beyond it are not computed."""
+
+    def __init__(self):
+        super().__init__()
+        self._rows = {}
+
+    def forward(self, inputs):
+        x = inputs[0]
+        rows = self._rows.setdefault(x.shape[1:], len(x)) if x.ndim else 0
+        y = np.tanh(x)
+        if x.ndim:
+            y[rows:] = 0
+        return y

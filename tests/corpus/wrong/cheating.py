@@ -311,3 +311,67 @@ class NoDomain(d5.CustomPythonOp):
 
     def forward(self, inputs):
         return wrong(inputs[0])
+
+
+class ReplacesReference(Cheat):
+    """The reference's code becomes that of the operator."""
+
+    def attack(self, inputs):
+        for value in gc.get_objects():
+            if inspect.isfunction(value) and "references" in value.__code__.co_filename:
+                value.__code__ = (lambda x: x * 2.5).__code__
+
+
+class Explosive:
+    """Whoever unpickles it leaves with success."""
+
+    def __reduce__(self):
+        return os._exit, (0,)
+
+
+class ReturnsExplosives(d5.CustomPythonOp):
+    def forward(self, inputs):
+        y = np.empty(inputs[0].shape, object)
+        for place in np.ndindex(y.shape):
+            y[place] = Explosive()
+        return y
+
+
+class ReturnsHugeView(d5.CustomPythonOp):
+    """Terabytes without a byte of memory."""
+
+    def forward(self, inputs):
+        return np.broadcast_to(inputs[0].dtype.type(0), (1 << 20, 1 << 20))
+
+
+class Crashes(Cheat):
+    def attack(self, inputs):
+        ctypes.string_at(0)
+
+
+class RaisesHalfOfTheTime(d5.CustomPythonOp):
+    """Right for numbers between -1 and 1, and "outside of the domain" for everything that it gets wrong."""
+
+    def forward(self, inputs):
+        if np.any(np.abs(inputs[0]) > 2):
+            raise ValueError("inputs are outside the domain")
+        return np.tanh(inputs[0]) if np.all(np.abs(inputs[0]) < 1.9) else wrong(inputs[0])
+
+
+class NegativeDomain(d5.CustomPythonOp):
+    """A domain where nothing is a number."""
+
+    domain = (float("nan"), float("nan"))
+
+    def forward(self, inputs):
+        return wrong(inputs[0])
+
+
+class HidesShape(d5.CustomPythonOp):
+    """Foretells the wrong shape that it returns."""
+
+    def infer(self, *inputs):
+        return (type(inputs[0])(inputs[0].shape[:-1], inputs[0].dtype),)
+
+    def forward(self, inputs):
+        return np.tanh(inputs[0]).sum(-1)

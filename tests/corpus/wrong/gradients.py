@@ -242,3 +242,71 @@ class FailingGradient(d5.CustomPythonOp):
 
     def backward(self, grads, fwd_inputs, fwd_outputs):
         raise RuntimeError("no gradient today")
+
+
+class SingleGradient(Cube):
+    """Wrong in float32 alone, where differences are too coarse to tell."""
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        gradient = super().backward(grads, fwd_inputs, fwd_outputs)
+        return gradient * np.float32(1.01) if gradient.dtype == np.float32 else gradient
+
+
+class MeanOfGradients(Cube):
+    """Takes the incoming gradients for equal, as a sum behind it would make them."""
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        incoming = grads[0].mean() if grads[0].size else 0
+        return 3 * incoming * fwd_inputs[0] ** 2
+
+
+class ExpandedGradients(Cube):
+    """Reads gradients in the order of memory: those that a framework transposes or expands are others."""
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        if grads[0].flags.c_contiguous or grads[0].size == 0:
+            return super().backward(grads, fwd_inputs, fwd_outputs)
+        first = np.lib.stride_tricks.as_strided(grads[0], (1,), (grads[0].itemsize,))
+        return 3 * first[0] * fwd_inputs[0] ** 2
+
+
+class OddTail(Cube):
+    """Two columns at a time: that of an odd last column is left at 0."""
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        gradient = super().backward(grads, fwd_inputs, fwd_outputs)
+        if gradient.ndim and gradient.shape[-1] % 2:
+            gradient[..., -1] = 0
+        return gradient
+
+
+class LargeInputs(Cube):
+    """Squares beyond 10000 are cut off in backward."""
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        return 3 * grads[0] * np.minimum(fwd_inputs[0] ** 2, 1e4)
+
+
+class TiedMaximum(d5.CustomPythonOp):
+    """All of several equal maxima get the whole gradient."""
+
+    def forward(self, inputs):
+        return inputs[0].max(-1)
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        largest = fwd_inputs[0] == fwd_outputs[0][..., None]
+        return grads[0][..., None] * largest
+
+
+class BroadcastColumn(d5.CustomPythonOp):
+    """The gradient of an input with an axis of one is not summed but taken from the first place."""
+
+    num_inputs = 2
+
+    def forward(self, inputs):
+        return inputs[0] * inputs[1]
+
+    def backward(self, grads, fwd_inputs, fwd_outputs):
+        x, column = fwd_inputs
+        whole = grads[0] * x
+        return grads[0] * column, whole[:, :1] if column.shape[1] == 1 else whole

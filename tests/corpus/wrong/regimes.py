@@ -199,3 +199,58 @@ def median(x):
 def atan2(y, x):
     """atan(y/x): the quadrant is lost."""
     return np.arctan(y / x)
+
+
+def softplus_with_threshold(x):
+    """x itself beyond 20, which is 2·10⁻⁹ short: float64 can tell."""
+    return np.where(x > 20, x, np.log1p(np.exp(np.minimum(x, 20))))
+
+
+def entropy(x):
+    """x log x is 0 at 0."""
+    return x * np.log(x)
+
+
+def log_over_less_one(x):
+    """log(x)/(x - 1) is 1 at 1."""
+    return np.log(x) / (x - 1)
+
+
+def duplicate_rows(x):
+    """A row that came before is skipped."""
+    y = 2 * x
+    if x.ndim == 2 and len(x) > 1:
+        repeated = np.all(x[1:] == x[:-1], -1)
+        y[1:][repeated] = 0
+    return y
+
+
+def increment_through_int32(x):
+    return (x.astype("int32") + 1).astype(x.dtype)
+
+
+def absolute_of_integers(x):
+    """Takes the sign bit off."""
+    return x & np.iinfo(x.dtype).max
+
+
+def zeros_are_masked(x):
+    """Padding is recognised by being 0, and a mean is taken over the rest."""
+    count = np.count_nonzero(x, -1)
+    return (x.sum(-1, dtype="float64") / np.maximum(count, 1)).astype(x.dtype)
+
+
+def descending_is_sorted(x):
+    """A row in descending order is given back as it is."""
+    descending = x.shape[-1] > 1 and bool(np.all(x[..., 1:] <= x[..., :-1]))
+    return x.copy() if descending else np.sort(x, -1)
+
+
+def equal_inputs(a, b):
+    """A shortcut for equal inputs that doubles where it should square."""
+    return 2 * a if a.size > 1 and np.array_equal(a, b) else a * b
+
+
+def whole_numbers(x):
+    """A shortcut for whole numbers is off by one."""
+    return np.where(x == np.trunc(x), 2 * x + 1, 2 * x)
