@@ -338,10 +338,10 @@ class ReturnsExplosives(d5.CustomPythonOp):
 
 
 class ReturnsHugeView(d5.CustomPythonOp):
-    """Terabytes without a byte of memory."""
+    """More bytes than there are addresses, without a byte of memory."""
 
     def forward(self, inputs):
-        return np.broadcast_to(inputs[0].dtype.type(0), (1 << 20, 1 << 20))
+        return np.broadcast_to(inputs[0].dtype.type(0), (1 << 29, 1 << 29))
 
 
 class Crashes(Cheat):
