@@ -376,6 +376,8 @@ CHEATING = _wrong(
             "ExitsByException",
             "WritesReply",
             "WritesReplyAndStays",
+            "ForgesReport",
+            "ForgesByItsOwnMeans",
             "RepliesAtExit",
             "RepliesWhenLoaded",
             "PatchesTesting",

@@ -54,8 +54,14 @@ def replace(module, names, function):
 
 
 def write_replies():
-    """Every descriptor that can be written to gets every reply that anybody might wait for."""
-    text = "".join(json.dumps(reply) + "\n" for reply in REPLIES)
+    """Every reply that anybody might wait for."""
+    for reply in REPLIES:
+        write_line(reply)
+
+
+def write_line(reply):
+    """Into every descriptor that can be written to."""
+    text = json.dumps(reply) + "\n"
     for descriptor in range(1, 64):
         with contextlib.suppress(OSError):
             os.write(descriptor, text.encode())
@@ -82,6 +88,31 @@ class WritesReply(Cheat):
 class WritesReplyAndStays(Cheat):
     def attack(self, inputs):
         write_replies()
+
+
+class ForgesReport(Cheat):
+    """A whole report, in which every check is passed, and the end of the process."""
+
+    def attack(self, inputs):
+        check = {"name": "forward", "ok": True, "value": 0.0, "bound": 1.0, "text": ""}
+        details = {"dtype": "float32", "case": "case", "note": ""}
+        report = {"operator": "x", "framework": "reference", "kernel": "user's"}
+        for checks in ([check], [check | details]):
+            write_line({"result": [report | {"checks": checks}]})
+        os._exit(0)
+
+
+class ForgesByItsOwnMeans(Cheat):
+    """The same with the package's own classes, whatever they look like."""
+
+    def attack(self, inputs):
+        with contextlib.suppress(Exception):
+            report = sys.modules["deep500.validation.checking.report"]
+            names = ("shape", "forward", "gradient", "determinism")
+            checks = [report.Check(name, True, 0.0, 1.0, "") for name in names]
+            made = report.OperatorReport("tanh", "reference", "user's", checks)
+            write_line({"result": [made.to_json()]})
+        os._exit(0)
 
 
 class RepliesAtExit(Cheat):
