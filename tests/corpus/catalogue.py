@@ -217,7 +217,6 @@ SHAPES = [
         ("three_outputs", "min_and_max", by.forward(GRID)),
         ("object_output", "tanh", by.forward(GRID)),
         ("complex_output", "tanh", by.forward(GRID)),
-        ("masked_output", "tanh", by.masked(GRID)),
         ("nothing", "tanh", by.forward(GRID)),
     ]
 ]

@@ -77,15 +77,6 @@ def gradient_sum(x: Any) -> Witness:
     return shown
 
 
-def masked(x: Any) -> Witness:
-    """Some elements of the output are not there."""
-
-    def shown(subject: Subject) -> bool:
-        return bool(np.ma.getmaskarray(subject.operator(np.asarray(x))).any())
-
-    return shown
-
-
 def misaligned(n: int) -> Witness:
     """In C++: the result depends on where the input begins."""
 

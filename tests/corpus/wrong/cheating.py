@@ -381,10 +381,10 @@ class Crashes(Cheat):
 
 
 class RaisesHalfOfTheTime(d5.CustomPythonOp):
-    """Right for numbers between -1 and 1, and "outside of the domain" for everything that it gets wrong."""
+    """Right for small numbers, and "outside of the domain" for most of those that it gets wrong."""
 
     def forward(self, inputs):
-        if np.any(np.abs(inputs[0]) > 2):
+        if not np.all(np.abs(inputs[0]) < 8):
             raise ValueError("inputs are outside the domain")
         return np.tanh(inputs[0]) if np.all(np.abs(inputs[0]) < 1.9) else wrong(inputs[0])
 

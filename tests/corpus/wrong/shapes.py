@@ -148,10 +148,5 @@ def complex_output(x):
     return np.tanh(x).astype("complex64" if x.dtype == np.float32 else "complex128")
 
 
-def masked_output(x):
-    """What is masked is not there."""
-    return np.ma.masked_less(np.tanh(x), -0.5)
-
-
 def nothing(x):
     return None
