@@ -120,7 +120,7 @@ def _refute_peaks(record: "Record") -> None:
         dtype, rate = planned["work"]["dtype"], entry["rates"]["flops"]["value"]
         if refute_peak(dtype, rate):
             print(
-                f"d5: {entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: "
+                f"warning: {entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: "
                 "the peaks will be measured again at their next use",
                 file=sys.stderr,
             )

@@ -89,13 +89,13 @@ def judged(
     low, high = c.low / other.stretch, c.high * base.stretch
     if verdict_of(low, high, c.margin) == c.verdict:
         return c
-    crowded = max((base, other), key=lambda e: (e.contended, e.stretch))
+    crowded = base if verdict_of(low, c.high, c.margin) == c.verdict else other
     threads = f"{crowded.threads} threads" if crowded.threads > 1 else "a thread"
     lacking = f"{crowded.name!r} ran {threads}"
     advice = [fewer_threads] if crowded.threads > 1 else []
     advice += ["wait", "or give --wait-for-quiet SECONDS"]
     note = (
-        f"others used {found.others:.0%} of the {found.cpus} CPUs, too much where {lacking}: "
+        f"others used {100 * found.others:.0f} % of the {found.cpus} CPUs, too much where {lacking}: "
         f"that {COULD_EXPLAIN}; {', '.join(advice)}"
     )
     return replace(c, verdict="inconclusive", notes=(*c.notes, note))

@@ -102,7 +102,8 @@ def test_a_verdict_that_others_could_explain_is_inconclusive(others, used, threa
 
 def test_the_reason_says_who_how_much_and_what_to_do():
     told = withdrawn(recorded(0.89, [1.0, 2.0], threads=2))[0]
-    assert "others used 89% of the 2 CPUs" in told and "ran 2 threads" in told
+    assert "others used 89 % of the 2 CPUs" in told and "ran 2 threads" in told
+    assert "'b' ran" in told
     assert "use --threads 1, wait, or give --wait-for-quiet SECONDS" in told
     derived = recorded(0.89, [1.0, 2.0]).derived
     assert "--wait-for-quiet" in derived["status"] and derived["stopped"] == "budget"
