@@ -6,7 +6,7 @@ from typing import Any
 
 from ...reports.tables import count, is_number, percent
 from ...reports.text import Text, listed
-from .contents import between, entry_name
+from .contents import between, entry_name, rounded
 from .data import ReportData
 
 MOST_NAMES = 3
@@ -59,7 +59,7 @@ def _limit(change: Mapping[str, Any], width: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if abs(share) >= 0.1 else percent(share, 2)
+    return rounded(share) if abs(share) >= 0.1 else percent(share, 2)
 
 
 def _line(words: str, parts: Sequence[Text]) -> list[Text]:
