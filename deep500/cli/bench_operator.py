@@ -87,7 +87,6 @@ def call(args: argparse.Namespace) -> int:
         args.dtype, args.framework, args.kernel, args.direction, _threads(args.threads)
     )
     with ProgressLine() as progress:
-        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
         plan = operator_plan(
             problems,
             factors,
@@ -101,6 +100,7 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
+        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
     _refute_peaks(record)
