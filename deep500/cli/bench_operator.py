@@ -93,7 +93,6 @@ def call(args: argparse.Namespace) -> int:
         args.reference or "",
     )
     with ProgressLine() as progress:
-        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
         plan = operator_plan(
             problems,
             factors,
@@ -107,6 +106,7 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
+        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
     _refute_peaks(record)
@@ -126,7 +126,7 @@ def _refute_peaks(record: "Record") -> None:
         dtype, rate = planned["work"]["dtype"], entry["rates"]["flops"]["value"]
         if refute_peak(dtype, rate):
             print(
-                f"d5: {entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: "
+                f"warning: {entry['name']!r} ran at {rate / 1e9:.3g} GFLOP/s, above the kept peak of {dtype}: "
                 "the peaks will be measured again at their next use",
                 file=sys.stderr,
             )

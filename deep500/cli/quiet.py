@@ -20,5 +20,5 @@ def quiet_moment(
     progress.close()
     warning = lack_of_cpus(moment, threads, fewer_threads)
     if warning:
-        print(f"d5: {warning}", file=sys.stderr)
+        print(f"warning: {warning}", file=sys.stderr)
     return moment

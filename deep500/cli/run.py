@@ -5,8 +5,10 @@ import sys
 from pathlib import Path
 
 from ..errors import Deep500Error
+from ..progress import ProgressLine
 from . import options
 from .output import show_record
+from .quiet import quiet_moment
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,6 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.tier(
         parser, "small", "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)"
     )
+    options.wait_for_quiet(parser)
     options.out(parser)
     add("--resume", action="store_true", help="go on with the run in --out, or begin it there")
 
@@ -40,6 +43,8 @@ def call(args: argparse.Namespace) -> int:
     if args.framework:
         settings["executor"] = args.framework
     recipe = load_recipe(args.recipe).with_settings(_named(settings))
+    with ProgressLine() as progress:
+        quiet_moment(args, progress, options.cpus())
     outcome = run(recipe, args.out, args.tier, args.seeds, args.resume, [ProgressBar()])
     if not outcome.trained:
         print(f"d5: {args.out} was finished before: nothing was trained", file=sys.stderr)

@@ -212,7 +212,7 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
         what = "ratio has a verdict and" if result.comparisons else "median"
         return f"every {what} is known within ±{100 * result.plan['precision']:.3g} %"
     if _withdrawn(result) and result.interference:
-        used = f"others used {result.interference.others:.0%} of the CPUs"
+        used = f"others used {100 * result.interference.others:.0f} % of the CPUs"
         return f"inconclusive, because {used}: wait, or give --wait-for-quiet SECONDS"
     unit = "processes" if len(result.processes) > 1 else "samples"
     if result.comparisons and all(

@@ -17,6 +17,7 @@ from .statistics.comparison import Comparison, verdict_of
 from .statistics.intervals import interval
 
 ROOM = 0.25  # CPUs that threads may lack: medians do not notice what disturbs few of the calls
+SPARE = 0.5  # CPUs that stay idle beside an entry which does not use all the threads it was allowed
 COULD_EXPLAIN = "could explain this ratio"
 
 
@@ -68,11 +69,15 @@ def interference(blocks: Sequence[Mapping[str, Any]]) -> Interference | None:
 def exposure(
     found: Interference, blocks: Sequence[Mapping[str, Any]], entry: int, name: str, threads: int
 ) -> Exposure:
-    """How an entry was exposed that was told to use so many threads (1 where nobody told it)."""
+    """How an entry was exposed that was allowed so many threads (1 where nobody told it).
+
+    If CPUs stayed idle beside it, it had as many as it wanted: then what it used says how many threads ran.
+    """
     loads = [block["load"] for block in blocks if "load" in block]
     used = [load["used"][entry] for load in loads if load.get("used")]
     usual = float(np.median(used)) if used else 1.0
-    threads = max(threads, math.ceil(usual - ROOM), 1)
+    seen = max(math.ceil(usual - ROOM), 1)
+    threads = seen if usual <= found.free_cpus - SPARE else max(threads, seen)
     if threads <= found.free_cpus + ROOM:
         return Exposure(name, threads, False, 1.0)
     if threads > 1 or usual <= 0:
@@ -89,13 +94,13 @@ def judged(
     low, high = c.low / other.stretch, c.high * base.stretch
     if verdict_of(low, high, c.margin) == c.verdict:
         return c
-    crowded = max((base, other), key=lambda e: (e.contended, e.stretch))
+    crowded = base if verdict_of(low, c.high, c.margin) == c.verdict else other
     threads = f"{crowded.threads} threads" if crowded.threads > 1 else "a thread"
     lacking = f"{crowded.name!r} ran {threads}"
     advice = [fewer_threads] if crowded.threads > 1 else []
     advice += ["wait", "or give --wait-for-quiet SECONDS"]
     note = (
-        f"others used {found.others:.0%} of the {found.cpus} CPUs, too much where {lacking}: "
+        f"others used {100 * found.others:.0f} % of the {found.cpus} CPUs, too much where {lacking}: "
         f"that {COULD_EXPLAIN}; {', '.join(advice)}"
     )
     return replace(c, verdict="inconclusive", notes=(*c.notes, note))

@@ -39,7 +39,7 @@ def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:
             said = None if others is None else round(others, 4)
             return Moment(said, most_s, round(waited, 1) if most_s else 0.0)
         if progress:
-            progress(waited / most_s, f"waiting: others use {others:.0%} of the CPUs")
+            progress(waited / most_s, f"waiting: others use {100 * others:.0f} % of the CPUs")
 
 
 def lack_of_cpus(moment: Moment, threads: int, fewer_threads: str = "") -> str | None:
@@ -49,7 +49,7 @@ def lack_of_cpus(moment: Moment, threads: int, fewer_threads: str = "") -> str |
     if threads <= free + ROOM:
         return None
     wanted = f"{threads} threads are" if threads > 1 else "a thread is"
-    others = f"others use {moment.others or 0:.0%} of them"
+    others = f"others use {100 * (moment.others or 0):.0f} % of them"
     advice = [fewer_threads] if fewer_threads and threads > 1 else []
     advice += ["wait", "or give --wait-for-quiet SECONDS"]
     return (

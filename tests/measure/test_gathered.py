@@ -111,3 +111,18 @@ def test_work_of_another_form_is_refused(work):
 def test_peaks_of_another_form_are_refused():
     with pytest.raises(Deep500Error, match="peaks"):
         rates({"median": 2.0, "low": 1.0, "high": 4.0}, {"flops": 1, "bytes": 1}, {"flops": 3})
+
+
+def test_the_layout_orders_groups_and_the_setups_inside_them(tmp_path):
+    log = tmp_path / "log"
+    entries = [
+        Entry(name, Statement("pass", f"open({str(log)!r}, 'a').write({name!r})"), {}, group)
+        for name, group in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "two"))
+    ]
+    made = replace(plan(*entries, processes=1), seed=4)
+    result = execute(made)
+    setups = result.blocks[0]["layout"]["setups"]
+    groups = list(dict.fromkeys(entries[i].group for i in setups))
+    expected = [entries[i].name for g in groups for i in setups if entries[i].group == g]
+    assert list(log.read_text()) == expected
+    assert expected != ["a", "c", "b", "d"]  # the order in which they were given

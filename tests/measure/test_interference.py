@@ -82,6 +82,9 @@ def test_blocks_without_it_give_none_and_no_number():
         (0.0, [1.0, 2.0], None, "slower"),
         (0.89, [1.0, 1.9], None, "inconclusive"),  # two threads that wait for each other
         (0.89, [1.0, 1.0], 2, "inconclusive"),  # told to use two
+        (0.5, [1.0, 1.0], 2, "inconclusive"),  # two threads that got half a CPU each look like one
+        (0.2, [1.0, 1.0], 2, "slower"),  # half a CPU stayed idle: one thread was all it wanted
+        (0.2, [1.0, 1.6], 2, "inconclusive"),  # the second thread lacked a CPU now and then
         (0.05, [1.0, 1.9], None, "slower"),  # a tenth of a CPU is not missed
         (0.45, [1.0, 1.0], None, "slower"),  # one thread beside one other: both have a CPU
         (0.89, [1.0, 1.0], None, "slower"),  # no CPU free, but the usual visit was not held up
@@ -102,7 +105,8 @@ def test_a_verdict_that_others_could_explain_is_inconclusive(others, used, threa
 
 def test_the_reason_says_who_how_much_and_what_to_do():
     told = withdrawn(recorded(0.89, [1.0, 2.0], threads=2))[0]
-    assert "others used 89% of the 2 CPUs" in told and "ran 2 threads" in told
+    assert "others used 89 % of the 2 CPUs" in told and "ran 2 threads" in told
+    assert "'b' ran" in told
     assert "use --threads 1, wait, or give --wait-for-quiet SECONDS" in told
     derived = recorded(0.89, [1.0, 2.0]).derived
     assert "--wait-for-quiet" in derived["status"] and derived["stopped"] == "budget"

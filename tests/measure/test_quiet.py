@@ -31,7 +31,7 @@ def test_threads_beyond_the_free_cpus_are_warned_of():
     assert lack_of_cpus(Moment(None, 0, 0), CPUS) is None
     warning = lack_of_cpus(Moment(0.9, 0, 0), CPUS + 1, "use --threads 1")
     assert (
-        f"{CPUS + 1} threads are to run on {CPUS} CPUs" in warning and "others use 90%" in warning
+        f"{CPUS + 1} threads are to run on {CPUS} CPUs" in warning and "others use 90 %" in warning
     )
     assert "use --threads 1, wait, or give --wait-for-quiet SECONDS" in warning
     alone = lack_of_cpus(Moment(1.0, 0, 0), 1, "use --threads 1")
@@ -45,7 +45,7 @@ def test_a_machine_that_stays_busy_is_waited_for_then_measured_and_recorded(tmp_
     options = ["--budget", "0.5", "--wait-for-quiet", "1.5", "--out", str(tmp_path / "run")]
     with busy_machine(2 * CPUS):
         done = d5("bench", "sum(range(3000))", *options)
-    assert "d5: a thread is to run on" in done.stderr and "--wait-for-quiet" in done.stderr
+    assert "warning: a thread is to run on" in done.stderr and "--wait-for-quiet" in done.stderr
     record = load(tmp_path / "run")
     moment = record.plan["about"]["moment"]
     assert moment["others"] > 0.5 and moment["asked_s"] == 1.5

@@ -8,6 +8,7 @@ import pytest
 
 from deep500 import bundle, measure
 from deep500.errors import Deep500Error
+from deep500.measure.interference import COULD_EXPLAIN
 from deep500.measure.statistics.repetition import best_rounds
 
 
@@ -61,7 +62,9 @@ def test_commands_bring_their_own_processes():
     result = measure.run(
         {"a": measure.Command("true"), "b": measure.Command("sleep 0.05")}, budget_s=2
     )
-    assert result.compare("a", "b").verdict == "slower"
+    found = result.compare("a", "b")
+    # Beside others, nobody can tell a command that sleeps from one that waits for a CPU.
+    assert found.verdict == "slower" or any(COULD_EXPLAIN in note for note in found.notes)
     assert not result.derived["notes"]
 
 

@@ -55,7 +55,7 @@ class Peaks:
         busy = ""
         if self.others is not None and self.others > BUSY:
             busy = (
-                f"the peaks were measured while others used up to {self.others:.0%} of the CPUs: the true ones "
+                f"the peaks were measured while others used up to {100 * self.others:.0f} % of the CPUs: the true ones "
                 "may be higher, renew them with `d5 doctor --peaks` when nothing else runs"
             )
         return "; ".join(filter(None, [self.note, busy]))
@@ -86,7 +86,11 @@ def contradiction(flops: dict[str, Peak]) -> str:
     if single.value >= double.value * (1 - TOLERANCE):
         return ""
     said = f"{single.value / 1e9:.3g} GFLOP/s in float32 contradicts {double.value / 1e9:.3g} in float64"
-    used = f", others used {single.others:.0%} of the CPUs" if single.others is not None else ""
+    used = (
+        f", others used {100 * single.others:.0f} % of the CPUs"
+        if single.others is not None
+        else ""
+    )
     return f"{said}{used}"
 
 

@@ -15,7 +15,7 @@ from ...reports.text import (
     listed,
     verdict_of,
 )
-from .contents import absolute, is_busy, ratio_of
+from .contents import absolute, is_busy, ratio_of, rounded
 from .data import ReportData
 
 MOST_NAMES = 3  # in one sentence
@@ -46,7 +46,7 @@ def answer(data: ReportData) -> Answer:
     found = _answer(data)
     if not is_busy(data.interference):
         return found
-    used = percent(data.interference["others"], 2)
+    used = rounded(data.interference["others"])
     return replace(found, headline=[*found.headline, f", on a machine that others used to {used}"])
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...reports.tables import count, is_number, percent
+from ...reports.tables import count, is_number
 from ...reports.text import (
     Code,
     Text,
@@ -19,6 +19,7 @@ from .contents import (
     one_value,
     quantile_name,
     ratio_of,
+    rounded,
 )
 from .data import ReportData
 from .drifts import drifts
@@ -43,9 +44,9 @@ def _interference(found: Mapping[str, Any]) -> list[Text]:
     """What others used, if it is worth a line."""
     if not is_busy(found):
         return []
-    limits = f" [{percent(found.get('low'), 2)}, {percent(found.get('high'), 2)}]"
-    known = is_number(found.get("low")) and is_number(found.get("high"))
-    used = f"{percent(found['others'], 2)}{limits if known else ''} of the {plain(found.get('cpus'))} CPUs"
+    low, high = found.get("low"), found.get("high")
+    limits = f" [{rounded(low)}, {rounded(high)}]" if is_number(low) and is_number(high) else ""
+    used = f"{rounded(found['others'])}{limits} of the {plain(found.get('cpus'))} CPUs"
     return [
         f"others used {used} while this was measured (median of the blocks, {count(found.get('n'))}): "
         "absolute times are too long by an unknown amount"

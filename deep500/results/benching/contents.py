@@ -153,6 +153,11 @@ def absolute(entry: Mapping[str, Any]) -> Text:
     return [median, f"; {len(modes)} modes: {' and '.join(places)}"]
 
 
+def rounded(share: float) -> str:
+    """A share in whole per cent: 0.894 is 89 %."""
+    return f"{100 * share:.0f} %"
+
+
 def is_busy(interference: Mapping[str, Any]) -> bool:
     """Whether others used enough of the machine to be mentioned."""
     others = interference.get("others")

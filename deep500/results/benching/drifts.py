@@ -6,7 +6,7 @@ from typing import Any
 
 from ...reports.tables import count, is_number, percent
 from ...reports.text import Text, listed
-from .contents import between, entry_name
+from .contents import between, entry_name, rounded
 from .data import ReportData
 
 MOST_NAMES = 3
@@ -49,13 +49,17 @@ def _half_width(row: Mapping[str, Any]) -> float | None:
 
 
 def _change(change: Mapping[str, Any]) -> str:
-    low, high = percent(change["low"], 2), percent(change["high"], 2)
-    return f"{percent(change['change'], 2)} [{low}, {high}], {count(change.get('n'))} medians"
+    low, high = _percent(change["low"]), _percent(change["high"])
+    return f"{_percent(change['change'])} [{low}, {high}], {count(change.get('n'))} medians"
 
 
 def _limit(change: Mapping[str, Any], width: float) -> str:
-    smallest = percent(change["detectable"], 2)
-    return f"{smallest} ({count(change.get('n'))} medians, interval ±{percent(width, 2)})"
+    smallest = _percent(change["detectable"])
+    return f"{smallest} ({count(change.get('n'))} medians, interval ±{_percent(width)})"
+
+
+def _percent(share: float) -> str:
+    return rounded(share) if abs(share) >= 0.1 else percent(share, 2)
 
 
 def _line(words: str, parts: Sequence[Text]) -> list[Text]:

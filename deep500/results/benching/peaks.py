@@ -3,8 +3,9 @@
 from ...measure.bounds.peak_cache import Peaks
 from ...measure.bounds.peak_kernels import Peak
 from ...reports.blocks import Block, Bullets, Table
-from ...reports.tables import NOTHING, Number, count, number, percent
+from ...reports.tables import NOTHING, Number, count, number
 from ...reports.text import Text, clean
+from .contents import rounded
 
 
 def peaks_blocks(found: Peaks, before: Peaks | None) -> list[Block]:
@@ -31,6 +32,6 @@ def _row(name: str, peak: Peak, before: Peak | None) -> list[Text]:
     if peak.median is not None and peak.low is not None and peak.high is not None:
         median, low, high = (number(value / 1e9) for value in (peak.median, peak.low, peak.high))
         usual = Number(f"{median} {unit}", f"[{low}, {high}]", count(peak.n))
-    others = NOTHING if peak.others is None else f"{percent(peak.others, 2)} of the CPUs"
+    others = NOTHING if peak.others is None else f"{rounded(peak.others)} of the CPUs"
     kept = NOTHING if before is None else f"{number(before.value / 1e9)} {unit}"
     return [name, f"{number(peak.value / 1e9)} {unit}", usual, others, clean(peak.measured), kept]

@@ -6,6 +6,7 @@ from typing import Any
 from ...reports.blocks import Table
 from ...reports.tables import NOTHING, is_number, percent
 from ...reports.text import Text, clean, plain
+from .contents import rounded
 from .data import ReportData
 
 
@@ -43,7 +44,7 @@ def _moment(about: object) -> list[list[Text]]:
     moment = about.get("moment") if isinstance(about, Mapping) else None
     if not isinstance(moment, Mapping) or not is_number(moment.get("others")):
         return []
-    used = f"others used {percent(moment['others'], 2)} of the CPUs"
+    used = f"others used {rounded(moment['others'])} of the CPUs"
     if not moment.get("asked_s"):
         return [["before the run", used]]
     waited = f"{_duration(moment.get('waited_s'))} of {_duration(moment['asked_s'])} allowed"

@@ -275,7 +275,7 @@ def test_peaks_carry_what_others_used(measured: Peaks) -> None:
 
 def test_a_busy_moment_is_a_caveat_wherever_the_peak_is_used() -> None:
     quiet, busy = peaks_of(2e11, 1e11, 0.01), peaks_of(2e11, 1e11, 0.89)
-    assert quiet.caveat == "" and "others used up to 89% of the CPUs" in busy.caveat
+    assert quiet.caveat == "" and "others used up to 89 % of the CPUs" in busy.caveat
     assert "`d5 doctor --peaks`" in roofline(1e12, 1, 1.0, peaks=busy).alarm
     assert peaks_of(2e11, 1e11, None).caveat == ""
 
