@@ -122,10 +122,10 @@ def autodiff(dock: Any, example: Example) -> list | None:
 
 
 PROMISES: dict[str, Promise] = {
+    "determinism": determinism,  # first: it looks at every call
     "gradient": gradient,
     "autodiff": by_itself,
     "differences": slopes,
-    "determinism": determinism,
     "batch": batch,
     "sequence": sequence,
     "state": interleaved,

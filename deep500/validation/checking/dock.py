@@ -18,6 +18,7 @@ from .examples import XP
 from .memory import Guard, laid_out
 
 Arrays = list[np.ndarray]
+MOST_DIFFERENT = 3
 
 
 class Dock:
@@ -104,6 +105,18 @@ class Dock:
         for number, (readings, results) in last.items():
             readings.append(slots[number].outputs(results))
         return found
+
+    def repeated(
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], count: int
+    ) -> list[list[np.ndarray | None]]:
+        """The different results of so many runs, with seeds the different gradients: one, where all are the same."""
+        found: dict[bytes, list[np.ndarray | None]] = {}
+        for _ in range(count):
+            made: list[np.ndarray | None] = []
+            made += self.gradient(operator, inputs, seeds) if seeds else self.run(operator, inputs)
+            if len(found) < MOST_DIFFERENT:
+                found.setdefault(b"".join(y.tobytes() for y in made if y is not None), made)
+        return list(found.values())
 
     def interleaved(
         self, operator: Operator, calls: Sequence[tuple[Sequence[Any], Sequence[Any]]]

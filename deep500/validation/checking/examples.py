@@ -153,6 +153,21 @@ class Example:
         return self._with(lambda x: np.roll(x, 1))
 
     @cached_property
+    def nudged(self) -> "Example":
+        """With values that are other in the fifth digit."""
+        return self._with(_nudged)
+
+    @cached_property
+    def with_zeros_turned(self) -> "Example":
+        """With zeros of the other sign."""
+        return self._with(lambda x: np.where(x == 0, -x, x))
+
+    @cached_property
+    def with_one_changed(self) -> "Example":
+        """With one element changed, in the middle of every array."""
+        return self._with(_changed_in_the_middle)
+
+    @cached_property
     def without_denormals(self) -> "Example":
         """As kernels see it that take the smallest numbers for 0."""
         return self._with(lambda x: np.where(np.abs(x) < FORMATS[x.dtype.name].tiny, 0 * x, x))
@@ -262,6 +277,17 @@ class Example:
 
 def _as_arrays(made: Any) -> list[np.ndarray]:
     return [np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))]
+
+
+def _nudged(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x.astype("float64") * (1 + 2.0**-16), x.dtype)
+
+
+def _changed_in_the_middle(x: np.ndarray) -> np.ndarray:
+    changed = x.copy()
+    if x.size:
+        changed.reshape(-1)[x.size // 2 + 1 if x.size > 2 else 0] *= 1.5
+    return changed
 
 
 def _turned(x: np.ndarray) -> np.ndarray:

@@ -74,10 +74,12 @@ class Session:
             self.operators = _operators(instance_of(operator) if single else operator)
         if role == "dock":
             self.holder = Dock(find_framework(request["framework"]))
-            for operator in self.operators:
-                _use_threads(operator)
+            threads = max(AT_LEAST, os.cpu_count() or 1)
         else:
-            self.holder = Witness()
+            self.holder, threads = Witness(), 1
+        for operator in self.operators:
+            if isinstance(operator.adapted, CppOp):
+                operator.adapted.set_threads(threads)
         return [describe(operator) | {"function": is_function} for operator in self.operators]
 
     def _call(self, message: Message) -> Message:
@@ -130,11 +132,6 @@ def _operators(subject: Operator | type[Operator]) -> list[Operator]:
     if isinstance(subject, type):
         return [subject(**case.attributes) for case in subject.cases]
     return [subject]
-
-
-def _use_threads(operator: Operator) -> None:
-    if isinstance(operator.adapted, CppOp):
-        operator.adapted.set_threads(max(AT_LEAST, os.cpu_count() or 1))
 
 
 if __name__ == "__main__":

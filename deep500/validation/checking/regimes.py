@@ -12,8 +12,10 @@ from .formats import is_float, wide
 from .subjects import is_ours
 
 LARGER = 12_000  # elements of the largest input
-SHARED = 100_000  # elements where threads share the work
+SHARED = 2_000_000  # elements where threads share the work
+ROUND = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5)
 LARGE = ("scaled", "shifted")
+SQUARE = 5
 PLACES = 4  # elements that show whether an operator works element by element
 
 Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
@@ -51,13 +53,16 @@ def in_regime(example: Example, regime: Regime) -> Example | str:
     if not example.domain.holds(inputs):
         return f"outside of its domain {example.domain}"
     made = replace(example, inputs=inputs, regime=regime.name)
-    if regime in VALUES:  # terms as large as the inputs may cancel, as in x (1 + erf x)
-        made = replace(made, slack=made.largest, operations=depth(example))
+    made = replace(made, slack=made.largest)  # terms as large may cancel, as in x (1 + erf x)
+    if regime in VALUES:
+        made = replace(made, operations=depth(example))
     try:
         made.operator.infer(*made.tensors)
         _ = made.outputs
     except Exception as error:  # whatever a formula or a reference says
         return f"not taken: {next(iter(str(error).strip().splitlines()), type(error).__name__)}"
+    if any(y.shape == (1,) for y in made.outputs) and regime.name == "rank 0":
+        return "a scalar becomes an array of one"
     return made
 
 
@@ -67,6 +72,15 @@ def shared_work(example: Example) -> Example | None:
         return None
     found = in_regime(example, _sized("large", _larger(example, SHARED)))
     return found if isinstance(found, Example) else None
+
+
+def in_named_regime(example: Example, name: str) -> Example | None:
+    """The example in the regime of this name; None where there is none."""
+    for regime in regimes(example, free_rank=False):
+        if regime.name == name:
+            found = in_regime(example, regime)
+            return found if isinstance(found, Example) else None
+    return None
 
 
 def odd_shaped(example: Example) -> Example | None:
@@ -184,6 +198,19 @@ def _sprinkled(x: np.ndarray, draw: np.random.Generator, values: Sequence[float]
     return made
 
 
+def _halves(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    """Whole and half numbers, of which sums and means are exact."""
+    return np.rint(2 * x) / 2
+
+
+def _equal_rows(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return _halves(np.broadcast_to(x[:1], x.shape) if x.ndim else x, draw)
+
+
+def _equal_columns(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return _halves(np.broadcast_to(x[..., :1], x.shape) if x.ndim else x, draw)
+
+
 def _sorted(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     return np.sort(x, axis=None)
 
@@ -208,16 +235,18 @@ def _is_integer(x: Any) -> bool:
 VALUES = (
     *(
         Regime(f"scaled by {factor:g}", _values(lambda x, draw, f=factor: x * f))  # type: ignore[misc]
-        for factor in (0.001, 8.0, 100.0, 1000.0)
+        for factor in (0.001, 16.0, 100.0, 1000.0)
     ),
     *(
         Regime(f"shifted by {offset:g}", _values(lambda x, draw, o=offset: x + o))  # type: ignore[misc]
         for offset in (1000.0, -1000.0)
     ),
     Regime("tied", _values(lambda x, draw: np.rint(x))),
+    Regime("equal rows", _values(_equal_rows), derived=False),
+    Regime("equal columns", _values(_equal_columns), derived=False),
     Regime("sorted", _values(_sorted)),
     Regime("sorted backwards", _values(_reversed)),
-    Regime("zeros", _values(lambda x, draw: _sprinkled(x, draw, (0.0, -0.0, 1.0, -1.0)))),
+    Regime("zeros", _values(lambda x, draw: _sprinkled(x, draw, ROUND))),
     Regime(
         "denormals",
         _values(lambda x, draw: _sprinkled(x, draw, (1e-40, -1e-40))),
@@ -238,6 +267,7 @@ FINITE = VALUES[:-4]  # kernels of frameworks differ in how far a NaN spreads
 def _shapes(example: Example) -> Iterator[Regime]:
     first, last = _ends(example)
     yield _sized("odd sizes", _odd)
+    yield _sized("square", lambda shape: tuple(n if n < 2 else SQUARE for n in shape))
     yield _sized("larger", _larger(example, LARGER))
     yield _sized("one row", lambda shape: _with(shape, first, 1))
     yield _sized("one column", lambda shape: _with(shape, last, 1))
@@ -253,6 +283,7 @@ def _ranks(example: Example) -> Iterator[Regime]:
         return lambda shape: (*sizes, *shape) if len(shape) == rank else shape
 
     if rank == 2:
+        yield _sized("rank 0", lambda shape: ())
         yield _sized("rank 1", lambda shape: shape[-1:])
     yield _sized(f"rank {rank + 1}", with_axes(2))
     yield _sized(f"rank {rank + 2}", with_axes(2, 3))
@@ -271,18 +302,15 @@ def _sized(name: str, sizes: Sizes) -> Regime:
 
 
 def _odd(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(n if n < 2 else n + 2 + (n + 1) % 2 for n in shape)
+    return tuple(n if n < 2 else 2 * n + 1 for n in shape)
 
 
 def _larger(example: Example, elements: int) -> Sizes:
     """Every size but 1 multiplied by the same number, and one more: a multiple of nothing."""
     shapes = [x.shape for x in example.inputs if isinstance(x, np.ndarray)]
-    factors = [
-        (elements / np.prod(shape)) ** (1 / len(wide))
-        for shape in shapes
-        if (wide := [n for n in shape if n > 1])
-    ]
-    factor = max(2, int(min(factors, default=2)))
+    sizes = {n for shape in shapes for n in shape if n > 1}  # each may be an axis of the result
+    room = elements / np.prod(list(sizes))
+    factor = max(2, int(room ** (1 / len(sizes))))
     return lambda shape: tuple(n if n < 2 else n * factor + 1 for n in shape)
 
 

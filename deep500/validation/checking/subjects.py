@@ -189,9 +189,7 @@ def adapted(
         return truth(*xs)
 
     def infer(self: Operator, *inputs: Any) -> tuple[Tensor, ...]:
-        dtype = next(
-            (t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype), "float32"
-        )
+        dtype = next((t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype), "")
         wide = [
             np.ones(t.shape, "float64" if "float" in t.dtype else t.dtype)
             if isinstance(t, Tensor)
@@ -199,7 +197,7 @@ def adapted(
             for t in inputs
         ]
         return tuple(
-            Tensor(y.shape, dtype if y.dtype.kind == "f" else y.dtype.name)
+            Tensor(y.shape, dtype if dtype and y.dtype.kind == "f" else y.dtype.name)
             for y in map(np.asarray, self.run(None, *wide))
         )
 
@@ -211,6 +209,7 @@ def adapted(
         "__doc__": f"The function {name}.",
         "labels": tuple(labels),
         "is_function": True,
+        "data_dependent": True,  # ones may have made other shapes
         "declared_domain": domain,
         framework: lambda self, module, *xs: function(*xs),
     }

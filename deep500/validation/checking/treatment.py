@@ -1,23 +1,24 @@
 """How an operator treats memory, its inputs and what it was called with before; how it uses threads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import Unsupported, one_line
-from .comparing import gradient_check, output_check
+from .bounds import FACTOR
+from .comparing import deviation, gradient_check, output_check
 from .examples import Example
-from .formats import is_float
+from .formats import FORMATS
 from .memory import LAYOUTS
-from .regimes import odd_shaped, shared_work
+from .regimes import in_named_regime, odd_shaped, shared_work
 from .report import Check
 from .subjects import has_own_code, is_ours
 
 NO_CODE = "it is not code on NumPy arrays"
 RUNS = 4
 SANITIZERS_S = 60.0
-SHARED_RUNS = 6
+SHARED_RUNS = 20
 FILLINGS = (
     0xFF,
     0x3F,
@@ -29,7 +30,7 @@ def determinism(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     """The same bits in every run, of results and of gradients."""
     operator, inputs = example.operator, example.inputs
     runs = [dock.run(operator, inputs) for _ in range(RUNS)]
-    value, text = changed(runs[0], runs[1:], "outputs")
+    value, text = changed(got, runs, "outputs")
     if not value and example.differentiates:
         grads = [dock.gradient(operator, inputs, example.seeds) for _ in range(2)]
         value, text = changed(grads[0], grads[1:], "gradients")
@@ -56,15 +57,29 @@ def sequence(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     known = {"A": example, "B": example.other, "C": example.rolled, "D": odd}
     letters = [word[0] for word in SEQUENCE.split()]
     slots = [int(word[1]) for word in SEQUENCE.split()]
-    calls = [(slot, known[letter].inputs) for letter, slot in zip(letters, slots, strict=True)]
-    made = dock.sequence(example.operator, calls)
-    for number, (letter, readings) in enumerate(zip(letters, made, strict=True), 1):
+    order = [(slot, known[letter]) for letter, slot in zip(letters, slots, strict=True)]
+    order += [(100 + i, content) for i, content in enumerate(_near(dock, example))]
+    made = dock.sequence(example.operator, [(slot, content.inputs) for slot, content in order])
+    for number, ((_, content), readings) in enumerate(zip(order, made, strict=True), 1):
         for when, outputs in zip(("", " at the end"), readings, strict=False):
-            check = output_check(known[letter], outputs, "sequence")
+            check = output_check(content, outputs, "sequence")
             if check.ok is False:
-                text = f"of {len(calls)} calls, number {number} is wrong{when}: {check.text}"
+                text = f"of {len(order)} calls, number {number} is wrong{when}: {check.text}"
                 return example.check("sequence", False, check.value, check.bound, text)
-    return example.check("sequence", True, text=f"{len(calls)} calls in turn")
+    return example.check("sequence", True, text=f"{len(order)} calls in turn")
+
+
+def _near(dock: Any, example: Example) -> Iterator[Example]:
+    """Pairs that are easily taken for the same: nearly equal numbers, zeros of both signs, one element of many."""
+    zeros = in_named_regime(example, "zeros")
+    large = in_named_regime(example, "larger")
+    pairs = [(example, example.nudged)]
+    if zeros:
+        pairs.append((zeros, zeros.with_zeros_turned))
+    if large and not is_ours(example.operator) and _takes(dock, large):
+        pairs.append((large, large.with_one_changed))
+    for first, second in pairs:
+        yield from (first, second)
 
 
 def _takes(dock: Any, example: Example) -> bool:
@@ -144,17 +159,32 @@ def threads(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     if example.dtype == "float64":
         return example.no_verdict("threads", "in the other dtypes alone")
     large = shared_work(example)
-    if large is None:
+    if large is None or not _takes(dock, large):
         return example.no_verdict("threads", "it has no larger inputs")
-    if not _takes(dock, large):
-        return example.no_verdict("threads", "it does not take larger inputs")
-    for run in range(1, SHARED_RUNS + 1):
-        check = output_check(large, dock.run(example.operator, large.inputs), "threads")
-        if check.ok is False:
-            sizes = ", ".join(str(list(x.shape)) for x in large.inputs if is_float(x))
-            text = f"in run {run} on {sizes}: {check.text}"
-            return example.check("threads", False, check.value, check.bound, text)
+    for seeds in ((), large.seeds) if large.differentiates else ((),):
+        made = dock.repeated(large.operator, large.inputs, seeds, SHARED_RUNS)
+        right = large.gradients if seeds else large.outputs
+        for arrays in made:
+            fault = _far_off(large, arrays, right)
+            if fault:
+                what = "gradients" if seeds else "outputs"
+                return example.check(
+                    "threads", False, text=f"{what} for {large.size} elements: {fault}"
+                )
     return example.check("threads", True, text=f"{SHARED_RUNS} runs on {large.size} elements")
+
+
+def _far_off(example: Example, got: Sequence[Any], right: Sequence[Any]) -> str:
+    """What no order of additions explains, in words; races are far beyond it."""
+    units = FORMATS[example.dtype].eps * FACTOR * example.size**0.5
+    for i, (y, want) in enumerate(zip(got, right, strict=False)):
+        if y is None or want is None:
+            continue
+        size = float(np.max(np.abs(want), where=np.isfinite(want), initial=example.largest))
+        found = deviation(f"number {i}", y, want, np.full(want.shape, units * size), example.dtype)
+        if found.fault:
+            return found.fault
+    return ""
 
 
 def sanitizing(dock: Any, example: Example) -> Check:
