@@ -9,10 +9,11 @@ import numpy as np
 from .bounds import depth
 from .examples import XP, Example, generator
 from .formats import is_float, wide
-from .subjects import is_ours
+from .subjects import is_compiled, is_ours
 
 LARGER = 12_000  # elements of the largest input
-SHARED = 2_000_000  # elements where threads share the work
+SHARED = 100_000  # elements where threads share the work
+COMPILED = 2_000_000  # the same for C++, whose races need more time to show
 ROUND = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5)
 LARGE = ("scaled", "shifted")
 SQUARE = 5
@@ -70,7 +71,8 @@ def shared_work(example: Example) -> Example | None:
     """The example so large that threads share its work; None where it has no larger inputs."""
     if not example.regular or not example.floats:
         return None
-    found = in_regime(example, _sized("large", _larger(example, SHARED)))
+    elements = COMPILED if is_compiled(example.operator) else SHARED
+    found = in_regime(example, _sized("large", _larger(example, elements)))
     return found if isinstance(found, Example) else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...contracts.operator import Case, Operator, Tensor
 from .examples import FIRST, Domain
 from .processes import Questioned
-from .subjects import declared_domain, free_rank
+from .subjects import declared_domain, free_rank, is_compiled
 from .wire import PLAIN
 from .witness import noise_of
 
@@ -114,6 +114,7 @@ CLASS_FACTS: dict[str, Callable[[Any], Any]] = {
     "native_outputs": _count,
     "arity": int,
     "custom": bool,
+    "compiled": bool,
     "free_rank": bool,
     "declared_domain": lambda ends: Domain(float(ends[0]), float(ends[1])),
 }
@@ -141,6 +142,7 @@ def describe(operator: Operator) -> dict[str, Any]:
         "native_outputs": cls.native_outputs,
         "arity": getattr(cls, "arity", len(required)),
         "custom": operator.adapted is not None,
+        "compiled": is_compiled(operator),
         "free_rank": free_rank(operator),
         "declared_domain": (domain.low, domain.high),
         "differentiable": operator.differentiable,

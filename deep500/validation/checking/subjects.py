@@ -13,6 +13,7 @@ import numpy as np
 from ... import registry
 from ...contracts.inputs import canonical_inputs
 from ...contracts.operator import Operator, Tensor
+from ...custom.cpp import CppOp
 from ...custom.loading import load_operator
 from ...custom.operators import CustomOp
 from ...errors import Deep500Error, one_line, unknown
@@ -106,6 +107,11 @@ def has_own_code(operator: Operator) -> bool:
 def is_custom(operator: Operator) -> bool:
     """Whether it stands for a CustomPythonOp or a C++ class, here or in another process."""
     return operator.adapted is not None or getattr(operator, "custom", False)
+
+
+def is_compiled(operator: Operator) -> bool:
+    """Whether it is in C++, here or in another process."""
+    return isinstance(operator.adapted, CppOp) or getattr(operator, "compiled", False)
 
 
 def free_rank(operator: Operator) -> bool:
