@@ -13,7 +13,8 @@ from .report import Check
 DIRECTIONS = 3  # normal ones: errors of opposite signs do not cancel along them
 STEPS = (1e-5, 1e-6, 1e-7)  # the next where a kink lies within the first
 TOLERANCE = 1e-7
-KINK = 1e-3  # slopes on both sides that differ by more than this are two slopes
+KINK = 1e-6  # slopes on both sides that differ by more than this are two slopes
+BETWEEN = 1e-4  # how far beyond these two a derivative may seem to lie
 
 
 def difference_check(example: Example, grads: Sequence[Any], name: str = "differences") -> Check:
@@ -84,9 +85,9 @@ class _Slopes:
         values = [low.total, here.total, high.total]
         if not np.isfinite(self.size) and np.isfinite(values).all():
             return results[-1]
-        tolerance = KINK * (self.size + here.size / self.scale)
-        if not _bend(low, here, high) / steps[-1] <= tolerance:
-            return self._on_a_kink(direction, _sides(low, here, high, steps[-1]), tolerance)
+        unit = self.size + here.size / self.scale
+        if not _bend(low, here, high) / steps[-1] <= KINK * unit:
+            return self._on_a_kink(direction, _sides(low, here, high, steps[-1]), BETWEEN * unit)
         return min(results, key=lambda check: check.weight)
 
     def _on_a_kink(

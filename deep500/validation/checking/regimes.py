@@ -311,8 +311,12 @@ def _larger(example: Example, elements: int) -> Sizes:
     """Every size but 1 multiplied by the same number, and one more: a multiple of nothing."""
     shapes = [x.shape for x in example.inputs if isinstance(x, np.ndarray)]
     sizes = {n for shape in shapes for n in shape if n > 1}  # each may be an axis of the result
-    room = elements / np.prod(list(sizes))
-    factor = max(2, int(room ** (1 / len(sizes))))
+    factors = []
+    for shape in [tuple(sizes), *shapes]:
+        wide = [n for n in shape if n > 1]
+        if wide:
+            factors.append((elements / np.prod(wide)) ** (1 / len(wide)))
+    factor = max(2, int(min(factors)))
     return lambda shape: tuple(n if n < 2 else n * factor + 1 for n in shape)
 
 
