@@ -19,7 +19,7 @@ class Answer:
         return json.loads(self.out)
 
 
-def _without_load_warnings(err):
+def without_load_warnings(err):
     """What a verb said, apart from whether others were using the machine at that moment."""
     lines = err.splitlines(keepends=True)
     return "".join(line for line in lines if not re.match("warning: .* to run on .* CPUs", line))
@@ -38,6 +38,6 @@ def d5(tmp_path):
             timeout=timeout,
             env=os.environ | {"DEEP500_HOME": str(tmp_path / "home")},
         )
-        return Answer(done.returncode, done.stdout, _without_load_warnings(done.stderr))
+        return Answer(done.returncode, done.stdout, without_load_warnings(done.stderr))
 
     return call

@@ -13,6 +13,8 @@ import pytest
 from deep500 import Deep500Error, bundle
 from deep500.evidence.verification import verify
 
+from .conftest import without_load_warnings
+
 RECIPE = '''
 """Logistic regression that can be made to wait at a moment of its run."""
 
@@ -88,7 +90,7 @@ def stopped(folder, moment, number):
         time.sleep(0.01)
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
-    return process.returncode, err
+    return process.returncode, without_load_warnings(err)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

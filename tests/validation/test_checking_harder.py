@@ -90,7 +90,7 @@ def test_what_a_regime_finds() -> None:
 
     report = check_operator(clipped, reference=lambda x: +x, **FAST)
     assert "" in regimes(report, "ok")  # the inputs themselves are all within
-    assert {"scaled by 8", "shifted by 1000", "infinity"} <= regimes(report, "wrong")
+    assert {"scaled by 16", "shifted by 1000", "infinity"} <= regimes(report, "wrong")
 
 
 def test_what_is_refused_loudly_is_not_wrong() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import Deep500Error, one_line
 from ...supervision.child import Child
 from ..checking.bounds import gradient_bounds, output_bounds
 from ..checking.examples import Example
@@ -45,12 +46,23 @@ def _wanted(direction: str) -> dict[str, Callable[[Example], Any]]:
 
 
 def _witness(example: Example, direction: str, folder: Path, send: Callable[[dict], None]) -> None:
+    try:
+        _save(example, direction, folder)
+    except Deep500Error as error:
+        send({"error": str(error)})
+    except Exception as error:  # whatever a user's code says
+        name = type(example.operator).__name__
+        send({"error": f"the formula cannot run {name}: {one_line(error, kind=True)}"})
+    else:
+        send({"settled": True})
+
+
+def _save(example: Example, direction: str, folder: Path) -> None:
     with np.errstate(all="ignore"):
         for name, asked in _wanted(direction).items():
             for i, array in enumerate(asked(example)):
-                missing = np.zeros(0) if array is None else array
-                np.save(folder / f"{name}-{i}-{'none' if array is None else 'array'}.npy", missing)
-    send({"settled": True})
+                kind = "none" if array is None else "array"
+                np.save(folder / f"{name}-{i}-{kind}.npy", np.zeros(0) if array is None else array)
 
 
 def _loaded(folder: Path, name: str) -> list[Any]:
