@@ -76,6 +76,16 @@ def _gradient_slack(example: Example) -> float:
     return FORMATS[example.dtype].eps * max(1.0, example.slack) * max(sizes, default=0.0)
 
 
+def loose_bounds(example: Example, derived: bool) -> list[np.ndarray | None]:
+    """Bounds of the outputs, or of the gradients, in any order of additions; from few moves, for large examples."""
+    right = example.gradients if derived else example.outputs
+    moves = (_gradient_moves if derived else _output_moves)(example, FEW)
+    return [
+        None if want is None else allowed(want, move, example.dtype, example.size)
+        for want, move in zip(right, moves, strict=True)
+    ]
+
+
 def allowed(want: np.ndarray, moved: np.ndarray, dtype: str, operations: float) -> np.ndarray:
     """How far each element may be off, with so many operations behind it."""
     form, size = FORMATS[dtype], np.abs(np.where(np.isfinite(want), want, 0)).astype("float64")
@@ -131,21 +141,26 @@ def _reach(made: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> int:
 @_once
 def output_moves(example: Example) -> list[np.ndarray]:
     """How far every element of the outputs moves at most when inputs and results on the way move by a unit."""
-    calls = [(moved(example.inputs, noise), RoundedNamespace(noise)) for noise in _noises(example)]
+    return _output_moves(example, MOVES)
+
+
+def _output_moves(example: Example, count: int) -> list[np.ndarray]:
+    noises = _noises(example, count)
+    calls = [(moved(example.inputs, noise), RoundedNamespace(noise)) for noise in noises]
     return _largest(example.outputs, example.truths(calls))
 
 
-def _gradient_moves(example: Example) -> list[np.ndarray]:
+def _gradient_moves(example: Example, count: int = MOVES) -> list[np.ndarray]:
     """The same of the gradients, when the gradients of the outputs move too."""
     calls = [
         (moved(example.inputs, noise), moved(example.seeds, noise), RoundedNamespace(noise))
-        for noise in _noises(example)
+        for noise in _noises(example, count)
     ]
     return _largest(example.gradients, example.formulas(calls))
 
 
-def _noises(example: Example) -> list[Noise]:
-    return [Noise(k, example.dtype) for k in range(MOVES)]
+def _noises(example: Example, count: int) -> list[Noise]:
+    return [Noise(k, example.dtype) for k in range(count)]
 
 
 def _largest(right: Sequence[Any], runs: Sequence[Sequence[Any]]) -> list[np.ndarray]:

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import Unsupported, one_line
-from .bounds import FACTOR
+from .bounds import loose_bounds
 from .comparing import deviation, gradient_check, output_check
 from .examples import Example
-from .formats import FORMATS
 from .memory import LAYOUTS
 from .regimes import in_named_regime, odd_shaped, shared_work
 from .report import Check
@@ -163,9 +162,8 @@ def threads(dock: Any, example: Example, got: Sequence[Any]) -> Check:
         return example.no_verdict("threads", "it has no larger inputs")
     for seeds in ((), large.seeds) if large.differentiates else ((),):
         made = dock.repeated(large.operator, large.inputs, seeds, SHARED_RUNS)
-        right = large.gradients if seeds else large.outputs
         for arrays in made:
-            fault = _far_off(large, arrays, right)
+            fault = _far_off(large, arrays, bool(seeds))
             if fault:
                 what = "gradients" if seeds else "outputs"
                 return example.check(
@@ -174,14 +172,14 @@ def threads(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     return example.check("threads", True, text=f"{SHARED_RUNS} runs on {large.size} elements")
 
 
-def _far_off(example: Example, got: Sequence[Any], right: Sequence[Any]) -> str:
+def _far_off(example: Example, got: Sequence[Any], derived: bool) -> str:
     """What no order of additions explains, in words; races are far beyond it."""
-    units = FORMATS[example.dtype].eps * FACTOR * example.size**0.5
-    for i, (y, want) in enumerate(zip(got, right, strict=False)):
-        if y is None or want is None:
+    right = example.gradients if derived else example.outputs
+    bounds = loose_bounds(example, derived)
+    for i, (y, want, bound) in enumerate(zip(got, right, bounds, strict=False)):
+        if y is None or want is None or bound is None:
             continue
-        size = float(np.max(np.abs(want), where=np.isfinite(want), initial=example.largest))
-        found = deviation(f"number {i}", y, want, np.full(want.shape, units * size), example.dtype)
+        found = deviation(f"number {i}", y, want, bound, example.dtype)
         if found.fault:
             return found.fault
     return ""
