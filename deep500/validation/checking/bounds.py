@@ -46,7 +46,7 @@ def output_bounds(example: Example) -> list[np.ndarray]:
     found = []
     for want, move in zip(example.outputs, output_moves(example), strict=True):
         if not is_float(want):
-            found.append(_of_integers(want, move))
+            found.append(_of_integers(want, move + bool(example.slack)))
             continue
         operations = depth(example) / max(want.size, 1)
         slack = FORMATS[example.dtype].eps * example.slack

@@ -10,7 +10,7 @@ from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
 from .examples import Example
 from .formats import is_float
-from .regimes import Regime, forgiven, in_regime, regimes
+from .regimes import LARGE, Regime, forgiven, in_regime, regimes, without_overflow
 from .report import Check
 from .subjects import is_custom
 from .treatment import determinism, guards, interleaved, sequence, strides, threads, unchanged
@@ -82,7 +82,10 @@ def gradient(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     """The framework's run of the derivative against the derivative in float64."""
     if reason := example.no_derivative:
         return example.no_verdict("gradient", reason)
-    return gradient_check(example, dock.gradient(example.operator, example.inputs, example.seeds))
+    got_gradients = dock.gradient(example.operator, example.inputs, example.seeds)
+    if example.regime.startswith(LARGE):
+        got_gradients = without_overflow(example, got_gradients, example.gradients)
+    return gradient_check(example, got_gradients)
 
 
 def by_itself(dock: Any, example: Example, got: Sequence[Any]) -> Check:

@@ -123,6 +123,8 @@ def _kind_fault(name: str, got: Any, shape: tuple[int, ...], dtype: str) -> Devi
 def deviation(name: str, got: Any, want: np.ndarray, bound: np.ndarray, dtype: str) -> Deviation:
     """The worst element; the first wrong one in words."""
     got = np.asarray(got)
+    if got.dtype.kind in "OSUMm":
+        return Deviation(np.inf, 0.0, f"{name}: {got.dtype.name} where numbers are right")
     if got.shape != want.shape:
         return Deviation(
             np.inf, 0.0, f"{name}: shape {list(got.shape)} where {list(want.shape)} is right"

@@ -179,7 +179,7 @@ class _Slot:
         self.arguments = self.call.arguments
 
     def fill(self, inputs: Sequence[Any]) -> None:
-        for old, new in zip(self.arrays, arrays(inputs), strict=True):
+        for old, new in zip(self.arrays, arrays(laid_out(inputs, "plain")), strict=True):
             np.copyto(old, new)
         if not self.shares:
             self.arguments = self.call.bind(self.arrays)
