@@ -168,8 +168,6 @@ REGIMES = [
         ("increment", "increment", "int64:4x6", by.forward(np.array([2**24 + 2]))),
         ("floor", "floor", "", by.forward([1e10, 1.5])),
         ("rint", "rint", "", by.forward(ROW)),
-        ("hypot", "hypot", "", by.forward([1e30, 1.0], [1e30, 1.0])),
-        ("frobenius", "frobenius", "", by.forward([1e30, 1.0])),
         ("expm1", "expm1", "", by.forward([1e-6, 1.0])),
         ("log1p", "log1p", "", by.forward([1e-6, 1.0])),
         ("cosine_similarity", "cosine_similarity", "", by.forward(ZEROS, ZEROS)),
@@ -189,6 +187,20 @@ REGIMES = [
         ("descending_is_sorted", "sort", "", by.forward([[3.0, 2.0, 1.0]])),
         ("equal_inputs", "multiply", "", by.forward(GRID, GRID)),
         ("whole_numbers", "double", "", by.forward([1.0, 1.5])),
+    ]
+]
+
+REGIMES += [
+    Entry(
+        f"wrong/regimes.py:{name}",
+        name,
+        "regime",
+        witness=witness,
+        untellable="numbers beyond a thousand are not tried: many honest operators overflow there",
+    )
+    for name, witness in [
+        ("hypot", by.forward([1e30, 1.0], [1e30, 1.0])),
+        ("frobenius", by.forward([1e30, 1.0])),
     ]
 ]
 
