@@ -35,7 +35,7 @@ CHECK = {
     "dtype": str,
     "case": str,
 }
-MOST_LINES = 20
+MOST_PLACES = 5  # of a fault that are named
 UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 
 
@@ -145,17 +145,27 @@ def _line(report: OperatorReport) -> list[Text]:
 
 def _section(report: OperatorReport, short: bool) -> Section:
     """What is wrong and what was tried; the table of all checks where there is room for it."""
-    faults = [*report.wrong, *report.undecided]
-    lines: list[Text] = [_fault(check) for check in faults[:MOST_LINES]]
-    if len(faults) > MOST_LINES:
-        lines.append(f"and {len(faults) - MOST_LINES} more")
-    blocks: list[Block] = [Bullets(lines)]
+    blocks: list[Block] = [Bullets(_faults(report))]
     if cases := _cases(report):
         above = Sentence(f"The worst of {cases} case{'s' * (cases != 1)}:")
         whole: list[Block] = [above, _table(report), *_regimes(report)]
         blocks += [PageOnly(whole)] if short else whole
     title = f"{clean(report.operator)} on {clean(report.framework)} ({clean(report.kernel)})"
     return Section(title, blocks)
+
+
+def _faults(report: OperatorReport) -> list[Text]:
+    """The first fault of every promise and dtype, and in which other cases there is one."""
+    groups: dict[tuple[str, str], list[OneCheck]] = {}
+    for check in [*report.wrong, *report.undecided]:
+        groups.setdefault((check.name, check.dtype), []).append(check)
+    lines: list[Text] = []
+    for first, *others in groups.values():
+        places = list(dict.fromkeys(clean(check.regime or check.case) for check in others))
+        also = f" (also: {', '.join(places[:MOST_PLACES])}" if places else ""
+        more = f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
+        lines.append(_fault(first) + also + more + (")" if places else ""))
+    return lines
 
 
 def _fault(check: OneCheck) -> str:

@@ -143,7 +143,7 @@ class Dock:
         """The code itself, with inputs and (in C++) results between bytes of this value: what it made, and these."""
         guard = Guard(filling)
         own = tuple(guard.copy(x) if isinstance(x, np.ndarray) else x for x in inputs)
-        with guard.allocating(_compiled(operator, own)):
+        with guard.allocating(_compiled(operator)):
             results = operator.run(XP, *own)
             made = operator.published(results)
             gradients: list[Any] = []
@@ -160,7 +160,7 @@ class Dock:
         self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], seconds: float
     ) -> list[str] | None:
         """What the compiler's sanitizers say of it, a line each; None where it is not in C++."""
-        compiled = _compiled(operator, inputs)
+        compiled = _compiled(operator)
         if compiled is None:
             return None
         found = sanitized(compiled, arrays(inputs), list(seeds) or None, seconds)
@@ -202,8 +202,6 @@ def _full(seeds: Sequence[Any], made: Sequence[Any]) -> list[Any]:
     return [np.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)]
 
 
-def _compiled(operator: Operator, inputs: Sequence[Any]) -> CppOp | None:
-    """The C++ operator behind this one, for the dtype of the inputs."""
-    if not isinstance(operator.adapted, CppOp):
-        return None
-    return operator.adapted
+def _compiled(operator: Operator) -> CppOp | None:
+    """The C++ operator behind this one."""
+    return operator.adapted if isinstance(operator.adapted, CppOp) else None
