@@ -55,7 +55,7 @@ def forked(function: Callable[[Send], None], ends: Ends) -> Process:
     """A copy of this process that calls the function and ends."""
     parent = os.getpid()
     with warnings.catch_warnings():  # of threads, which the caller knows of
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")
         pid = os.fork()
     if pid == 0:
         _run(function, parent, ends)

@@ -80,8 +80,11 @@ def loose_bounds(example: Example, derived: bool) -> list[np.ndarray | None]:
     """Bounds of the outputs, or of the gradients, in any order of additions; from few moves, for large examples."""
     right = example.gradients if derived else example.outputs
     moves = (_gradient_moves if derived else _output_moves)(example, FEW)
+    slack = _gradient_slack(example) if derived else FORMATS[example.dtype].eps * example.slack
     return [
-        None if want is None else allowed(want, move, example.dtype, example.size)
+        None
+        if want is None
+        else np.maximum(allowed(want, move, example.dtype, example.size), slack)
         for want, move in zip(right, moves, strict=True)
     ]
 

@@ -10,7 +10,7 @@ from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
 from .examples import Example
 from .formats import is_float
-from .regimes import LARGE, Regime, forgiven, in_regime, regimes, without_overflow
+from .regimes import LARGE, SCALARS, Regime, forgiven, in_regime, regimes, without_overflow
 from .report import Check
 from .subjects import is_custom
 from .treatment import determinism, guards, interleaved, sequence, strides, threads, unchanged
@@ -51,7 +51,11 @@ def _in_regime(dock: Any, example: Example, regime: Regime) -> Iterator[Check]:
     except Exception as error:  # loud, and so not a wrong answer
         yield made.no_verdict("forward", f"refused: {one_line(error)}")
         return
-    yield shape_check(made, got)
+    shape = shape_check(made, got)
+    if regime.name == SCALARS and not shape.ok:
+        yield made.no_verdict("forward", "a scalar becomes an array of one")
+        return
+    yield shape
     forward = output_check(made, got)
     if forward.ok is False and regime.flushed and not dock.keeps_denormals():
         forward = output_check(made.without_denormals, got)
