@@ -17,7 +17,7 @@ class Entry:
     mistake: str = ""  # the class of mistake; none for an honest one
     shape: str = ""  # as --shape takes it, where the usual one will not do
     witness: Witness | None = None  # none where it is run in a process of its own
-    untellable: str = ""  # why no check from outside can tell
+    missed: str = ""  # why the check does not find it
 
     @property
     def expected(self) -> str:
@@ -34,13 +34,13 @@ def _wrong(
     reference: str,
     rows: dict[str, Witness | None],
     shape: str = "",
-    untellable: str = "",
+    missed: str = "",
 ) -> list[Entry]:
     """Several operators of one file with one kind of mistake and one reference; a C++ file is named by its operator."""
     names = [name if file else f"{name}.cpp:{name}" for name in rows]
     places = [f"wrong/{file}:{name}" if file else f"wrong/{name}" for name in names]
     return [
-        Entry(place, reference, mistake, shape, witness, untellable)
+        Entry(place, reference, mistake, shape, witness, missed)
         for place, witness in zip(places, rows.values(), strict=True)
     ]
 
@@ -196,7 +196,7 @@ REGIMES += [
         name,
         "regime",
         witness=witness,
-        untellable="numbers beyond a thousand are not tried: many honest operators overflow there",
+        missed="numbers beyond a thousand are not tried: many honest operators overflow there",
     )
     for name, witness in [
         ("hypot", by.forward([1e30, 1.0], [1e30, 1.0])),
@@ -356,14 +356,14 @@ CHANGING = [
         "changing",
         "tanh",
         {"OneValue": by.forward([0.7310585786300049], dtype="float64")},
-        untellable="one number in 2⁶⁴ is wrong, and only its source says which",
+        missed="one number in 2⁶⁴ is wrong, and only its source says which",
     ),
     *_wrong(
         "changing.py",
         "changing",
         "tanh",
         {"KnowsTheCheck": None},
-        untellable="whoever recognises the process that checks can behave while it looks",
+        missed="whoever recognises the process that checks can behave while it looks",
     ),
     *_wrong(
         "asynchronous.py",
@@ -477,7 +477,7 @@ CPP = [
         "C++ threads",
         "row_maximum",
         {"race_maximum": by.large(2_000_000)},
-        untellable="a lost maximum is as near to the next one as rounding; --sanitize finds it",
+        missed="a lost maximum is as near to the next one as rounding; --sanitize finds it",
     ),
     *_wrong("", "C++ threads", "double", {"race_nowait": by.large(2_000_000)}),
     *_wrong("", "C++ threads", "double", {"drops_remainder": by.large(2_000_001)}),

@@ -25,7 +25,9 @@ from .rounding import Noise, RoundedNamespace
 
 FACTOR = 4  # correct kernels were seen to need up to 1
 MOVES = 8
-PROBES, FEW, MANY = 8, 2, 10_000  # elements of every input whose influence is followed; few of many
+PROBES = 8  # elements of every input whose influence is followed
+MANY = 10_000  # elements of an input of which only few are followed, and that is moved few times
+FEW = 2
 
 
 def _once(function: Callable[[Example], list]) -> Callable[[Example], list]:
@@ -46,7 +48,7 @@ def output_bounds(example: Example) -> list[np.ndarray]:
     found = []
     for want, move in zip(example.outputs, output_moves(example), strict=True):
         if not is_float(want):
-            found.append(_of_integers(want, move + bool(example.slack)))
+            found.append(_of_integers(want, move))
             continue
         operations = depth(example) / max(want.size, 1)
         slack = FORMATS[example.dtype].eps * example.slack

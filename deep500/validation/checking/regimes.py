@@ -236,27 +236,36 @@ def _is_integer(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "iu"
 
 
+def _scaled(factor: float) -> Regime:
+    return Regime(f"scaled by {factor:g}", _values(lambda x, draw: x * factor))
+
+
+def _shifted(offset: float) -> Regime:
+    return Regime(f"shifted by {offset:g}", _values(lambda x, draw: x + offset))
+
+
+def _tied(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return np.rint(x)
+
+
+def _with_zeros(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return _sprinkled(x, draw, ROUND)
+
+
+def _with_denormals(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return _sprinkled(x, draw, (1e-40, -1e-40))
+
+
 VALUES = (
-    *(
-        Regime(f"scaled by {factor:g}", _values(lambda x, draw, f=factor: x * f))  # type: ignore[misc]
-        for factor in (0.001, 16.0, 100.0, 1000.0)
-    ),
-    *(
-        Regime(f"shifted by {offset:g}", _values(lambda x, draw, o=offset: x + o))  # type: ignore[misc]
-        for offset in (1000.0, -1000.0)
-    ),
-    Regime("tied", _values(lambda x, draw: np.rint(x))),
+    *map(_scaled, (0.001, 16.0, 100.0, 1000.0)),
+    *map(_shifted, (1000.0, -1000.0)),
+    Regime("tied", _values(_tied)),
     Regime("equal rows", _values(_equal_rows), derived=False),
     Regime("equal columns", _values(_equal_columns), derived=False),
     Regime("sorted", _values(_sorted)),
     Regime("sorted backwards", _values(_reversed)),
-    Regime("zeros", _values(lambda x, draw: _sprinkled(x, draw, ROUND))),
-    Regime(
-        "denormals",
-        _values(lambda x, draw: _sprinkled(x, draw, (1e-40, -1e-40))),
-        derived=False,
-        flushed=True,
-    ),
+    Regime("zeros", _values(_with_zeros)),
+    Regime("denormals", _values(_with_denormals), derived=False, flushed=True),
     Regime("infinity", _one_of(np.inf), derived=False),
     Regime("minus infinity", _one_of(-np.inf), derived=False),
     Regime("a row of minus infinity", _rows_of_minus_infinity, derived=False),
