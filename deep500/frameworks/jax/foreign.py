@@ -26,7 +26,9 @@ FUNCTION = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_void_p),
     ctypes.c_int,
 )
-KEPT: list[Any] = []  # compiled code knows these by their address
+KEPT: list[Any] = []  # functions, one per compilation: compiled code knows them by their address
+TEXTS: list[Any] = []  # the last errors: XLA copies each when the function has returned
+MOST_TEXTS = 100  # as many calls may fail at once
 
 
 def call_foreign(
@@ -76,14 +78,11 @@ def _array(address: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.n
 
 
 def _kept_text(text: str) -> int:
-    """The address of a text that stays until the next one in this thread's place comes."""
+    """The address of a text, which stays there for a while."""
     buffer = ctypes.create_string_buffer(text.encode(errors="replace"))
-    _TEXTS.append(buffer)
-    del _TEXTS[:-100]
+    TEXTS.append(buffer)
+    del TEXTS[:-MOST_TEXTS]
     return ctypes.addressof(buffer)
-
-
-_TEXTS: list[Any] = []
 
 
 @cache
