@@ -88,7 +88,12 @@ def random_seed(parser: Parser, what: str, default: int) -> None:
 
 
 def _number_or_random(text: str) -> int:
-    return secrets.randbelow(2**32) if text == "random" else int(text)
+    if text == "random":
+        return secrets.randbelow(2**32)
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor `random`") from None
 
 
 def budget(parser: Parser, default: float) -> None:

@@ -60,11 +60,11 @@ class Session:
         sys.path += [folder for folder in request["path"] if folder not in sys.path]
         role, self.copies = request["role"], request["role"] == "first"
         if role == "reference":
-            reference = _found(request["reference"])
+            reference = _found(request["reference"], function=True)
             self.holder = Witness(reference)
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
-        subject = _found(request["subject"])
+        subject = _found(request["subject"], function=request["reference"] is not None)
         is_function = callable(subject) and not isinstance(subject, type | Operator | CustomOp)
         if is_function:
             self.operators = [function_operator(subject, subject, request["framework"])]
@@ -118,12 +118,12 @@ def _is_missing(error: BaseException) -> bool:
     return any(words in str(error) for words in MISSING)
 
 
-def _found(address: Mapping[str, Any]) -> Any:
-    """An operator or a function by its address: as a command line names it, or by module and name."""
+def _found(address: Mapping[str, Any], function: bool) -> Any:
+    """An operator, or a function too, by its address: as a command line names it, or by module and name."""
     if "text" in address:
         if address["function"]:
             return named_function(address["text"])
-        return named(address["text"], address["attributes"], function=True)
+        return named(address["text"], address["attributes"], function)
     found = imported(address["module"], address["name"])
     return found(**address["settings"]) if isinstance(found, type) else found
 
