@@ -9,6 +9,7 @@ from . import operators as operators
 from . import optimizers as optimizers
 from . import samplers as samplers
 from . import tasks as tasks
+from . import transformations as transformations
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
 from .contracts.loss import Loss as Loss

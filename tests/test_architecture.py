@@ -22,7 +22,7 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
-    "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks",
+    "operators networks transformations optimizers losses initialisers datasets samplers frameworks metrics tasks",
     "formats",
     "codecs collectives transports simulator",
     "schemes",
