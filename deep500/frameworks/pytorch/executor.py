@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...contracts import tape
-from ...contracts.executor import HostMemoryExecutor, Values
+from ...contracts.executor import Values
 from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from ...errors import Unsupported, one_line
 from . import FRAMEWORK
+from .gradients import AutogradExecutor, native, tensors
 from .graph import Program, compile_network
 from .step import PyTorchStep
 
@@ -29,11 +29,10 @@ class _Mode:
     training: bool
 
 
-class PyTorchExecutor(HostMemoryExecutor):
+class PyTorchExecutor(AutogradExecutor):
     """Runs a network with PyTorch's kernels and autograd.
 
-    `params` are the live tensors: a step changes them in place, while `arrays` copies. Gradients are what autograd
-    leaves in `grad`; they are brought together in flat buffers only when someone asks for those.
+    `params` are the live tensors: a step changes them in place, while `arrays` copies.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class PyTorchExecutor(HostMemoryExecutor):
     ):
         super().__init__(framework, network, seed, compile)
         self._param_buffers = self.layout.gather(network.params)
-        self.flat = _tensors(self._param_buffers)
+        self.flat = tensors(self._param_buffers)
         self.trained = self.layout.views(self.flat)
         for param in self.trained.values():
             param.requires_grad_()
@@ -49,25 +48,8 @@ class PyTorchExecutor(HostMemoryExecutor):
             name: self.trained[name] if name in self.trained else FRAMEWORK.tensor(value.copy())
             for name, value in network.params.items()
         }
-        self._trained = [*self.trained.values()]
-        self._gradient_buffers: dict[str, np.ndarray] = {}
-        self._gradient_views: list[torch.Tensor] = []
-        self.flat_gradient: dict[str, torch.Tensor] = {}
-        self._gradients_are_flat = False
         self._modes: dict[tuple, _Mode] = {}
         self._programs: dict[tuple, Program] = {}
-
-    @property
-    def gradients(self) -> Values:
-        """By parameter; zeros for one that the loss does not depend on. Empty before the first backprop."""
-        if not self._has_gradients:
-            return {}
-        return dict(zip(self.trained, self.gradient_list(), strict=True))
-
-    @gradients.setter
-    def gradients(self, values: Values) -> None:
-        """Set by the base class, to nothing."""
-        self._has_gradients = bool(values)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
@@ -87,61 +69,18 @@ class PyTorchExecutor(HostMemoryExecutor):
             wanted = (*self.structure.outputs, y, *updates.values())
             self._modes[key] = self._mode([*dict.fromkeys(wanted)], self.training)
         results = self._run(key, self.keyed(inputs, step, first_row))
-        self._backward(results[y], y)
+        self.backward(results[y], y)
         with torch.no_grad():
             for name, value in updates.items():
                 self.params[name].copy_(results[value])
         return {name: results[name].detach() for name in self.structure.outputs}
 
-    def _backward(self, loss: torch.Tensor, y: str) -> None:
-        for param in self._trained:
-            param.grad = None  # then autograd hands its own result over, and adds nothing
-        if loss.requires_grad:
-            torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
-        self._has_gradients = True
-        self._gradients_are_flat = False
-        self.generation += 1
-
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
         self.structure.warn_before_training()
         return PyTorchStep(self, optimizer, y)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        array = self.framework.array
-        return {name: array(value.detach().clone()) for name, value in self.params.items()}
-
-    def gathered_gradients(self) -> dict[str, torch.Tensor]:
-        """The gradients in flat buffers, copied there unless that is where they are."""
-        if not self._gradient_buffers:
-            self._gradient_buffers = self.layout.zeros()
-            self.flat_gradient = _tensors(self._gradient_buffers)
-            self._gradient_views = [*self.layout.views(self.flat_gradient).values()]
-        if not self._gradients_are_flat:
-            torch._foreach_copy_(self._gradient_views, self.gradient_list())
-        return self.flat_gradient
-
-    def gradient_list(self) -> list[torch.Tensor]:
-        """The gradients in the order of the parameters."""
-        for param in self._trained:
-            if param.grad is None:  # the loss does not depend on it
-                param.grad = torch.zeros_like(param)
-        return [param.grad for param in self._trained]
-
-    def _flat_gradients(self) -> dict[str, np.ndarray]:
-        """From now on, the flat buffers are what `grad` of every parameter is."""
-        self.gathered_gradients()
-        for param, view in zip(self._trained, self._gradient_views, strict=True):
-            param.grad = view
-        self._gradients_are_flat = True
-        return self._gradient_buffers
-
     def _flat_params(self) -> dict[str, np.ndarray]:
         return self._param_buffers
-
-    def _write(self, name: str, value: np.ndarray) -> None:
-        param = self.params[name]
-        with torch.no_grad():
-            param.copy_(native(value, param.dtype))
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
         _, inputs = self.structure.part(outputs, training)
@@ -182,15 +121,3 @@ class PyTorchExecutor(HostMemoryExecutor):
                 "leave compile out"
             ) from error
         return compiled
-
-
-def native(value: Any, kind: torch.dtype) -> torch.Tensor:
-    """A tensor of this dtype; a NumPy array is shared, not copied, if it may be written to."""
-    if not isinstance(value, torch.Tensor):
-        value = FRAMEWORK.tensor(value)
-    return value if value.dtype == kind else value.to(kind)
-
-
-def _tensors(buffers: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    """Tensors over the same memory."""
-    return {dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()}
