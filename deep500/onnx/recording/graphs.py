@@ -10,12 +10,14 @@ from typing import Any
 import onnx
 
 from ...contracts import tape
+from ...contracts.dtypes import name_of
 from ...contracts.network import Network, Node
 from ...contracts.operator import Operator, Tensor
 from ...contracts.optimizer import Optimizer
+from ...errors import Unsupported
 from .arrays import Recorded, argument, build
 from .namespace import Recorder
-from .nodes import dtypes_of, formula, node
+from .nodes import dtypes_of, formula, node, specs_of
 
 Shapes = Mapping[str, Sequence[int]]
 FLAT = "deep500:flat"  # all trained parameters in one vector
@@ -160,7 +162,11 @@ def _differentiated(
     inputs = _inputs(network, used, shapes) | _params(network, nodes)
     found, record = tape.forward(xp, nodes, inputs, kept, kernel(xp, True, words))
     by = {name: inputs[name] for name in network.trainable}
-    grads = tape.backward(xp, record, y, tape.seed(xp, found[y], y), by)
+    try:
+        grads = tape.backward(xp, record, y, tape.seed(xp, found[y], y), by)
+    except TypeError as error:  # a shape that is not known was taken for one that is
+        _refuse_unknown_shapes(record)
+        raise error
     return (
         inputs,
         {n: found[n] for n in outputs},
@@ -174,20 +180,57 @@ def kernel(xp: Recorder, training: bool, words: dict[str, str] | None = None) ->
 
     def record(where: Node, inputs: Sequence[Any]) -> tuple:
         operator = where.operator
-        native = is_native(xp, operator, dtypes_of(inputs), training)
+        results = None
+        if is_native(xp, operator, dtypes_of(inputs), training):
+            results = _native_results(xp, where, inputs, training)
         if words is not None:
-            words[where.name] = "native" if native else "composed"
-        if not native:
-            return formula(xp, operator)(*inputs)
-        if operator.variadic:
-            return node(xp, operator, inputs)
-        count = len(where.outputs)
-        for place, name in enumerate(operator.outputs, start=1):
-            if training and name in operator.wanted:
-                count = max(count, place)
-        return node(xp, operator, inputs, count)
+            words[where.name] = "composed" if results is None else "native"
+        return formula(xp, operator)(*inputs) if results is None else results
 
     return record
+
+
+def _native_results(
+    xp: Recorder, where: Node, inputs: Sequence[Any], training: bool
+) -> tuple[Recorded, ...] | None:
+    """What the node itself gives; None if its derivative needs other dtypes than ONNX's.
+
+    ONNX's LayerNormalization of float64, for one, gives its statistics in float32.
+    """
+    operator = where.operator
+    if operator.variadic:
+        return node(xp, operator, inputs)
+    if not training:
+        return node(xp, operator, inputs, len(where.outputs))
+    results = node(xp, operator, inputs, _result_count(where))
+    if len(results) > 1 and operator.differentiable:
+        own_dtypes = [name_of(tensor.dtype) for tensor in operator.infer(*specs_of(inputs))]
+        if [y.dtype.name for y in results] != own_dtypes[: len(results)]:
+            return None
+    return results
+
+
+def _refuse_unknown_shapes(record: Sequence[tape.Entry]) -> None:
+    for entry in record:
+        if any(None in result.shape for result in entry.results):
+            operator = type(entry.node.operator).__name__
+            raise Unsupported(
+                f"a backward pass is recorded for fixed shapes, and what comes out of the {operator} "
+                f"{entry.node.name!r} has a shape that depends on values: train it on reference or pytorch"
+            )
+
+
+def _result_count(where: Node) -> int:
+    """How many results a node has to give, so that its derivative finds what it asks for.
+
+    Backward may ask for a result that nobody uses, or for its gradient, which is zeros of the result's shape.
+    """
+    wanted = where.operator.wanted
+    count = len(where.outputs)
+    for place, name in enumerate(where.operator.outputs, start=1):
+        if name in wanted or f"d{name}" in wanted:
+            count = max(count, place)
+    return count
 
 
 def _inputs(network: Network, used: Sequence[str], shapes: Shapes) -> dict[str, Recorded]:

@@ -45,6 +45,11 @@ def dtypes_of(inputs: Sequence[Any]) -> list[str | None]:
     return [x.dtype.name if isinstance(x, Recorded) else None for x in inputs]
 
 
+def specs_of(inputs: Sequence[Any]) -> list[Any]:
+    """The recorded inputs as shapes and dtypes, the others as they are."""
+    return [Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs]
+
+
 def node(
     xp: Recorder, operator: Operator, inputs: Sequence[Any], outputs: int | None = None
 ) -> tuple[Recorded, ...]:
@@ -80,8 +85,7 @@ def node(
 def _output_count(operator: Operator, inputs: Sequence[Any], wanted: int | None) -> int:
     """How many outputs the node has, of those that are wanted (all by default)."""
     if operator.variadic:
-        kinds = [Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs]
-        return len(operator.infer(*kinds))
+        return len(operator.infer(*specs_of(inputs)))
     is_norm = type(operator).__name__ == "BatchNormalization"
     if is_norm and not operator.settings.get("training_mode"):
         return 1  # ONNX gives the running statistics in training mode only
