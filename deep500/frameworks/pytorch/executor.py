@@ -1,7 +1,8 @@
 """A network in PyTorch: generated code, and parameters that are views of flat buffers in the host's memory."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,21 @@ MOST_SHAPES = 32  # that code is generated for, each; further ones share code th
 
 @dataclass(frozen=True)
 class _Mode:
-    """What code is for: the outputs that it makes, and the inputs that they need, with their dtypes."""
+    """One way to run the network: the outputs that it makes, and the inputs and parameters that they need.
+
+    `programs` holds the code by the shapes of the inputs; under None, code for any shapes.
+    """
 
     outputs: tuple[str, ...]
     inputs: dict[str, torch.dtype]
+    params: dict[str, torch.Tensor]
     training: bool
+    programs: dict[tuple[torch.Size, ...] | None, Program] = field(default_factory=dict)
+
+    @cached_property
+    def arguments(self) -> tuple[torch.Tensor, ...]:
+        """The parameters, as a program takes them behind the inputs."""
+        return tuple(self.params.values())
 
 
 class PyTorchExecutor(AutogradExecutor):
@@ -49,31 +60,47 @@ class PyTorchExecutor(AutogradExecutor):
             for name, value in network.params.items()
         }
         self._modes: dict[tuple, _Mode] = {}
-        self._programs: dict[tuple, Program] = {}
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
-        inputs = self.keyed(inputs)
+        if self.random:
+            inputs = self.keyed(inputs)
         key = ("inference", *inputs)
-        if key not in self._modes:
-            self._modes[key] = self._mode(self.structure.computable(inputs), training=False)
-        with torch.no_grad():
-            return self._run(key, inputs)
+        mode = self._modes.get(key)
+        if mode is None:
+            outputs = self.structure.computable(inputs)
+            mode = self._modes[key] = self._mode(outputs, training=False)
+        was_enabled = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)  # torch.no_grad() costs as much as a small operator
+        try:
+            results = self._run(mode, inputs)
+        finally:
+            torch._C._set_grad_enabled(was_enabled)
+        return dict(zip(mode.outputs, results, strict=True))
 
     def inference_and_backprop(
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
+        if self.random:
+            inputs = self.keyed(inputs, step, first_row)
         updates = self.structure.state_updates if self.training else {}
-        key = (y, self.training)
-        if key not in self._modes:
-            self.structure.gradient(y)  # which says so if there is no y
-            wanted = (*self.structure.outputs, y, *updates.values())
-            self._modes[key] = self._mode([*dict.fromkeys(wanted)], self.training)
-        results = self._run(key, self.keyed(inputs, step, first_row))
+        mode = self._training_mode(y, updates)
+        results = dict(zip(mode.outputs, self._run(mode, inputs), strict=True))
         self.backward(results[y], y)
-        with torch.no_grad():
-            for name, value in updates.items():
-                self.params[name].copy_(results[value])
+        if updates:
+            with torch.no_grad():
+                for name, value in updates.items():
+                    self.params[name].copy_(results[value])
         return {name: results[name].detach() for name in self.structure.outputs}
+
+    def _training_mode(self, y: str, updates: Mapping[str, str]) -> _Mode:
+        key = (y, self.training)
+        mode = self._modes.get(key)
+        if mode is None:
+            self.structure.gradient(y)  # raises an error if there is no y
+            wanted = (*self.structure.outputs, y, *updates.values())
+            mode = self._mode([*dict.fromkeys(wanted)], self.training)
+            self._modes[key] = mode
+        return mode
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
         self.structure.warn_before_training()
@@ -83,38 +110,57 @@ class PyTorchExecutor(AutogradExecutor):
         return self._param_buffers
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
-        _, inputs = self.structure.part(outputs, training)
+        nodes, inputs = self.structure.part(outputs, training)
         kinds = {name: getattr(torch, self.structure.inputs[name].dtype) for name in inputs}
-        return _Mode(tuple(outputs), kinds, training)
+        used = set(outputs)
+        for node in nodes:
+            used.update(name for name in node.inputs if isinstance(name, str))
+        params = {name: value for name, value in self.params.items() if name in used}
+        return _Mode(tuple(outputs), kinds, params, training)
 
-    def _run(self, key: tuple, inputs: Mapping[str, Any]) -> Values:
-        mode = self._modes[key]
-        given = {
-            name: native(inputs[name], kind) for name, kind in mode.inputs.items() if name in inputs
-        }
-        shapes = tuple(value.shape for value in given.values())
-        program = self._programs.get((key, shapes)) or self._compile(key, mode, given)
-        return dict(zip(mode.outputs, program(*given.values(), *self.params.values()), strict=True))
+    def _run(self, mode: _Mode, inputs: Mapping[str, Any]) -> tuple[torch.Tensor, ...]:
+        """The outputs of a mode, in its order."""
+        values = []
+        shapes = []
+        for name, kind in mode.inputs.items():
+            value = inputs.get(name)
+            if type(value) is not torch.Tensor or value.dtype != kind:
+                if value is None:
+                    continue  # whoever compiles says that it is missing
+                value = native(value, kind)
+            values.append(value)
+            shapes.append(value.shape)
+        program = mode.programs.get(tuple(shapes))
+        if program is None:
+            program = self._compile(mode, inputs, values)
+        return program(*values, *mode.arguments)
 
-    def _compile(self, key: tuple, mode: _Mode, given: Mapping[str, torch.Tensor]) -> Program:
-        self.structure.check_shapes(
-            mode.inputs, {name: tuple(value.shape) for name, value in given.items()}
-        )
-        own = len(self._programs) < MOST_SHAPES
-        place = (key, tuple(value.shape for value in given.values()) if own else None)
-        if place not in self._programs:
-            example = {**given, **self.params} if own else None
-            program = compile_network(self, mode.outputs, mode.training, example)
+    def _compile(
+        self, mode: _Mode, inputs: Mapping[str, Any], values: list[torch.Tensor]
+    ) -> Program:
+        present = [name for name in mode.inputs if inputs.get(name) is not None]
+        arguments = dict(zip(present, values, strict=True))
+        shapes = {name: value.shape for name, value in arguments.items()}
+        self.structure.check_shapes(mode.inputs, {n: tuple(s) for n, s in shapes.items()})
+        has_own = self._program_count() < MOST_SHAPES
+        place = tuple(shapes.values()) if has_own else None
+        program = mode.programs.get(place)
+        if program is None:
+            example = {**arguments, **mode.params} if has_own else None
+            program = compile_network(self, mode.outputs, [*mode.params], mode.training, example)
             if self.compile:
-                program = self._compiled(program, given)
-            self._programs[place] = program
-        return self._programs[place]
+                program = self._compiled(program, values, mode)
+            mode.programs[place] = program
+        return program
 
-    def _compiled(self, program: Program, given: Mapping[str, torch.Tensor]) -> Program:
+    def _program_count(self) -> int:
+        return sum(len(mode.programs) for mode in self._modes.values())
+
+    def _compiled(self, program: Program, values: list[torch.Tensor], mode: _Mode) -> Program:
         """The program through torch.compile, tried once: it compiles when first called."""
         compiled = self.framework.compile(program)
         try:
-            compiled(*given.values(), *self.params.values())
+            compiled(*values, *mode.arguments)
         except torch._dynamo.exc.TorchDynamoException as error:
             raise Unsupported(
                 f"PyTorch cannot compile the network {self.structure.name!r} ({one_line(error)}): "

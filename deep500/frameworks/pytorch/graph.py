@@ -13,26 +13,27 @@ from ...contracts.network import Node
 from ...contracts.operator import Operator
 from .recording import Recording, Unrecordable
 
-Program = Callable[..., tuple]  # of the inputs in order, then of all parameters
+Program = Callable[..., tuple]  # of the inputs in order, then of the parameters
 
 
 def compile_network(
     executor: Executor,
     outputs: Sequence[str],
+    params: Sequence[str],
     training: bool,
     example: Mapping[str, torch.Tensor] | None = None,
 ) -> Program:
-    """A function of the needed inputs and of all parameters that makes these outputs of the executor's network.
+    """A function of the needed inputs and of these parameters that makes these outputs of the executor's network.
 
-    With an example of all inputs and parameters, what native kernels work out from shapes in Python is worked out now,
-    and what they make that nobody uses is left out: the function is for inputs of these shapes only.
+    With an example of these inputs and parameters, what native kernels work out from shapes in Python is worked out
+    now, and what they make that nobody uses is left out: the function is for inputs of these shapes only.
     """
     network = executor.structure
     nodes, inputs = network.part(outputs, training)
     graph = torch.fx.Graph()
     values = {
         name: graph.placeholder(f"v{i}_{_identifier(name)}")
-        for i, name in enumerate((*inputs, *network.params))
+        for i, name in enumerate((*inputs, *params))
     }
     emit = _Emitter(executor, graph, values, dict(example) if example else None)
     with torch.no_grad():
