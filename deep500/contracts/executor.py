@@ -91,6 +91,7 @@ class Executor(ABC):
         self.framework = framework
         self.seed = seed
         self.compile = compile
+        network.check_complete()
         self.structure = network.outline()
         self.random = take_keys(self.structure)  # operators by the inputs that are their keys
         self.layout = self.structure.layout()
@@ -132,7 +133,7 @@ class Executor(ABC):
         specs = None
         for node in self.structure.nodes:
             if node.name not in self._kernel_words:
-                specs = specs or inferred_specs(self.structure)
+                specs = specs or self.structure.specs({})
                 inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
                 self.choose(node, inputs)
         return {node.name: self._kernel_words[node.name] for node in self.structure.nodes}
@@ -261,22 +262,6 @@ class NetworkView:
             f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
             "after inference_and_backprop"
         )
-
-
-def inferred_specs(structure: Network) -> dict[str, Tensor]:
-    """Shape and dtype of every value, as far as they follow from the inputs, for a batch of one."""
-    specs: dict[str, Any] = dict(structure.params)
-    for name, tensor in structure.inputs.items():
-        specs[name] = Tensor(tuple(n or 1 for n in tensor.shape), tensor.dtype)
-    for node in structure.ordered():
-        inputs = [specs.get(i) if isinstance(i, str) else i for i in node.inputs]
-        without_key = inputs[: len(node.operator.inputs)] if node.operator.random else inputs
-        try:
-            results = node.operator.infer(*without_key)
-        except Exception:  # it needs a value, or a shape that only a run brings
-            continue
-        specs.update(zip(node.outputs, results, strict=False))
-    return specs
 
 
 def matching(

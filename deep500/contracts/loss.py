@@ -7,8 +7,6 @@ from ..errors import Deep500Error, lacking
 from .network import Network
 from .operator import Tensor
 
-ANY_BATCH = 2  # stands for the batch while shapes are inferred
-
 
 class Loss(Definition):
     """Adds its nodes to a network; so every framework computes and differentiates the same loss."""
@@ -41,13 +39,13 @@ class Loss(Definition):
             )
         twin = network.copy()
         wanted = self.target(described(twin, prediction))
-        if target not in {*twin.inputs, *(name for node in twin.nodes for name in node.outputs)}:
+        if target not in twin.inputs and twin.producer(target) is None:
             twin.add_input(target, wanted.shape, wanted.dtype)
         shape = described(twin, target).shape
         if shape != wanted.shape:
             raise Deep500Error(
                 f"{type(self).__name__} of {prediction!r} needs a target of the shape {wanted.shape}, and "
-                f"{target!r} has {shape} (0 is the batch)"
+                f"{target!r} has {shape}"
             )
         if (made := self.add(twin, prediction, target)) != "loss":
             raise Deep500Error(
@@ -59,17 +57,11 @@ class Loss(Definition):
 
 
 def described(network: Network, name: str) -> Tensor:
-    """Shape and dtype of a value of the network; a first dimension of 0 stands for the batch."""
-    tensors = {key: Tensor(p.shape, str(p.dtype)) for key, p in network.params.items()}
-    for key, tensor in network.inputs.items():
-        shape = (ANY_BATCH, *tensor.shape[1:]) if tensor.shape[:1] == (0,) else tensor.shape
-        tensors[key] = Tensor(shape, tensor.dtype)
-    for node in network.part([name])[0]:
-        inputs = [tensors[i] if isinstance(i, str) else i for i in node.inputs]
-        tensors |= zip(node.outputs, node.operator.infer(*inputs), strict=False)
-    found = tensors[name]
-    batched = found.shape[:1] == (ANY_BATCH,)
-    return Tensor((0, *found.shape[1:]), found.dtype) if batched else found
+    """Shape and dtype of a value of the network."""
+    specs = network.specs()
+    if name not in specs:
+        raise Deep500Error(f"the shape of {name!r} cannot be told without running the network")
+    return specs[name]
 
 
 def _only_output(network: Network, loss: str) -> str:

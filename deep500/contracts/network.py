@@ -1,9 +1,11 @@
 """The network contract: a framework-independent, editable graph of operators."""
 
+import fnmatch
+import inspect
 import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -11,92 +13,70 @@ import numpy as np
 from .. import registry
 from ..canonical import shown
 from ..errors import Deep500Error
-from . import random_key
+from . import random_key, shape_inference
 from .format import Format
+from .graph import Graph, Node, Subgraph, in_evaluation
 from .inputs import static_input
 from .layout import Layout
 from .operator import Adapted, Operator, Tensor
+from .shape_inference import Sizes, Specs, spec_of
+from .shape_tracking import ShapeTracker
+from .weights import host_array, read_weights, write_weights
+
+__all__ = ["KEY", "Network", "Node", "Subgraph", "in_evaluation", "take_keys"]
 
 KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
-
-
-@dataclass(frozen=True)
-class Node:
-    """One operator in a network. An input is the name of a value; None is an optional one left out; a tuple static."""
-
-    name: str
-    operator: Operator
-    inputs: tuple[str | tuple | None, ...]
-    outputs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Subgraph:
-    """Nodes that an operator runs by itself: the branch of an If, the body of a Loop. They see its inputs only."""
-
-    inputs: tuple[str, ...]
-    nodes: tuple[Node, ...]
-    outputs: tuple[str, ...]
-
-    def infer(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        known = dict(zip(self.inputs, tensors, strict=True))
-        for node in self.nodes:
-            made = node.operator.infer(
-                *(known[i] if isinstance(i, str) else i for i in node.inputs)
-            )
-            known |= zip(node.outputs, made, strict=False)
-        return tuple(known[name] for name in self.outputs)
-
-
-def in_evaluation(node: Node) -> Node:
-    """The node as it is when nothing is learnt."""
-    if inner := {
-        name: replace(graph, nodes=tuple(map(in_evaluation, graph.nodes)))
-        for name, graph in node.operator.settings.items()
-        if isinstance(graph, Subgraph)
-    }:
-        return replace(node, operator=replace(node.operator, **inner))
-    if "training_mode" in node.operator.static:
-        place = [*node.operator.inputs].index("training_mode")
-        return replace(
-            node, inputs=tuple(None if i == place else name for i, name in enumerate(node.inputs))
-        )
-    if not node.operator.settings.get("training_mode"):
-        return node
-    return replace(node, operator=replace(node.operator, training_mode=0))  # type: ignore[call-arg]
+MOST_LISTED = 40  # names in a message
 
 
 def take_keys(network: "Network") -> dict[str, Operator]:
     """Make the key of every random node an input of the network; returns the operators by the names of these inputs."""
-    found = {}
-    for i, node in enumerate(network.nodes):
+    keys = {}
+    for node in network.nodes:
         if node.operator.random:
             name = network.add_input(f"{KEY}{node.name}", (random_key.WORDS,), "int64")
-            network.nodes[i] = replace(node, inputs=tuple(node.operator.keyed(node.inputs, name)))
-            found[name] = node.operator
-    return found
+            inputs = tuple(node.operator.keyed(node.inputs, name))
+            network.replace_node(node.name, replace(node, inputs=inputs))
+            keys[name] = node.operator
+    return keys
 
 
 class Network:
     """Nodes, the inputs they start from, the parameters they own and the outputs that are asked for.
 
     A parameter is a NumPy array; one named in `trainable` gets gradients, the others are state (running statistics).
-    `state_updates` says which output replaces which parameter after a training step.
+    `state_updates` says which output replaces which parameter after a training step. Dimensions of inputs may have
+    names, such as ("batch", 3, "height", "width"): one name is one size in every call.
     """
 
     def __init__(self, name: str = "network"):
         self.name = name
-        self.nodes: list[Node] = []
         self.inputs: dict[str, Tensor] = {}
         self.outputs: list[str] = []
         self.params: dict[str, np.ndarray] = {}
         self.trainable: list[str] = []
         self.state_updates: dict[str, str] = {}
+        self.remarks: list[str] = []  # what its file has lost, for whoever trains it
+        self._graph = Graph()
+        self._shapes = ShapeTracker(self)
 
-    def add_input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> str:
-        """A value that every call brings; a first dimension of 0 stands for the batch."""
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes in the order in which they came."""
+        return tuple(self._graph.nodes.values())
+
+    @nodes.setter
+    def nodes(self, nodes: Iterable[Node]) -> None:
+        """All nodes anew; they are not checked before the network runs."""
+        self._graph = Graph(nodes)
+        self._shapes = ShapeTracker(self)
+
+    # ---- building
+
+    def add_input(self, name: str, shape: Sequence[int | str], dtype: str = "float32") -> str:
+        """A value that every call brings. A dimension is a size or a name; 0 as the first one is the batch."""
         self._new(name)
-        self.inputs[name] = Tensor(tuple(shape), dtype)
+        self.inputs[name] = Tensor(shape_inference.checked_shape(name, shape), dtype)
         return name
 
     def add_param(self, name: str, value: np.ndarray, trainable: bool = True) -> str:
@@ -122,19 +102,25 @@ class Network:
 
         An input is the name of a value, None for an optional one left out, or the numbers of a static one in any form.
         """
-        if isinstance(operator, Adapted):
-            operator = operator.operator
-        if not isinstance(operator, Operator):
-            operator = cast(Operator, registry.find("operators", operator)(**attributes))
-        given = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
-        if any(node.name == name for node in self.nodes):
+        operator = _operator(operator, attributes)
+        values = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
+        if name in self._graph.nodes:
             raise Deep500Error(f"the name {name!r} is taken: every node of a network has its own")
         name = name or self._free(type(operator).__name__)
-        made = tuple(outputs or [self._free(f"{name}.{operator.result_names(1)[0]}")])
-        for value in made:
+        first = f"{name}.{operator.result_names(1)[0]}"
+        results = tuple(outputs or [self._free(first)])
+        for value in results:
             self._new(value)
-        self.nodes.append(Node(name, operator, given, made))
-        return made[0]
+        self._append(Node(name, operator, values, results))
+        return results[0]
+
+    def _append(self, node: Node) -> None:
+        self._graph.append(node)
+        try:
+            self._shapes.follow(node)
+        except Deep500Error:
+            self._graph.remove(node.name)
+            raise
 
     def _input(self, operator: Operator, place: int, inputs: Sequence[Any]) -> Any:
         """An input of a node as it is kept: the name of a value, the value of a static input, or None."""
@@ -151,49 +137,99 @@ class Network:
             "`add_param` makes one of an array"
         )
 
+    # ---- editing
+
     def remove_node(self, name: str) -> Node:
         """Take a node out; what used its outputs must be rewired before the network runs again."""
-        node = self.node(name)
-        self.nodes.remove(node)
+        node = self._graph.remove(self.node(name).name)
+        self._shapes.forget(node)
         return node
+
+    def replace_node(
+        self, name: str, replacement: Node | Operator | Adapted | str, **attributes: Any
+    ) -> Node:
+        """Put another operator (or a node of the same outputs) in the place of a node; returns the old one."""
+        old = self.node(name)
+        if isinstance(replacement, Node):
+            new = replace(replacement, name=name)
+        else:
+            new = replace(old, operator=_operator(replacement, attributes))
+        if new.outputs != old.outputs:
+            raise Deep500Error(
+                f"node {name!r} makes {', '.join(old.outputs)}: what replaces it makes the same, not "
+                f"{', '.join(new.outputs)}"
+            )
+        self._replace(old, new)
+        return old
 
     def add_edge(self, value: str, node: str, position: int) -> None:
         """Feed a value to an input of a node, in the place of whatever it had."""
         self._known(value)
-        self._rewire(node, position, value)
+        self._connect(self.node(node), position, value)
 
     def remove_edge(self, node: str, position: int) -> None:
         """Leave an input of a node open; only an optional one may stay so."""
-        self._rewire(node, position, None)
+        self._connect(self.node(node), position, None)
+
+    def rewire(self, old: str, new: str) -> None:
+        """Feed `new` to every node that takes `old`; the network's outputs keep their names."""
+        self._known(new)
+        for node in self.consumers(old):
+            inputs = tuple(new if name == old else name for name in node.inputs)
+            self._replace(node, replace(node, inputs=inputs))
+
+    def _connect(self, node: Node, position: int, value: str | None) -> None:
+        places = max(len(node.inputs), len(node.operator.inputs))
+        if not places:
+            raise Deep500Error(f"node {node.name!r} has no inputs")
+        if not 0 <= position < places:
+            raise Deep500Error(f"node {node.name!r} has inputs 0 to {places - 1}, not {position}")
+        inputs = [*node.inputs, *[None] * (position + 1 - len(node.inputs))]
+        inputs[position] = value
+        self._replace(node, replace(node, inputs=tuple(inputs)))
+
+    def _replace(self, old: Node, new: Node) -> None:
+        """Exchange a node, or leave the network as it is if that would not fit."""
+        for value in new.values - old.values:
+            self._known(value)
+            if self._graph.depends(value, old.name):
+                raise Deep500Error(
+                    f"node {old.name!r} cannot take {value!r}, which is computed from what it makes: "
+                    "that is a cycle"
+                )
+        self._graph.replace(new)
+        try:
+            self._shapes.follow(new)
+        except Deep500Error:
+            self._graph.replace(old)
+            raise
+
+    # ---- looking
 
     def node(self, name: str) -> Node:
-        for node in self.nodes:
-            if node.name == name:
-                return node
-        raise Deep500Error(
-            f"no node is named {name!r}; there are: {', '.join(n.name for n in self.nodes)}"
-        )
+        try:
+            return self._graph.nodes[name]
+        except KeyError:
+            raise Deep500Error(
+                f"no node is named {name!r}; there are: {_listed(self._graph.nodes)}"
+            ) from None
 
-    def feed_tensor(self, name: str, value: np.ndarray) -> None:
-        """Replace a parameter."""
-        if name not in self.params:
-            raise Deep500Error(
-                f"no parameter is named {name!r}; there are: {', '.join(self.params)}"
-            )
-        array, old = np.asarray(value, self.params[name].dtype), self.params[name]
-        if array.shape != old.shape:
-            raise Deep500Error(
-                f"the parameter {name!r} has the shape {old.shape}, not {array.shape}"
-            )
-        self.params[name] = array
+    def producer(self, value: str) -> Node | None:
+        """The node that makes a value; None for an input or a parameter."""
+        name = self._graph.producers.get(value)
+        return None if name is None else self._graph.nodes[name]
 
-    def fetch_tensors(self, names: Iterable[str]) -> list[np.ndarray]:
-        names = list(names)
-        if missing := [n for n in names if n not in self.params]:
-            raise Deep500Error(
-                f"no parameter is named {missing[0]!r}; there are: {', '.join(self.params)}"
-            )
-        return [self.params[n] for n in names]
+    def consumers(self, value: str) -> list[Node]:
+        """The nodes that take a value."""
+        return self._graph.consumers(value)
+
+    def get_input_nodes(self) -> list[str]:
+        """The names of the inputs."""
+        return list(self.inputs)
+
+    def get_output_nodes(self) -> list[str]:
+        """The names of the outputs."""
+        return list(self.outputs)
 
     def get_params(self) -> list[str]:
         """The names of what is trained."""
@@ -206,76 +242,154 @@ class Network:
 
     def ordered(self) -> list[Node]:
         """The nodes in an order in which every value is made before it is used."""
-        ready, todo, order = {*self.inputs, *self.params}, list(self.nodes), []
-        while todo:
-            later = []
-            for node in todo:
-                if all(i in ready for i in node.inputs if isinstance(i, str)):
-                    order.append(node)
-                    ready.update(node.outputs)
-                else:
-                    later.append(node)
-            if len(later) == len(todo):
-                lacking = next(i for i in todo[0].inputs if isinstance(i, str) and i not in ready)
-                raise Deep500Error(
-                    f"node {todo[0].name!r} needs {lacking!r}, which nothing makes (or a cycle does)"
-                )
-            todo = later
-        return order
+        return self._graph.ordered({*self.inputs, *self.params})
 
     def part(self, outputs: Collection[str], training: bool = True) -> tuple[list[Node], list[str]]:
         """The nodes, in order, and the inputs that these outputs need; without training, as they are in evaluation."""
-        used, found = set(outputs), []
+        used = set(outputs)
+        for name in used:
+            if not self._has(name):
+                raise Deep500Error(f"the network is asked for {name!r}, which nothing makes")
+        nodes = []
         for node in reversed(self.ordered()):
             if not used.isdisjoint(node.outputs):
-                used.update(i for i in node.inputs if isinstance(i, str))
-                found.append(node if training else in_evaluation(node))
-        return found[::-1], [name for name in self.inputs if name in used]
+                used |= node.values
+                nodes.append(node if training else in_evaluation(node))
+        return nodes[::-1], [name for name in self.inputs if name in used]
 
-    def computable(self, given: Collection[str]) -> list[str]:
+    def computable(self, available: Collection[str]) -> list[str]:
         """The outputs that these inputs suffice for: without labels, all but the loss."""
-        ready = {*given, *self.params}
+        ready = {*available, *self.params}
         for node in self.ordered():
-            if all(i in ready for i in node.inputs if isinstance(i, str)):
+            if node.values <= ready:
                 ready.update(node.outputs)
-        if not (found := [name for name in self.outputs if name in ready]):
+        outputs = [name for name in self.outputs if name in ready]
+        if not outputs:
             raise Deep500Error(
                 f"the network {self.name!r} needs {', '.join(self.inputs)}, and these came: "
-                f"{', '.join(given) or 'none'}"
+                f"{', '.join(available) or 'none'}"
             )
-        return found
+        return outputs
+
+    def check_complete(self) -> None:
+        """Refuse open ends: a value that nothing makes, an input that a node cannot do without."""
+        for node in self.ordered():
+            for place, (name, parameter) in enumerate(node.operator.inputs.items()):
+                needed = parameter.default is inspect.Parameter.empty
+                variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+                open_end = place >= len(node.inputs) or node.inputs[place] is None
+                if needed and open_end and not variadic:
+                    raise Deep500Error(f"node {node.name!r} lacks its input {name!r}")
+        for name in (*self.outputs, *self.state_updates.values()):
+            if not self._has(name):
+                raise Deep500Error(f"the network is asked for {name!r}, which nothing makes")
+
+    # ---- shapes
+
+    @property
+    def dimensions(self) -> list[str]:
+        """The names of the dimensions that a call decides on."""
+        return shape_inference.dimension_names(self.inputs.values())
+
+    def specs(self, sizes: Sizes | None = None) -> Specs:
+        """Shape and dtype of every value, as far as they can be told without running.
+
+        With `sizes` of the named dimensions (1 for one that is left out) all shapes are numbers.
+        """
+        params = {name: spec_of(value) for name, value in self.params.items()}
+        if sizes is None:
+            return shape_inference.named(self.inputs, self.ordered(), params)
+        inputs = {name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()}
+        return shape_inference.infer(self.ordered(), params | inputs)
+
+    def bind(
+        self, shapes: Mapping[str, tuple[int, ...]], names: Iterable[str] | None = None
+    ) -> dict[str, int]:
+        """The sizes of named dimensions, from shapes of these inputs (all by default), which are checked."""
+        wanted = self.inputs if names is None else {name: self.inputs[name] for name in names}
+        return shape_inference.bind(wanted, shapes)
 
     def check_shapes(self, names: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Refuse shapes of inputs that are missing or wrong."""
-        batches = {}
-        for name in names:
-            if name not in shapes:
-                raise Deep500Error(
-                    f"the input {name!r} is missing; these came: {', '.join(shapes) or 'none'}"
-                )
-            wanted, shape = self.inputs[name].shape, tuple(shapes[name])
-            open_batch = wanted[:1] == (0,)
-            if len(shape) != len(wanted) or shape[open_batch:] != wanted[open_batch:]:
-                text = ", ".join(map(str, ("batch", *wanted[1:]) if open_batch else wanted))
-                raise Deep500Error(
-                    f"the input {name!r} has the shape {shape}, and ({text}) is wanted"
-                )
-            if open_batch:
-                batches[name] = shape[0]
-        if len(set(batches.values())) > 1:
-            raise Deep500Error(
-                f"the inputs bring batches of different sizes: "
-                f"{', '.join(f'{name} {n}' for name, n in batches.items())}"
-            )
+        self.bind(shapes, names)
 
-    def warn_before_training(self) -> None:
-        """Say what would train differently from what its user means."""
-        if frozen := [n.name for n in self.nodes if n.operator.settings.get("training_mode") == 0]:
-            warnings.warn(
-                f"{', '.join(frozen[:3])} ({len(frozen)} in all) will be trained with fixed running "
-                "statistics, as exporters write them; set training_mode=1 to use those of the batch",
-                stacklevel=3,
+    # ---- parameters
+
+    def feed_tensor(self, name: str, value: Any) -> None:
+        """Replace a parameter."""
+        if name not in self.params:
+            raise Deep500Error(f"no parameter is named {name!r}; there are: {_listed(self.params)}")
+        old = self.params[name]
+        array = np.asarray(host_array(name, value), old.dtype)
+        if array.shape != old.shape:
+            raise Deep500Error(
+                f"the parameter {name!r} has the shape {old.shape}, not {array.shape}"
             )
+        self.params[name] = array
+
+    def fetch_tensors(self, names: Iterable[str]) -> list[np.ndarray]:
+        names = list(names)
+        if missing := [n for n in names if n not in self.params]:
+            raise Deep500Error(
+                f"no parameter is named {missing[0]!r}; there are: {_listed(self.params)}"
+            )
+        return [self.params[n] for n in names]
+
+    def freeze(self, pattern: str = "*") -> list[str]:
+        """Train no parameter whose name matches (`conv1.*`) any more; returns their names."""
+        frozen = set(self._matching(pattern))
+        self.trainable = [name for name in self.trainable if name not in frozen]
+        return [name for name in self.params if name in frozen]
+
+    def unfreeze(self, pattern: str = "*") -> list[str]:
+        """Train every parameter whose name matches: those of floats that are no running statistics."""
+        trained = {*self.trainable}
+        for name in self._matching(pattern):
+            is_float = np.issubdtype(self.params[name].dtype, np.floating)
+            if (is_float or self.params[name].dtype.name == "bfloat16") and (
+                name not in self.state_updates
+            ):
+                trained.add(name)
+        self.trainable = [name for name in self.params if name in trained]
+        return [name for name in self.trainable if fnmatch.fnmatchcase(name, pattern)]
+
+    def _matching(self, pattern: str) -> list[str]:
+        names = fnmatch.filter(self.params, pattern)
+        if not names:
+            raise Deep500Error(
+                f"no parameter matches {pattern!r}; there are: {_listed(self.params)}"
+            )
+        return names
+
+    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
+        """Set parameters by name from arrays or tensors; `strict` wants all of them and no others."""
+        if strict and (missing := [name for name in self.params if name not in state]):
+            raise Deep500Error(
+                f"the weights lack {missing[0]!r} ({len(missing)} in all); they have: {_listed(state)}"
+            )
+        if strict and (unknown := [name for name in state if name not in self.params]):
+            raise Deep500Error(
+                f"the network has no parameter {unknown[0]!r} ({len(unknown)} in all); it has: "
+                f"{_listed(self.params)}; strict=False leaves out what does not match"
+            )
+        arrays = {n: host_array(n, value) for n, value in state.items() if n in self.params}
+        for name, array in arrays.items():
+            if array.shape != self.params[name].shape:
+                raise Deep500Error(
+                    f"the parameter {name!r} has the shape {self.params[name].shape}, not {array.shape}"
+                )
+        for name, array in arrays.items():
+            self.feed_tensor(name, array)
+
+    def load_weights(self, path: "str | os.PathLike[str]", strict: bool = True) -> None:
+        """Set parameters by name from a safetensors file."""
+        self.load_state_dict(read_weights(path), strict)
+
+    def save_weights(self, path: "str | os.PathLike[str]") -> None:
+        """Write all parameters to a safetensors file."""
+        write_weights(path, self.params)
+
+    # ---- files
 
     @classmethod
     def from_onnx(cls, source: Any) -> "Network":
@@ -286,6 +400,65 @@ class Network:
         """The network as an onnx.ModelProto, written to `path` if there is one."""
         return _onnx().write(self, path)
 
+    @classmethod
+    def load(cls, path: "str | os.PathLike[str]") -> "Network":
+        """Read a network from an ONNX file."""
+        return cls.from_onnx(path)
+
+    def save(self, path: "str | os.PathLike[str]") -> None:
+        """Write the network, with its parameters as they are now, to an ONNX file."""
+        self.to_onnx(path)
+
+    # ---- other networks
+
+    def subnetwork(
+        self, inputs: Iterable[str] | Mapping[str, Sequence[int | str]], outputs: Iterable[str]
+    ) -> "Network":
+        """The part that makes `outputs` from `inputs`: any values of this network, where it is cut.
+
+        What it needs besides of this network's own inputs stays an input. Arrays are shared. A mapping gives the
+        shapes of the cut values, which are inferred otherwise.
+        """
+        shapes = dict(inputs) if isinstance(inputs, Mapping) else {}
+        cut, results = [*inputs], [*outputs]
+        for name in (*cut, *results):
+            self._known(name)
+        nodes = self._between({*cut}, {*results})
+        used = {*results}.union(*(node.values for node in nodes))
+        own_inputs = [name for name in self.inputs if name in used and name not in cut]
+        part = Network(self.name)
+        for name in (*cut, *own_inputs):
+            spec = self._cut_spec(name, shapes)
+            part.add_input(name, spec.shape, spec.dtype)
+        part.params = {n: p for n, p in self.params.items() if n in used and n not in cut}
+        part.nodes = nodes
+        part.outputs = results
+        part.trainable = [name for name in self.trainable if name in part.params]
+        updates = self.state_updates.items()
+        part.state_updates = {param: value for param, value in updates if part._has(value)}
+        return part
+
+    def _between(self, cut: set[str], outputs: set[str]) -> list[Node]:
+        """The nodes, in order, that the outputs need when the cut values are there."""
+        wanted = outputs - cut
+        nodes = []
+        for node in reversed(self.ordered()):
+            if not wanted.isdisjoint(node.outputs):
+                wanted |= node.values - cut
+                nodes.append(node)
+        return nodes[::-1]
+
+    def _cut_spec(self, name: str, shapes: Mapping[str, Sequence[int | str]]) -> Tensor:
+        spec = self.inputs.get(name) or self.specs().get(name)
+        if name in shapes:
+            return Tensor(tuple(shapes[name]), spec.dtype if spec else "float32")
+        if spec is None:
+            raise Deep500Error(
+                f"the shape of {name!r} cannot be told before a run: give it, "
+                f"inputs={{{name!r}: ('batch', ...)}}"
+            )
+        return spec
+
     def backward_network(self, y: str = "loss", batch: int = 1, training: bool = True) -> Any:
         """An onnx.ModelProto that computes the outputs and the gradients of y, for batches of this size.
 
@@ -294,21 +467,29 @@ class Network:
         """
         self._known(y)
         take_keys(twin := self.copy())
+        sizes = dict.fromkeys(self.dimensions, batch)
         shapes = {
-            name: (batch, *t.shape[1:]) if t.shape[:1] == (0,) else t.shape
-            for name, t in twin.inputs.items()
+            name: shape_inference.sized(tensor, sizes).shape for name, tensor in twin.inputs.items()
         }
-        return _onnx().backward(twin, y, shapes, training)
+        return _onnx().backward(twin, y, cast(Any, shapes), training)
+
+    def warn_before_training(self) -> None:
+        """Say what would train differently from what its user means."""
+        if frozen := [n.name for n in self.nodes if n.operator.settings.get("training_mode") == 0]:
+            warnings.warn(
+                f"{', '.join(frozen[:3])} ({len(frozen)} in all) will be trained with fixed running "
+                "statistics, as exporters write them; set training_mode=1 to use those of the batch",
+                stacklevel=3,
+            )
 
     def layout(self) -> Layout:
         """Where each trained parameter lies in flat buffers."""
-        params = {name: self.params[name] for name in self.trainable}
-        return Layout.of({name: Tensor(p.shape, str(p.dtype)) for name, p in params.items()})
+        return Layout.of({name: spec_of(self.params[name]) for name in self.trainable})
 
     def outline(self) -> "Network":
         """The same structure with the shapes and dtypes of the parameters in the place of their arrays."""
         twin = self._twin()
-        twin.params = {name: Tensor(p.shape, str(p.dtype)) for name, p in self.params.items()}  # type: ignore[misc]
+        twin.params = {name: spec_of(p) for name, p in self.params.items()}  # type: ignore[misc]
         return twin
 
     def copy(self) -> "Network":
@@ -319,45 +500,45 @@ class Network:
 
     def _twin(self) -> "Network":
         twin = Network(self.name)
-        twin.nodes, twin.inputs, twin.outputs = (
-            list(self.nodes),
-            dict(self.inputs),
-            list(self.outputs),
-        )
-        twin.trainable, twin.state_updates = list(self.trainable), dict(self.state_updates)
+        twin.nodes = self.nodes
+        twin.inputs = dict(self.inputs)
+        twin.outputs = list(self.outputs)
+        twin.trainable = list(self.trainable)
+        twin.state_updates = dict(self.state_updates)
+        twin.remarks = list(self.remarks)
         return twin
 
-    def _values(self) -> set[str]:
-        return {*self.inputs, *self.params, *(o for n in self.nodes for o in n.outputs)}
+    # ---- names
+
+    def _has(self, name: str) -> bool:
+        return name in self.inputs or name in self.params or name in self._graph.producers
 
     def _known(self, name: str) -> None:
-        if name not in self._values():
-            raise Deep500Error(
-                f"no value is named {name!r}; there are: {', '.join(sorted(self._values()))}"
-            )
+        if not self._has(name):
+            values = sorted({*self.inputs, *self.params, *self._graph.producers})
+            raise Deep500Error(f"no value is named {name!r}; there are: {_listed(values)}")
 
     def _new(self, name: str) -> None:
-        if name in self._values():
+        if self._has(name):
             raise Deep500Error(f"the name {name!r} is taken: every value of a network has its own")
 
     def _free(self, stem: str) -> str:
-        taken = self._values() | {n.name for n in self.nodes}
-        return next(
-            name
-            for k in range(len(taken) + 1)
-            if (name := f"{stem}_{k}" if k else stem) not in taken
-        )
+        return self._graph.free_name(stem, self._has)
 
-    def _rewire(self, node: str, position: int, value: str | None) -> None:
-        old = self.node(node)
-        if not old.inputs:
-            raise Deep500Error(f"node {node!r} has no inputs")
-        if not 0 <= position < len(old.inputs):
-            raise Deep500Error(
-                f"node {node!r} has inputs 0 to {len(old.inputs) - 1}, not {position}"
-            )
-        inputs = (*old.inputs[:position], value, *old.inputs[position + 1 :])
-        self.nodes[self.nodes.index(old)] = Node(old.name, old.operator, inputs, old.outputs)
+
+def _operator(operator: Operator | Adapted | str, attributes: Mapping[str, Any]) -> Operator:
+    if isinstance(operator, Adapted):
+        return operator.operator
+    if isinstance(operator, Operator):
+        return operator
+    return cast(Operator, registry.find("operators", operator)(**attributes))
+
+
+def _listed(names: Collection[str]) -> str:
+    shown_names = [*names][:MOST_LISTED]
+    rest = len(names) - len(shown_names)
+    more = f" and {rest} more" if rest else ""
+    return ", ".join(shown_names) + more
 
 
 def _onnx() -> Format:

@@ -18,9 +18,9 @@ Ints = tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Tensor:
-    """Shape and dtype of a value, without the value."""
+    """Shape and dtype of a value, without the value. A network's inputs may have names for dimensions."""
 
-    shape: tuple[int, ...]
+    shape: tuple[Any, ...]
     dtype: str = "float32"
 
     @property

@@ -85,10 +85,10 @@ def _branches(
 def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
     given = max(2, len(node.input))  # the number of rounds and the condition may be left out
     body = Body(reader, node, "body", scope, given, 1 + max(given - 2, len(node.output)))
-    before = len(reader.network.nodes)
+    before = len(reader.nodes)
     found = _rounds(reader, node, scope, body)
     if found is None:
-        del reader.network.nodes[before:]  # what was written before a round that cannot be foreseen
+        del reader.nodes[before:]  # what was written before a round that cannot be foreseen
         return _endless(reader, node, scope, body)
     return found
 

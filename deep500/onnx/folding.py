@@ -8,6 +8,7 @@ import numpy as np
 
 from ..contracts.network import Network, Node
 from ..contracts.operator import Operator, Tensor
+from ..contracts.shape_inference import dimension_names
 from ..errors import Deep500Error
 
 Evaluate = Callable[[Operator, Sequence[Any]], Sequence[np.ndarray]]  # an operator on NumPy inputs
@@ -28,8 +29,8 @@ class Folding:
         self.evaluate = evaluate
         self.values = {**given, **constants}
         self.tensors = {
-            name: t for name, t in inputs.items() if 0 not in t.shape[:1]
-        }  # an open batch is not known
+            name: t for name, t in inputs.items() if not dimension_names([t])
+        }  # named dimensions are not known
         self.tensors |= {name: Tensor(v.shape, v.dtype.name) for name, v in self.values.items()}
         self.makers: dict[str, Node] = {}
         self.order: dict[str, int] = {}  # of the nodes, by name
@@ -66,10 +67,10 @@ class Folding:
             self._run(node)
         return self.values[name]
 
-    def without_folded(self, network: Network) -> list[Node]:
+    def without_folded(self, network: Network, nodes: Sequence[Node]) -> list[Node]:
         """The network's nodes without those that only served to compute what has been folded."""
         used, kept = set(network.outputs) | set(network.state_updates.values()), []
-        for node in reversed(network.nodes):
+        for node in reversed(nodes):
             if node.name not in self.folded or not used.isdisjoint(node.outputs):
                 used.update(i for i in node.inputs if isinstance(i, str))
                 kept.append(node)

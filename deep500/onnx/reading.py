@@ -69,6 +69,7 @@ class Reader:
                 self._class(node)  # which says more than onnx's checker of what is not there
         _check(model)
         self.network = Network(graph.name or "network")
+        self.nodes: list[Node] = []
         self.roles = Roles(graph)
         self.weights = {weight.name: array(weight) for weight in graph.initializer}
         self.constants = dict(self.weights)
@@ -82,11 +83,11 @@ class Reader:
         self.folding = Folding(self.network.inputs, self.constants, given, evaluate)
         scope = Scope()
         self.read(graph.node, scope)
-        self.network.ordered()
         for output in graph.output:
             check_type(output)
             self._add_output(output.name, scope[output.name])
-        self.network.nodes = self.folding.without_folded(self.network)
+        self.network.nodes = self.folding.without_folded(self.network, self.nodes)
+        self.network.ordered()
         read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
 
     def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
@@ -177,12 +178,12 @@ class Reader:
     def apart(self, node: onnx.NodeProto, write: Callable[[], Sequence[Reference]]) -> Subgraph:
         """What `write` makes as a graph of its own; its inputs are all values that it sees."""
         network = self.network
-        nodes, updates, network.nodes = network.nodes, dict(network.state_updates), []
+        nodes, updates, self.nodes = self.nodes, dict(network.state_updates), []
         try:
             outputs = [self._parameter(o) if isinstance(o, str) else "" for o in write()]
-            made = network.nodes
+            made = self.nodes
         finally:
-            network.nodes, network.state_updates = nodes, updates
+            self.nodes, network.state_updates = nodes, updates
         if not all(outputs) or any(n.operator.random for n in made):
             raise Unsupported(
                 f"node {label(node)} makes sequences or draws random numbers in a graph that only a run "
@@ -205,7 +206,7 @@ class Reader:
 
     def _append(self, node: Node) -> None:
         self.known.update(node.outputs)
-        self.network.nodes.append(node)
+        self.nodes.append(node)
         self.folding.add(node)
 
     def _name(self, stem: str) -> str:
@@ -418,7 +419,9 @@ class Reader:
                     (name,),
                 )
             )
-        self.network.add_output(name)
+        if name not in self.known and name not in self.network.params:
+            raise Deep500Error(f"the output {name!r} is made by no node")
+        self.network.outputs.append(name)
 
 
 def _numbered(stem: str) -> Iterator[str]:

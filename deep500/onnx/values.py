@@ -14,6 +14,7 @@ from ..contracts.dtypes import (
     listed,
 )
 from ..contracts.operator import Tensor
+from ..contracts.shape_inference import BATCH
 from ..errors import Deep500Error, Unsupported
 
 
@@ -56,19 +57,20 @@ def _dtype(number: int, name: str) -> str:
 
 
 def tensor(value: onnx.ValueInfoProto) -> Tensor:
-    """Shape and dtype of an input; an open first dimension is the batch."""
+    """Shape and dtype of an input; a dimension without a size has its name, and the first one is the batch."""
     kind = value.type.tensor_type
     if not value.type.HasField("tensor_type") or not kind.HasField("shape"):
         raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
-    shape = [d.dim_value if d.HasField("dim_value") else None for d in kind.shape.dim]
-    if None in shape[1:]:
-        raise Unsupported(
-            f"the input {value.name!r} leaves dimension {shape.index(None, 1)} open; only the first, the "
-            "batch, may be"
-        )
-    if any(n is not None and n < 0 for n in shape):
+    shape = [_dimension(value.name, axis, d) for axis, d in enumerate(kind.shape.dim)]
+    if any(isinstance(n, int) and n < 0 for n in shape):
         raise Unsupported(f"the input {value.name!r} has the negative shape {tuple(shape)}")
-    return Tensor(tuple(n or 0 for n in shape), _dtype(kind.elem_type, value.name))
+    return Tensor(tuple(shape), _dtype(kind.elem_type, value.name))
+
+
+def _dimension(name: str, axis: int, dimension: Any) -> int | str:
+    if dimension.HasField("dim_value") and (dimension.dim_value or axis):
+        return dimension.dim_value
+    return dimension.dim_param or (BATCH if axis == 0 else f"{name}.{axis}")
 
 
 def check_type(value: onnx.ValueInfoProto) -> None:

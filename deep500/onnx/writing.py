@@ -17,6 +17,7 @@ IR_VERSION = 10  # what came with opset 21, so that older runtimes read it too
 
 def model_of(network: Network) -> onnx.ModelProto:
     """The model; its metadata say what is trained, so that reading it back gives the same network."""
+    network.check_complete()
     nodes: list[onnx.NodeProto] = []
     constants: dict[str, np.ndarray] = {}
     for node in network.ordered():
@@ -24,7 +25,7 @@ def model_of(network: Network) -> onnx.ModelProto:
         nodes.append(made)
         constants |= static
     inputs = [
-        helper.make_tensor_value_info(name, _type(tensor.dtype), _dims(tensor.shape))
+        helper.make_tensor_value_info(name, _type(tensor.dtype), tensor.shape)
         for name, tensor in network.inputs.items()
     ]
     weights = [
@@ -118,7 +119,3 @@ def _integers(value: Any) -> bool:
 
 def _type(dtype: str) -> int:
     return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-
-
-def _dims(shape: tuple[int, ...]) -> list[int | str]:
-    return ["batch" if i == 0 and n == 0 else n for i, n in enumerate(shape)]

@@ -46,6 +46,8 @@ class BatchNormalization(Operator):
         return y, keep * input_mean + (1 - keep) * mean, keep * input_var + (1 - keep) * var
 
     def infer(self, x, scale, b, input_mean, input_var):
+        if len(x.shape) > 1 and scale.shape != x.shape[1:2]:
+            raise ValueError(f"a scale of shape {scale.shape} does not go with {x.shape}")
         return x, input_mean, input_var
 
     def flops(self, x, scale, b, input_mean, input_var):

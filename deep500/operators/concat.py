@@ -24,6 +24,15 @@ class Concat(Operator):
 
     def infer(self, *xs):
         shape = list(xs[0].shape)
+        for x in xs:
+            if len(x.shape) != len(shape):
+                raise ValueError(f"the shapes {xs[0].shape} and {x.shape} differ in rank")
+            other = [*x.shape]
+            other[self.axis] = shape[self.axis]
+            if other != shape:
+                raise ValueError(
+                    f"the shapes {xs[0].shape} and {x.shape} differ off axis {self.axis}"
+                )
         shape[self.axis] = sum(x.shape[self.axis] for x in xs)
         return (Tensor(tuple(shape), xs[0].dtype),)
 

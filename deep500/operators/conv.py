@@ -47,6 +47,10 @@ class Conv(Operator):
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
     def infer(self, x, w, b=None):
+        if len(x.shape) != len(w.shape) or x.shape[1] != w.shape[1] * self.group:
+            raise ValueError(
+                f"an input of shape {x.shape} does not go with a weight of shape {w.shape}"
+            )
         spatial = counts(x.shape[2:], w.shape[2:], self._windows(x, w))
         return (Tensor((x.shape[0], w.shape[0], *spatial), x.dtype),)
 

@@ -77,6 +77,10 @@ class ConvTranspose(Operator):
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
 
     def infer(self, x, w, b=None):
+        if len(x.shape) != len(w.shape) or x.shape[1] != w.shape[0]:
+            raise ValueError(
+                f"an input of shape {x.shape} does not go with a weight of shape {w.shape}"
+            )
         return (Tensor((x.shape[0], w.shape[1] * self.group, *self._placed(x, w).shape), x.dtype),)
 
     def flops(self, x, w, b=None):

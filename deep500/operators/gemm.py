@@ -34,9 +34,13 @@ class Gemm(Operator):
         return y if c is None else y + _scaled(self.beta, c)
 
     def infer(self, a, b, c=None):
-        return (
-            Tensor((a.shape[1 if self.transA else 0], b.shape[0 if self.transB else 1]), a.dtype),
-        )
+        if len(a.shape) != 2 or len(b.shape) != 2:
+            raise ValueError(f"the shapes {a.shape} and {b.shape} are not both of matrices")
+        rows, inner = a.shape[::-1] if self.transA else a.shape
+        second, columns = b.shape[::-1] if self.transB else b.shape
+        if inner != second:
+            raise ValueError(f"the shapes {a.shape} and {b.shape} share no inner dimension")
+        return (Tensor((rows, columns), a.dtype),)
 
     def flops(self, a, b, c=None):
         y = self.infer(a, b)[0].size

@@ -29,9 +29,11 @@ class MatMul(Operator):
 
     def infer(self, a, b):
         batch = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
-        return (
-            Tensor((*batch, *a.shape[-2:-1], *(b.shape[-1:] if len(b.shape) > 1 else ())), a.dtype),
-        )
+        rows, inner = a.shape[-2:-1], a.shape[-1]
+        columns = b.shape[-1:] if len(b.shape) > 1 else ()
+        if inner != b.shape[-1 if len(b.shape) == 1 else -2]:
+            raise ValueError(f"the shapes {a.shape} and {b.shape} share no inner dimension")
+        return (Tensor((*batch, *rows, *columns), a.dtype),)
 
     def flops(self, a, b):
         return 2 * self.infer(a, b)[0].size * a.shape[-1]

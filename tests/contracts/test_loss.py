@@ -79,7 +79,7 @@ def test_the_shape_of_a_value_is_inferred() -> None:
     network.add_param("w", np.zeros((8, 3)))
     network.add_node("Flatten", ["x"], ["flat"])
     network.add_node("MatMul", ["flat", "w"], ["y"])
-    assert described(network, "y").shape == (0, 3)
+    assert described(network, "y").shape == ("batch", 3)
     assert described(network, "w") == Tensor((8, 3), "float64")
 
 
@@ -92,13 +92,15 @@ def test_a_network_with_several_outputs_must_be_told_which() -> None:
         Deep500Error, match="the outputs x, y: say which one MeanSquaredError is of"
     ):
         MeanSquaredError().attach(network)
-    assert MeanSquaredError().attach(network, "y").inputs["target"].shape == (0, 2)
-    assert CrossEntropy().attach(network, "y").inputs["label"] == Tensor((0,), "int64")
+    assert MeanSquaredError().attach(network, "y").inputs["target"].shape == ("batch", 2)
+    assert CrossEntropy().attach(network, "y").inputs["label"] == Tensor(("batch",), "int64")
 
 
 def test_a_target_of_another_shape_is_refused_where_it_would_broadcast() -> None:
     network = Network()
     network.add_input("x", (0, 2, 2))
     network.add_output(network.add_node("Flatten", ["x"], ["y"]))
-    with pytest.raises(Deep500Error, match=r"needs a target of the shape \(0, 4\), and 'x' has"):
+    with pytest.raises(
+        Deep500Error, match=r"needs a target of the shape \('batch', 4\), and 'x' has"
+    ):
         MeanSquaredError().attach(network, "y", "x")

@@ -1,5 +1,7 @@
 """The network contract: nodes and edges come and go, values are fed and fetched, and errors name what there is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,7 +54,7 @@ def test_an_edge_goes_and_comes_back() -> None:
 
 def test_rewiring_touches_one_node() -> None:
     network = affine()
-    before = list(network.nodes)
+    before = network.nodes
     network.remove_edge("product", 2)
     assert network.nodes[1] is before[1] and [n.name for n in network.nodes] == ["product", "total"]
     assert network.node("product").operator == before[0].operator
@@ -61,7 +63,7 @@ def test_rewiring_touches_one_node() -> None:
 
 def test_an_edge_that_cannot_be_is_refused() -> None:
     network = affine()
-    before = list(network.nodes)
+    before = network.nodes
     with pytest.raises(
         Deep500Error, match="no value is named 'c'; there are: b, loss, scale, w, x, y"
     ):
@@ -75,9 +77,18 @@ def test_an_edge_that_cannot_be_is_refused() -> None:
     assert network.nodes == before
 
 
-def test_a_cycle_is_found_when_nodes_are_ordered() -> None:
+def test_a_cycle_is_refused() -> None:
     network = affine()
-    network.add_edge("loss", "product", 2)
+    before = network.nodes
+    with pytest.raises(Deep500Error, match="node 'product' cannot take 'loss'.*a cycle"):
+        network.add_edge("loss", "product", 2)
+    assert network.nodes == before
+
+
+def test_a_cycle_among_nodes_that_come_all_at_once_is_found_when_they_are_ordered() -> None:
+    network = affine()
+    product, total = network.nodes
+    network.nodes = [replace(product, inputs=("x", "w", "loss")), total]
     with pytest.raises(Deep500Error, match="node 'product' needs 'loss', which nothing makes"):
         network.ordered()
 

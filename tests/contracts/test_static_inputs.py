@@ -79,4 +79,4 @@ def test_an_array_where_a_name_is_wanted_is_refused() -> None:
         Deep500Error, match="'axes' of ReduceSum is .*a list of whole numbers is wanted"
     ):
         network.add_node("ReduceSum", [x, [0.5]])
-    assert network.nodes == []
+    assert network.nodes == ()

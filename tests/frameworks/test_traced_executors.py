@@ -269,7 +269,7 @@ def test_the_view_of_the_network_feeds_and_fetches(engine: Framework) -> None:
         ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
         (
             {"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")},
-            "batches of different sizes",
+            "different sizes of 'batch'",
         ),
         ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
     ],

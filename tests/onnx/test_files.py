@@ -235,7 +235,6 @@ BAD = {
         "w",
     ),
     "negative dims": (model_of(relu(), shape=("n", -4)), "negative"),
-    "open dims": (model_of(relu(), shape=("n", "m")), "dimension 1"),
     "wrong attribute type": (
         model_of(helper.make_node("Softmax", ["x"], ["y"], axis="one")),
         "axis",

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...contracts import tape
-from ...contracts.executor import inferred_specs
 from ...contracts.framework import Framework
 from ...contracts.network import (
     Network,
@@ -93,7 +92,7 @@ class SplitExecutor(ReferenceExecutor):
         return super().training_step(optimizer, y)
 
     def kernels(self) -> dict[str, str]:
-        specs = inferred_specs(self._whole)
+        specs = self._whole.specs({})
         words = {}
         for node in self._whole.nodes:
             inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
@@ -110,13 +109,13 @@ def split(network: Network, words: dict[str, str]) -> Network:
     """The same network with all nodes between custom ones made one; `words` takes up how each will be recorded."""
     made = network.copy()
     runs = [*_runs(network.ordered())]
-    made.nodes = []
+    nodes: list[Node] = []
     for i, run in enumerate(runs):
         if isinstance(run[0].operator, Custom):
-            made.nodes += run
+            nodes += run
             continue
         later = {x for other in runs[i + 1 :] for node in other for x in node.inputs}
-        made.nodes.append(
+        nodes.append(
             _joined(
                 f"part_{i}",
                 run,
@@ -124,6 +123,7 @@ def split(network: Network, words: dict[str, str]) -> Network:
                 words,
             )
         )
+    made.nodes = nodes
     return made
 
 
