@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import Deep500Error
 from .arrays import Shaped, check_matching
 from .dtypes import name_of
+from .failures import named_failures
 from .layout import FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
@@ -28,6 +29,12 @@ class TrainingStep(ABC):
     gradients can be read and changed through the executor's flat buffers. Rows of a batch are numbered over all ranks:
     `first_row` is the number of this batch's first row, by which random operators draw.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("__call__", "backprop"):
+            if name in vars(cls):
+                setattr(cls, name, named_failures(vars(cls)[name], backprop=True))
 
     def __init__(self, executor: "Executor", optimizer: Optimizer, y: str):
         self.executor = executor
@@ -80,6 +87,13 @@ class Executor(ABC):
         None  # what from_model got without a loss: a trainer attaches its task's
     )
     options: Mapping[str, Any] = {}  # what from_model got with it
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("inference", "inference_and_backprop"):
+            if name in vars(cls):
+                method = named_failures(vars(cls)[name], backprop=name != "inference")
+                setattr(cls, name, method)
 
     def __init__(
         self, framework: "Framework", network: Network, seed: int = 0, compile: bool = False

@@ -299,7 +299,15 @@ class Framework(ABC):
             raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
         if threads is not None:
             self.set_threads(threads)
-        return self._executor(network, seed, compile)
+        try:
+            return self._executor(network, seed, compile)
+        except Deep500Error:
+            raise
+        except Exception as error:
+            reason = one_line(error, kind=True)
+            raise Deep500Error(
+                f"{self.name} cannot build the network {network.name!r}: {reason}"
+            ) from error
 
     @abstractmethod
     def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":

@@ -22,6 +22,7 @@ REFUSED: dict[str, Callable[[dict[str, Any]], bool]] = {
     "LRN": lambda settings: settings["size"] % 2 == 0,
     **RECURRENT,
 }
+DIVISIONS = ("Div", "Mod")
 
 
 class OnnxRuntimeKernels(Kernels):
@@ -52,6 +53,8 @@ class OnnxRuntimeKernels(Kernels):
         if not super().has_kernel(operator, dtypes):
             return False
         name = type(operator).__name__
+        if name in DIVISIONS and dtypes[0] in ("int32", "int64"):
+            return False  # the least integer by -1 ends the process
         pairs = typed_inputs(name, dtypes)
         return any(_fits(types, pairs) for types in _kernel_types(name))
 
