@@ -45,5 +45,6 @@ from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
+from .validation.networks.costs import network_costs as network_costs
 
 __version__: str

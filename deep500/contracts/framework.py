@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import Deep500Error, Unsupported, one_line
 from ..namespace import Namespace
 from . import calls, random_key
+from .allocations import Allocations
 from .calls import Call
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
@@ -104,6 +105,10 @@ class Framework(ABC):
 
     def sync(self) -> None:  # noqa: B027 - most frameworks have nothing to do
         """Wait until the device has finished; nothing to do where calls return when they are done."""
+
+    def allocations(self) -> Allocations:
+        """Watches the bytes that are handed out in a block of code."""
+        raise Unsupported(f"{self.name} does not tell what its allocator hands out")
 
     def set_threads(self, count: int) -> None:
         """Compute with this many threads from now on; without this method, a framework chooses by itself."""

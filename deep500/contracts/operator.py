@@ -66,7 +66,8 @@ class Operator(Definition):
         asks for more, or has one of these, runs through the formula.
     integers   Names of array inputs that are whole numbers whatever the others are: indices, labels, lengths.
     check(self, *inputs)   Optional: refuses NumPy inputs whose values mean nothing to the operator.
-    infer, flops, bytes_moved   What a call makes and costs, from the inputs' Tensors (static inputs as values).
+    infer, flops, bytes_moved, workspace   What a call makes and costs, from the inputs' Tensors (static inputs as
+        values).
     since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
     """
 
@@ -159,6 +160,10 @@ class Operator(Definition):
     def bytes_moved(self, *inputs: Any) -> int:
         """Every input read once, every output written once."""
         return sum(t.nbytes for t in (*inputs, *self.infer(*inputs)) if isinstance(t, Tensor))
+
+    def workspace(self, framework: str, direction: str, *inputs: Any) -> int:
+        """Bytes that a framework's own kernel takes for itself while it runs "forward" or "backward", where known."""
+        return 0
 
     @property
     def variadic(self) -> bool:

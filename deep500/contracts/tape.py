@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import Deep500Error, Unsupported
@@ -27,6 +28,9 @@ class Entry:
     node: Node
     inputs: tuple
     results: tuple
+
+
+Rule = Callable[[Entry, Mapping[str, Any]], Sequence[Any]]  # one gradient per input of the node
 
 
 def forward(
@@ -56,23 +60,32 @@ def forward(
 
 
 def backward(
-    xp: Any, tape: Sequence[Entry], y: str, seed: Any, by: Mapping[str, Any]
+    xp: Any, tape: list[Entry], y: str, seed: Any, by: Mapping[str, Any], rule: Rule | None = None
 ) -> dict[str, Any]:
     """The gradient of y by every value in `by` (zeros where y does not depend on it); `seed` is that of y by itself."""
-    return sweep(xp, tape, {y: seed}, by)
+    return sweep(xp, tape, {y: seed}, by, rule)
 
 
 def sweep(
-    xp: Any, tape: Sequence[Entry], seeds: Mapping[str, Any], by: Mapping[str, Any]
+    xp: Any,
+    tape: list[Entry],
+    seeds: Mapping[str, Any],
+    by: Mapping[str, Any],
+    rule: Rule | None = None,
 ) -> dict[str, Any]:
-    """The gradients by every value in `by`, from those of some values that were made."""
+    """The gradients by every value in `by`, from those of some values that were made.
+
+    The tape is used up: what a node kept for its derivative is freed as soon as that has run.
+    """
     varying, grads = _depending(tape, by), dict(seeds)
-    for entry in reversed(tape):
+    rule = rule or partial(entry_gradients, xp)
+    while tape:
+        entry = tape.pop()
         if not any(name in grads for name in entry.node.outputs) or varying.isdisjoint(
             entry.node.outputs
         ):
             continue
-        for name, gradient in zip(entry.node.inputs, _gradients(xp, entry, grads), strict=True):
+        for name, gradient in zip(entry.node.inputs, rule(entry, grads), strict=True):
             if gradient is not None and name in varying:
                 grads[name] = grads[name] + gradient if name in grads else gradient
         for name in entry.node.outputs:  # nothing before this node asks for them
@@ -142,7 +155,7 @@ def _kept(value: Any, wanted: bool) -> Any:
     return value if wanted or value is None else Outline(tuple(value.shape), value.dtype)
 
 
-def _gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:
+def entry_gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:
     """One gradient per input of the node; an output that nobody used counts as having zero gradient."""
     operator, names = entry.node.operator, entry.node.outputs
     if not operator.differentiable:

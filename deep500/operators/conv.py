@@ -60,6 +60,16 @@ class Conv(Operator):
     def backward_flops(self, x, w, b=None):
         return 2 * self.flops(x, w)  # one product for each factor's gradient
 
+    def workspace(self, framework, direction, x, w, b=None):
+        """PyTorch's oneDNN computes on copies of x and y with the channels in blocks of 8."""
+        if framework != "pytorch":
+            return 0
+        (y,) = self.infer(x, w)
+        blocked_x, blocked_y = _blocked(x), _blocked(y)
+        if direction == "backward":
+            return blocked_x + blocked_y
+        return max(blocked_y, blocked_x + blocked_y - y.nbytes if x.shape[1] >= 8 else 0)
+
     def _windows(self, x, w):
         return windows(self, x.shape[2:], w.shape[2:])
 
@@ -80,3 +90,9 @@ class Conv(Operator):
         case({"strides": (3, 3)}, x=(1, 1, 6, 8), w=(1, 1, 2, 2)),
         case(x=(1, 1, 3, 3), w=(1, 1, 3, 3)),
     )
+
+
+def _blocked(t):
+    """Bytes of a copy whose channels fill blocks of 8."""
+    channels = t.shape[1]
+    return t.nbytes // max(1, channels) * 8 * -(-channels // 8)

@@ -21,6 +21,7 @@ from ...namespace import Namespace
 if TYPE_CHECKING:
     import torch
 
+    from .allocations import PyTorchAllocations
     from .executor import PyTorchExecutor
 
 
@@ -50,6 +51,12 @@ class PyTorch(Framework):
         from .namespace import TorchNamespace
 
         return TorchNamespace()
+
+    def allocations(self) -> "PyTorchAllocations":
+        self.require()
+        from .allocations import PyTorchAllocations
+
+        return PyTorchAllocations()
 
     def tensor(self, array: Any, dtype: str | None = None) -> "torch.Tensor":
         """Without a copy where the array can be written to."""

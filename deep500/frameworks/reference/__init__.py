@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...contracts.allocations import Allocations
 from ...contracts.dtypes import ALL
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
@@ -42,6 +43,9 @@ class Reference(Framework):
 
     def array(self, tensor: Any) -> np.ndarray:
         return np.asarray(tensor)
+
+    def allocations(self) -> Allocations:
+        return Allocations()
 
     def set_threads(self, count: int) -> None:
         """The threads of the BLAS that NumPy's wheels bring; everything else in NumPy runs on one."""

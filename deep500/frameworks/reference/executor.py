@@ -51,10 +51,10 @@ class ReferenceExecutor(HostMemoryExecutor):
         wanted = {*structure.outputs, *updates.values(), y}
         nodes, used = structure.part(wanted, self.training)
         values = self._values(self.keyed(inputs, step, first_row), used)
+        self.gradients, self._gradient_buffers = {}, None  # free before new ones are there
         results, record = tape.forward(xp, nodes, values, wanted)
         by = {name: self.params[name] for name in structure.trainable}
         self.gradients = tape.backward(xp, record, y, tape.seed(xp, results[y], y), by)
-        self._gradient_buffers = None
         self.generation += 1
         self.params |= {name: results[value] for name, value in updates.items()}
         return self._detached({name: results[name] for name in structure.outputs})

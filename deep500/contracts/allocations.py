@@ -1,0 +1,49 @@
+"""Bytes that allocators hand out while a piece of code runs: what was asked for, not resident pages."""
+
+import gc
+import tracemalloc
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+
+class Allocations:
+    """`with framework.allocations() as seen:` build, run once, `seen.mark()`, run again; then ask for `seen.peak`.
+
+    `peak` is the most that was in use at once after the mark, of all that was handed out since the block began. This
+    class sees NumPy's arrays.
+    """
+
+    def __init__(self) -> None:
+        self.peak = 0
+        self._host = 0  # bytes of NumPy's arrays at the mark
+        self._others = 0  # bytes of Python's objects at the mark
+
+    def __enter__(self) -> Self:
+        tracemalloc.start()
+        self.mark()
+        return self
+
+    def mark(self) -> None:
+        """What counts begins here; what only the garbage collector can free is freed before."""
+        gc.collect()
+        self._host = _bytes_of_arrays()
+        self._others = tracemalloc.get_traced_memory()[0] - self._host
+        tracemalloc.reset_peak()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        self.peak = max(self._host, highest - self._others)
+
+
+def _bytes_of_arrays() -> int:
+    only_arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+    snapshot = tracemalloc.take_snapshot().filter_traces([only_arrays])
+    return sum(trace.size for trace in snapshot.traces)

@@ -1,0 +1,63 @@
+"""Bytes that PyTorch's allocator hands out, from the profiler's memory events."""
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+from torch._C._profiler import _EventType
+
+from ...contracts.allocations import Allocations
+
+MARK = "deep500: what counts begins here"
+
+
+class PyTorchAllocations(Allocations):
+    """PyTorch's tensors beside NumPy's arrays: parameters are in flat buffers that NumPy hands out."""
+
+    def __enter__(self) -> Self:
+        self._profiler = torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
+        )
+        self._profiler.__enter__()
+        return super().__enter__()
+
+    def mark(self) -> None:
+        super().mark()
+        with torch.profiler.record_function(MARK):
+            pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        self._profiler.__exit__(kind, error, trace)
+        if error is None:
+            self.peak = self._host + self._highest()
+
+    def _highest(self) -> int:
+        """The most of PyTorch's own after the last mark."""
+        events = sorted(self._events(), key=lambda event: event[0])
+        level = highest = 0
+        for _, nbytes in events:
+            if nbytes is None:
+                highest = level
+            else:
+                level += nbytes
+                highest = max(highest, level)
+        return highest
+
+    def _events(self) -> Iterator[tuple[int, int | None]]:
+        """(time, bytes) for everything handed out or given back (negative), (time, None) for every mark."""
+        profiler: Any = self._profiler.profiler
+        todo: list[Any] = list(profiler.kineto_results.experimental_event_tree())
+        while todo:
+            event = todo.pop()
+            todo += event.children
+            if event.tag == _EventType.Allocation:
+                yield event.start_time_ns, event.extra_fields.alloc_size
+            elif event.name == MARK:
+                yield event.start_time_ns, None

@@ -1,0 +1,1 @@
+"""Networks checked and measured: costs, benchmarks, agreement of frameworks."""
