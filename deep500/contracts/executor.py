@@ -3,18 +3,22 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..canonical import has_dtype
 from ..errors import Deep500Error
 from .arrays import Shaped, check_matching
 from .dtypes import name_of
 from .failures import named_failures
+from .folding import Evaluate
 from .layout import FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
 from .optimizer import Optimizer
+from .programs import Programs
+from .specialising import Mode, Specialised, Specialiser, is_open
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -79,9 +83,13 @@ class TrainingStep(ABC):
 class Executor(ABC):
     """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts.
 
-    `structure` is the network without its arrays: the weights are on the framework's side only. `layout` says where
-    each trained parameter, and its gradient, lies in the flat buffers.
+    `structure` is the network without its arrays: the weights are on the framework's side only. Where values that a
+    run brings decide on it (shapes, axes, rounds of a loop), it is the network for those of the last call, which
+    `decided` stands for in the keys of programs. `layout` says where each trained parameter, and its gradient, lies
+    in the flat buffers.
     """
+
+    evaluate: ClassVar[Evaluate]  # an operator on the host; set where the frameworks are found
 
     model: Network | None = (
         None  # what from_model got without a loss: a trainer attaches its task's
@@ -108,6 +116,12 @@ class Executor(ABC):
         network.check_complete()
         self.structure = network.outline()
         self.random = take_keys(self.structure)  # operators by the inputs that are their keys
+        self.programs: Programs[Any] = Programs()  # what has been built so far
+        self.decided: Specialised | None = None
+        self._specialiser: Specialiser | None = None
+        if is_open(self.structure):
+            self._specialiser = Specialiser(self.structure, type(self).evaluate)
+        self.takes_inputs_as_they_are = not self.random and self._specialiser is None
         self.layout = self.structure.layout()
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
@@ -159,18 +173,49 @@ class Executor(ABC):
         return kernel, word
 
     def keyed(
-        self, inputs: Mapping[str, Any], step: int = 0, first_row: int = 0
+        self, inputs: Mapping[str, Any], step: int | None = None, first_row: int = 0
     ) -> Mapping[str, Any]:
-        """The inputs, with the keys that random operators draw by in this step."""
-        if not self.random:
+        """The inputs, with the keys that random operators draw by in this step; None is inference.
+
+        From here on, `structure` is the network for these inputs.
+        """
+        if self.takes_inputs_as_they_are:
             return inputs
+        if self.random:
+            inputs = {**inputs, **self._keys(inputs, step or 0, first_row)}
+        if self._specialiser is not None:
+            backprop = step is not None
+            mode = Mode(derivative=backprop, training=backprop and self.training)
+            self._specialise(self._specialiser, inputs, mode)
+        return inputs
+
+    def _keys(self, inputs: Mapping[str, Any], step: int, first_row: int) -> dict[str, np.ndarray]:
         rows = _rows(inputs) if first_row else 1
         keys = {}
         for name, operator in self.random.items():
             node = name.removeprefix(KEY)
             key = operator.key(node, step, seed=self.seed, first_row=first_row, rows=rows)
             keys[name] = np.array(key, np.int64)
-        return {**inputs, **keys}
+        return keys
+
+    def _specialise(self, specialiser: Specialiser, inputs: Mapping[str, Any], mode: Mode) -> None:
+        specs = self.structure.inputs
+        tensors = {}
+        for name, value in inputs.items():
+            if name in specs:
+                tensors[name] = Tensor(shape_of(value), specs[name].dtype)
+
+        def fetch(name: str) -> np.ndarray:
+            if name not in tensors:
+                return self.framework.array(self.params[name])
+            return self._on_host(inputs[name], specs[name].dtype)
+
+        self.decided = specialiser.specialised(tensors, fetch, mode)
+        self.structure = self.decided.network
+
+    def _on_host(self, value: Any, dtype: str) -> np.ndarray:
+        native = has_dtype(value) and not isinstance(value, np.ndarray | np.generic)
+        return np.asarray(self.framework.array(value) if native else value, dtype)
 
     def flat_params(self) -> FlatBuffers:
         """All trained parameters as flat NumPy buffers by `layout`, valid until the next step.
@@ -230,6 +275,7 @@ class Executor(ABC):
         """Set all parameters, in place where the framework holds on to them."""
         for name, value in matching("parameters", self.structure.params, arrays).items():
             self._write(name, value)
+        self._forget()
 
     def write(self, name: str, value: Any) -> None:
         """Set one parameter, and touch no other."""
@@ -239,6 +285,12 @@ class Executor(ABC):
             )
         array = self.framework.array(value)
         self._write(name, matching("parameters", {name: self.spec(name)}, {name: array})[name])
+        self._forget()
+
+    def _forget(self) -> None:
+        """A parameter has been set, which may decide on shapes."""
+        if self._specialiser is not None:
+            self._specialiser.forget()
 
     def _write(self, name: str, value: np.ndarray) -> None:
         """Set one parameter from an array of its shape and dtype."""
@@ -290,10 +342,16 @@ def matching(
 def _rows(inputs: Mapping[str, Any]) -> int:
     """How many examples a batch has."""
     for value in inputs.values():
-        shape = value.shape() if callable(getattr(value, "shape", None)) else np.shape(value)
+        shape = shape_of(value)
         if shape:
             return shape[0]
     return 1
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a NumPy or native value, or of numbers."""
+    shape = getattr(value, "shape", None)
+    return tuple(shape() if callable(shape) else np.shape(value))
 
 
 class HostMemoryExecutor(Executor):

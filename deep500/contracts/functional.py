@@ -23,7 +23,6 @@ class FunctionalExecutor(Executor):
 
     def __init__(self, framework: Framework, network: Network, seed: int, compile: bool):
         super().__init__(framework, network, seed, compile)
-        self._programs: dict[tuple, Program] = {}
 
     @abstractmethod
     def native(self, value: Any, dtype: str) -> Any:
@@ -35,9 +34,7 @@ class FunctionalExecutor(Executor):
 
     def program(self, key: tuple, build: Callable[[], Program]) -> Program:
         """The program of this key, built when first asked for."""
-        if key not in self._programs:
-            self._programs[key] = build()
-        return self._programs[key]
+        return self.programs.find((self.decided, *key), build)
 
     def forward(self, nodes: Iterable[Node], values: Values, outputs: Collection[str]) -> Values:
         """Run nodes over the framework's values, or over what stands for them while tracing."""

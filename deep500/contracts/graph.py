@@ -12,7 +12,8 @@ from .operator import Operator, Tensor
 class Node:
     """One operator in a network.
 
-    An input is the name of a value; None is an optional one left out; a Python value is a static one.
+    An input is the name of a value; None is an optional one left out; a Python value is a static one. A name in the
+    place of a static one is that of a value which only a run brings.
     """
 
     name: str
@@ -24,6 +25,18 @@ class Node:
     def values(self) -> set[str]:
         """The names of the values that it takes."""
         return {name for name in self.inputs if isinstance(name, str)}
+
+    @property
+    def deciding(self) -> dict[int, str]:
+        """The names of values that stand for static inputs, by their places."""
+        if not self.operator.static:
+            return {}
+        names = self.operator.input_names(len(self.inputs))
+        places = {}
+        for place, (name, value) in enumerate(zip(names, self.inputs, strict=True)):
+            if isinstance(value, str) and name in self.operator.static:
+                places[place] = value
+        return places
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,8 @@ class Subgraph:
     def infer(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         known = dict(zip(self.inputs, tensors, strict=True))
         for node in self.nodes:
+            if node.deciding:
+                raise TypeError(f"the shapes of node {node.name!r} depend on values")
             inputs = [known[i] if isinstance(i, str) else i for i in node.inputs]
             known |= zip(node.outputs, node.operator.infer(*inputs), strict=False)
         return tuple(known[name] for name in self.outputs)

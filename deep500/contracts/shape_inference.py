@@ -72,7 +72,7 @@ def node_specs(node: Node, specs: Mapping[str, Tensor]) -> tuple[Tensor, ...] | 
         inputs.append(specs[name] if isinstance(name, str) else name)
     if node.operator.random:
         inputs = inputs[: len(node.operator.inputs)]  # the key comes behind them
-    if node.operator.data_dependent:
+    if node.operator.data_dependent or node.deciding:
         return None
     try:
         return node.operator.infer(*inputs)

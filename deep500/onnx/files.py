@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from ..contracts.folding import Evaluate
 from ..contracts.network import Network
 from ..errors import Deep500Error, one_line
-from .folding import Evaluate
 from .reading import network_of
 from .writing import model_of
 

@@ -12,12 +12,12 @@ import numpy as np
 import onnx
 
 from .. import registry
+from ..contracts.folding import Evaluate, Folding
 from ..contracts.network import Network, Node, Subgraph
 from ..contracts.operator import Operator, Tensor
 from ..errors import Deep500Error, Unsupported, one_line
 from .control_flow import CONTROL_FLOW, Expansion
 from .flex_attention import flex_attention
-from .folding import Evaluate, Folding
 from .functions import inlined
 from .roles import RUNNING, Roles, read_roles
 from .scopes import Reference, Scope
@@ -341,9 +341,7 @@ class Reader:
         if not name:
             return None
         if (found := self.folding.value(name)) is None:
-            raise Unsupported(
-                f"node {label(proto)} takes {name!r} from a computation, where only a constant will do"
-            )
+            return self._known(proto, name)  # a run brings it
         try:
             return static_value(found, parameter.annotation)
         except ValueError as error:
@@ -375,10 +373,7 @@ class Reader:
     def _dynamic(self, proto: onnx.NodeProto, name: str, position: int) -> str | None:
         if not name:
             return None
-        if name not in self.known:
-            raise Deep500Error(
-                f"node {label(proto)} needs {name!r}, which nothing before it makes (or a cycle does)"
-            )
+        self._known(proto, name)
         if (
             name in self.weights
             and name not in self.network.trainable
@@ -388,6 +383,13 @@ class Reader:
         ):
             self.network.trainable.append(name)
         self._parameter(name)
+        return name
+
+    def _known(self, proto: onnx.NodeProto, name: str) -> str:
+        if name not in self.known:
+            raise Deep500Error(
+                f"node {label(proto)} needs {name!r}, which nothing before it makes (or a cycle does)"
+            )
         return name
 
     def _settings(

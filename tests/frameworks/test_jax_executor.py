@@ -38,7 +38,7 @@ def test_one_compilation_for_every_size_of_the_batch() -> None:
     step = executor().training_step(Adam())
     for size in (4, 3, 4, 4, 3):
         step(batch(size))
-    ((program, _),) = step._programs.values()
+    ((program, _),) = step.programs.values()
     assert program._cache_size() == 2
 
 

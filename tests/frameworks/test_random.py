@@ -136,12 +136,12 @@ def test_losses_without_dropout_are_others() -> None:
 def test_nothing_is_built_again_for_another_step() -> None:
     executor: Any = framework("pytorch").executor(network())
     trained(executor, 3)
-    assert len(executor._programs) == 1
+    assert len(executor.programs) == 1
     if framework("jax").available():
         step: Any = framework("jax").executor(network()).training_step(Adam())
         for batch in batches(3):
             step(batch)
-        assert step._programs[True][0]._cache_size() == 1
+        assert step.programs[None, True][0]._cache_size() == 1
 
 
 @each

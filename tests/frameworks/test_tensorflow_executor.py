@@ -39,7 +39,7 @@ def test_one_graph_for_every_size_of_the_batch() -> None:
     step = executor().training_step(Adam())
     for size in (4, 3, 4, 4, 3):
         step(batch(size))
-    ((program, _),) = step._programs.values()
+    ((program, _),) = step.programs.values()
     assert len(program._graphs) == 2
 
 

@@ -239,7 +239,6 @@ BAD = {
         model_of(helper.make_node("Softmax", ["x"], ["y"], axis="one")),
         "axis",
     ),
-    "computed shape": (model_of(helper.make_node("Reshape", ["x", "x"], ["y"])), "constant"),
     "subgraph": (
         model_of(helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)),
         "If",

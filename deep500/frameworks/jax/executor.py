@@ -38,8 +38,9 @@ class JaxExecutor(FunctionalExecutor):
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
         training = self.training
+        inputs = self.keyed(inputs, step, first_row)
         program, used = self.program((y, training), lambda: self._backprop(y, training))
-        values = self.natives(self.keyed(inputs, step, first_row), used)
+        values = self.natives(inputs, used)
         outputs, gradients, updates = program(self.params, values)
         self.gradients = {name: gradients[name] for name in self.structure.trainable}
         self.params = self.params | updates

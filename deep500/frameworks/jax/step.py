@@ -11,6 +11,7 @@ from jax import numpy as jnp
 from ...contracts.executor import Values
 from ...contracts.functional import FunctionalStep, Program
 from ...contracts.optimizer import Optimizer, State
+from ...contracts.programs import Programs
 
 if TYPE_CHECKING:
     from .executor import JaxExecutor
@@ -29,17 +30,17 @@ class JaxStep(FunctionalStep):
         params = self._trained()
         states = jax.jit(lambda: {name: init(param) for name, param in params.items()})()
         self.states: States = jax.tree.map(lambda value: jnp.array(np.asarray(value)), states)
-        self._programs: dict[bool, Program] = {}
+        self.programs: Programs[Program] = Programs()
         self._half = jax.jit(self._updated, donate_argnums=(0, 2, 3))
         self._device_count = jnp.zeros((), "float32")
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor, structure = self.executor, self.executor.structure
         training = executor.training
-        if training not in self._programs:
-            self._programs[training] = self._program(training)
-        program, used = self._programs[training]
-        values = executor.natives(executor.keyed(inputs, self.count, first_row), used)
+        inputs = executor.keyed(inputs, self.count, first_row)
+        key = executor.decided, training
+        program, used = self.programs.find(key, lambda: self._program(training))
+        values = executor.natives(inputs, used)
         updated = {*structure.trainable, *(structure.state_updates if training else ())}
         changing = {name: value for name, value in executor.params.items() if name in updated}
         fixed = {name: value for name, value in executor.params.items() if name not in updated}

@@ -10,6 +10,7 @@ from onnxruntime import OrtValue  # type: ignore[import-untyped]
 from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
+from ...contracts.programs import Programs
 from ...errors import Unsupported
 from ...onnx.recording.graphs import NEW, backward_model, inference_model
 from . import OnnxRuntime
@@ -42,9 +43,8 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         self.flat = FlatValues(self.layout, network.params), FlatValues(self.layout)
         self.buffers = self._buffers(network)
         self.flat_gradient = FlatValues(self.layout)
-        self._sessions: dict[tuple, Any] = {}
-        self._outputs: dict[tuple, list[str]] = {}  # what these inputs suffice for
-        self._used: dict[tuple, list[str]] = {}  # the inputs that these outputs need
+        self._outputs: Programs[list[str]] = Programs()  # what these inputs suffice for
+        self._used: Programs[list[str]] = Programs()  # the inputs that these outputs need
 
     def _buffers(self, network: Network) -> Buffers:
         trained, other = (flat.tensors for flat in self.flat)
@@ -65,10 +65,8 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
-        names = tuple(inputs)
-        if names not in self._outputs:
-            self._outputs[names] = self.structure.computable(inputs)
-        outputs = self._outputs[names]
+        names = (self.decided, *inputs)
+        outputs = self._outputs.find(names, lambda: self.structure.computable(inputs))
         computed = [name for name in outputs if name not in self.params and name not in inputs]
         results = self._infer(computed, inputs) if computed else {}
         return self.complete(results, inputs, outputs)
@@ -87,13 +85,14 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
     def inference_and_backprop(
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
-        structure, training = self.structure, self.training
+        training = self.training
 
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
             words = self._kernel_words
             return backward_model(self.framework.xp, structure, y, shapes, training, words)
 
         values = self.natives(self.keyed(inputs, step, first_row), self.needed(y))
+        structure = self.structure
         session = self._session(("backprop", y, training), values, record)
         gradients = {
             name: self.flat_gradient.tensors[param] for param, name in structure.gradient(y)
@@ -131,10 +130,8 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         return self._inputs_of([*self.structure.outputs, y, *self.structure.state_updates.values()])
 
     def _inputs_of(self, outputs: Sequence[str]) -> list[str]:
-        key = tuple(outputs)
-        if key not in self._used:
-            self._used[key] = self.structure.part(outputs)[1]
-        return self._used[key]
+        key = (self.decided, *outputs)
+        return self._used.find(key, lambda: self.structure.part(outputs)[1])
 
     def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
         """The inputs that are used, checked, as OrtValues of their declared dtypes."""
@@ -150,10 +147,8 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     def _session(self, key: tuple, values: Values, record: Record) -> Any:
         shapes = {name: value.shape() for name, value in values.items()}
-        key = (*key, self.framework.threads, *map(tuple, shapes.values()))
-        if key not in self._sessions:
-            self._sessions[key] = self.framework.session(record(shapes))
-        return self._sessions[key]
+        key = (self.decided, *key, self.framework.threads, *map(tuple, shapes.values()))
+        return self.programs.find(key, lambda: self.framework.session(record(shapes)))
 
     def _feed(self, session: Any, values: Values) -> Values:
         everything = values | self.params

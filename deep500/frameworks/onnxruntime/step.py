@@ -8,6 +8,7 @@ import onnx
 
 from ...contracts.executor import TrainingStep, Values, matching
 from ...contracts.optimizer import Optimizer
+from ...contracts.programs import Programs
 from ...onnx.recording.graphs import (
     FLAT,
     GRADIENT,
@@ -44,16 +45,15 @@ class OnnxRuntimeStep(TrainingStep):
         self._is_flat = is_flat(executor.structure, optimizer)
         state = self._first_state()
         self.buffers = Buffers(_owned(state), _owned(state))
-        self._graphs: dict[tuple, _Graph] = {}
+        self._graphs: Programs[_Graph] = Programs()
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor = self.executor
         values = executor.natives(executor.keyed(inputs, self.count, first_row), self._used)
         shapes = {name: tuple(value.shape()) for name, value in values.items()}
-        key = (executor.training, executor.framework.threads, *shapes.values())
-        if key not in self._graphs:
-            self._graphs[key] = _Graph(self, self._whole_model(shapes), values)
-        results = self._graphs[key].run(values, self.count + 1)
+        key = (executor.decided, executor.training, executor.framework.threads, *shapes.values())
+        graph = self._graphs.find(key, lambda: _Graph(self, self._whole_model(shapes), values))
+        results = graph.run(values, self.count + 1)
         outputs = executor.complete(results, inputs, executor.structure.outputs)
         self.count += 1
         executor.generation += 1
@@ -63,12 +63,14 @@ class OnnxRuntimeStep(TrainingStep):
     def _update(self) -> None:
         executor = self.executor
         key = ("update", executor.framework.threads)
-        if key not in self._graphs:
-            model = update_model(executor.framework.xp, executor.structure, self.optimizer)
-            self._graphs[key] = _Graph(self, model, {})
-        self._graphs[key].run({}, self.count + 1)
+        self._graphs.find(key, self._update_graph).run({}, self.count + 1)
         self._carry_statistics()
         self._swap()
+
+    def _update_graph(self) -> "_Graph":
+        executor = self.executor
+        model = update_model(executor.framework.xp, executor.structure, self.optimizer)
+        return _Graph(self, model, {})
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""

@@ -12,6 +12,7 @@ from ...contracts.executor import Values
 from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
+from ...contracts.programs import Programs
 from ...errors import Unsupported, one_line
 from . import FRAMEWORK
 from .gradients import AutogradExecutor, native, tensors
@@ -59,16 +60,15 @@ class PyTorchExecutor(AutogradExecutor):
             name: self.trained[name] if name in self.trained else FRAMEWORK.tensor(value.copy())
             for name, value in network.params.items()
         }
-        self._modes: dict[tuple, _Mode] = {}
+        self.programs: Programs[_Mode] = Programs()
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
-        if self.random:
+        if not self.takes_inputs_as_they_are:
             inputs = self.keyed(inputs)
-        key = ("inference", *inputs)
-        mode = self._modes.get(key)
+        key = (self.decided, "inference", *inputs)
+        mode = self.programs.recall(key)
         if mode is None:
-            outputs = self.structure.computable(inputs)
-            mode = self._modes[key] = self._mode(outputs, training=False)
+            mode = self.programs.find(key, lambda: self._inference_mode(inputs))
         was_enabled = torch.is_grad_enabled()
         torch._C._set_grad_enabled(False)  # torch.no_grad() costs as much as a small operator
         try:
@@ -80,7 +80,7 @@ class PyTorchExecutor(AutogradExecutor):
     def inference_and_backprop(
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
-        if self.random:
+        if not self.takes_inputs_as_they_are:
             inputs = self.keyed(inputs, step, first_row)
         updates = self.structure.state_updates if self.training else {}
         mode = self._training_mode(y, updates)
@@ -92,15 +92,16 @@ class PyTorchExecutor(AutogradExecutor):
                     self.params[name].copy_(results[value])
         return {name: results[name].detach() for name in self.structure.outputs}
 
+    def _inference_mode(self, inputs: Mapping[str, Any]) -> _Mode:
+        return self._mode(self.structure.computable(inputs), training=False)
+
     def _training_mode(self, y: str, updates: Mapping[str, str]) -> _Mode:
-        key = (y, self.training)
-        mode = self._modes.get(key)
-        if mode is None:
+        def build() -> _Mode:
             self.structure.gradient(y)  # raises an error if there is no y
             wanted = (*self.structure.outputs, y, *updates.values())
-            mode = self._mode([*dict.fromkeys(wanted)], self.training)
-            self._modes[key] = mode
-        return mode
+            return self._mode([*dict.fromkeys(wanted)], self.training)
+
+        return self.programs.find((self.decided, y, self.training), build)
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
         self.structure.warn_before_training()
@@ -142,7 +143,8 @@ class PyTorchExecutor(AutogradExecutor):
         arguments = dict(zip(present, values, strict=True))
         shapes = {name: value.shape for name, value in arguments.items()}
         self.structure.check_shapes(mode.inputs, {n: tuple(s) for n, s in shapes.items()})
-        has_own = self._program_count() < MOST_SHAPES
+        count = self._program_count() if self.decided is None else len(mode.programs)
+        has_own = count < MOST_SHAPES
         place = tuple(shapes.values()) if has_own else None
         program = mode.programs.get(place)
         if program is None:
@@ -154,7 +156,7 @@ class PyTorchExecutor(AutogradExecutor):
         return program
 
     def _program_count(self) -> int:
-        return sum(len(mode.programs) for mode in self._modes.values())
+        return sum(len(mode.programs) for mode in self.programs.values())
 
     def _compiled(self, program: Program, values: list[torch.Tensor], mode: _Mode) -> Program:
         """The program through torch.compile, tried once: it compiles when first called."""

@@ -37,8 +37,9 @@ class TensorFlowExecutor(FunctionalExecutor):
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
         training = self.training
+        inputs = self.keyed(inputs, step, first_row)
         program, used = self.program((y, training), lambda: self._backprop(y, training))
-        values = self.natives(self.keyed(inputs, step, first_row), used)
+        values = self.natives(inputs, used)
         outputs, self.gradients = program(values)
         self.generation += 1
         return outputs

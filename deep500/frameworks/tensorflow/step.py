@@ -9,6 +9,7 @@ import tensorflow as tf  # type: ignore[import-untyped]
 from ...contracts.executor import Values
 from ...contracts.functional import FunctionalStep, Program
 from ...contracts.optimizer import Optimizer
+from ...contracts.programs import Programs
 
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor, Traced
@@ -26,16 +27,16 @@ class TensorFlowStep(FunctionalStep):
             param = tf.convert_to_tensor(executor.params[name])
             first = optimizer.init(executor.framework.xp, param)
             self.states[name] = {key: tf.Variable(value) for key, value in first.items()}
-        self._programs: dict[bool, Program] = {}
+        self.programs: Programs[Program] = Programs()
         self._half: Traced | None = None
         self._device_count = tf.Variable(tf.zeros((), "float32"))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor, training = self.executor, self.executor.training
-        if training not in self._programs:
-            self._programs[training] = self._program(training)
-        program, used = self._programs[training]
-        values = executor.natives(executor.keyed(inputs, self.count, first_row), used)
+        inputs = executor.keyed(inputs, self.count, first_row)
+        key = executor.decided, training
+        program, used = self.programs.find(key, lambda: self._program(training))
+        values = executor.natives(inputs, used)
         outputs = program(values)
         self._done()
         return outputs

@@ -1,15 +1,16 @@
-"""Values that can be known while reading: what exporters compute from shapes and constants to feed static inputs."""
+"""Values that are known before a network runs: what exporters compute from shapes and constants."""
 
+import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..contracts.network import Network, Node
-from ..contracts.operator import Operator, Tensor
-from ..contracts.shape_inference import dimension_names
 from ..errors import Deep500Error
+from .network import Network, Node
+from .operator import Operator, Tensor
+from .shape_inference import Mismatch, dimension_names, node_specs
 
 Evaluate = Callable[[Operator, Sequence[Any]], Sequence[np.ndarray]]  # an operator on NumPy inputs
 LARGEST = 1 << 16  # elements; a static input is small, and a file may come from anyone
@@ -29,8 +30,8 @@ class Folding:
         self.evaluate = evaluate
         self.values = {**given, **constants}
         self.tensors = {
-            name: t for name, t in inputs.items() if not dimension_names([t])
-        }  # named dimensions are not known
+            name: tensor for name, tensor in inputs.items() if not dimension_names([tensor])
+        }
         self.tensors |= {name: Tensor(v.shape, v.dtype.name) for name, v in self.values.items()}
         self.makers: dict[str, Node] = {}
         self.order: dict[str, int] = {}  # of the nodes, by name
@@ -40,32 +41,41 @@ class Folding:
         """A node of the network; nodes come in order."""
         self.makers |= dict.fromkeys(node.outputs, node)
         self.order[node.name] = len(self.order)
-        if node.operator.data_dependent:
-            return
-        arguments = [self.tensors.get(i) if isinstance(i, str) else i for i in node.inputs]
-        if all(a is not None or i is None for a, i in zip(arguments, node.inputs, strict=True)):
-            try:
-                self.tensors |= zip(node.outputs, node.operator.infer(*arguments), strict=False)
-            except Exception:  # wrong shapes and the like are for whoever runs the node to report
-                return
+        with contextlib.suppress(Mismatch):  # which is for whoever runs the node to report
+            results = node_specs(node, self.tensors)
+            if results is not None:
+                self.tensors |= zip(node.outputs, results, strict=False)
 
     def value(self, name: str) -> np.ndarray | None:
-        """The value of that name, or None if it depends on what only a run brings."""
+        """The value of that name, or None if it depends on what is not known."""
         needed: dict[str, Node] = {}
         todo = [name]
         while todo:
-            if (wanted := todo.pop()) in self.values or wanted in needed:
+            wanted = todo.pop()
+            if wanted in needed or self.has(wanted):
                 continue
-            if wanted not in self.makers or not self._small(self.makers[wanted]):
+            if wanted not in self.makers or not self.affords(self.makers[wanted]):
                 return None
-            needed[wanted] = node = self.makers[wanted]
-            if type(node.operator).__name__ not in OF_SHAPES:
+            node = self.makers[wanted]
+            needed |= dict.fromkeys(node.outputs, node)
+            if not self._needs_shape_only(node):
                 todo += [i for i in node.inputs if isinstance(i, str)]
-        for node in sorted(
-            {node.name: node for node in needed.values()}.values(), key=lambda n: self.order[n.name]
-        ):
+        nodes = {node.name: node for node in needed.values()}
+        for node in sorted(nodes.values(), key=lambda n: self.order[n.name]):
             self._run(node)
         return self.values[name]
+
+    def has(self, name: str) -> bool:
+        """Whether a value is there without computing."""
+        return name in self.values
+
+    def affords(self, node: Node) -> bool:
+        """Whether a node may be computed: its results must be small."""
+        if type(node.operator).__name__ in OF_SHAPES:
+            return node.inputs[0] in self.tensors
+        if not all(output in self.tensors for output in node.outputs):
+            return False
+        return all(math.prod(self.tensors[output].shape) <= LARGEST for output in node.outputs)
 
     def without_folded(self, network: Network, nodes: Sequence[Node]) -> list[Node]:
         """The network's nodes without those that only served to compute what has been folded."""
@@ -76,30 +86,24 @@ class Folding:
                 kept.append(node)
         return kept[::-1]
 
-    def _small(self, node: Node) -> bool:
-        if type(node.operator).__name__ in OF_SHAPES:
-            return node.inputs[0] in self.tensors
-        sizes = [
-            math.prod(self.tensors[o].shape) if o in self.tensors else LARGEST + 1
-            for o in node.outputs
-        ]
-        return max(sizes) <= LARGEST
+    def _needs_shape_only(self, node: Node) -> bool:
+        return type(node.operator).__name__ in OF_SHAPES and node.inputs[0] in self.tensors
 
     def _run(self, node: Node) -> None:
         if node.outputs[0] in self.values:
             return
         inputs = [self._input(node, i) if isinstance(i, str) else i for i in node.inputs]
         try:
-            made = self.evaluate(node.operator, inputs)
+            results = self.evaluate(node.operator, inputs)
         except Exception as error:
             raise Deep500Error(
                 f"node {node.name!r} cannot be computed from its constants: {error}"
             ) from None
-        self.values |= zip(node.outputs, map(np.asarray, made), strict=False)
+        self.values |= zip(node.outputs, map(np.asarray, results), strict=False)
         self.folded.add(node.name)
 
     def _input(self, node: Node, name: str) -> np.ndarray:
-        if type(node.operator).__name__ in OF_SHAPES and name not in self.values:
+        if self._needs_shape_only(node) and name not in self.values:
             tensor = self.tensors[name]
             return np.broadcast_to(np.zeros((), tensor.dtype), tensor.shape)  # takes no memory
         return self.values[name]

@@ -1,0 +1,139 @@
+"""The nodes of a network for the values of one run: constants in static inputs, graphs written out."""
+
+import math
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from .. import registry
+from ..errors import Deep500Error, Unsupported
+from .expansion import Expandable, Writer
+from .folding import Evaluate, Folding
+from .graph import Node, Subgraph
+from .inputs import static_input
+from .operator import Operator, Tensor
+
+MOST_NODES = 10_000  # that graphs may be written out to
+LARGEST = 1 << 28  # elements of a value that is evaluated on the host
+
+
+class WritingOut(Folding, Writer):
+    """Takes nodes in order. `sources` are the inputs that came and the parameters; `fetch` gives their values.
+
+    `decisions` lists all that was decided, `fetched` the sources that were looked at; no new value is named as one
+    that is `reserved`.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Tensor],
+        fetch: Callable[[str], np.ndarray],
+        evaluate: Evaluate,
+        derivative: bool,
+        reserved: Collection[str] = (),
+    ):
+        super().__init__({}, {}, {}, evaluate)
+        self.tensors = dict(sources)
+        self.derivative = derivative
+        self.nodes: list[Node] = []
+        self.decisions: list[Hashable] = []
+        self.fetched: list[str] = []
+        self._sources = {*sources}
+        self._fetch = fetch
+        self._reserved = reserved
+        self._left = MOST_NODES
+
+    def write(self, node: Node) -> None:
+        """The node, or what it is written out as."""
+        operator = node.operator
+        if isinstance(operator, Expandable) and operator.expands(self, node):
+            outputs = operator.expand(self, node)
+            if outputs is not None:
+                self._name_outputs(node, outputs)
+                return
+        self._append(self._with_constants(node))
+
+    def tensor(self, name: str) -> Tensor | None:
+        if name not in self.tensors:
+            value = self.value(name)
+            if value is not None:
+                self.tensors[name] = Tensor(value.shape, value.dtype.name)
+        return self.tensors.get(name)
+
+    def has(self, name: str) -> bool:
+        if name not in self.values and name in self._sources:
+            self.values[name] = self._fetch(name)
+            self.fetched.append(name)
+        return name in self.values
+
+    def affords(self, node: Node) -> bool:
+        tensors = [self.tensors[output] for output in node.outputs if output in self.tensors]
+        if any(math.prod(tensor.shape) > LARGEST for tensor in tensors):
+            raise Unsupported(
+                f"node {node.name!r} decides on shapes, and what it makes has more than {LARGEST} elements"
+            )
+        return True
+
+    def emit(
+        self, operator: str, inputs: Sequence[Any], stem: str, count: int = 1, **attributes: Any
+    ) -> list[str]:
+        made = cast(Operator, registry.find("operators", operator)(**attributes))
+        outputs = [self._free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
+        self.decisions.append((stem, operator, tuple(inputs), count, repr(attributes)))
+        self.write(Node(outputs[0], made, tuple(inputs), tuple(outputs)))
+        return outputs
+
+    def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
+        self._spend(1 + len(graph.nodes), prefix)
+        self.decisions.append(prefix)
+        names = dict(zip(graph.inputs, arguments, strict=True))
+        for node in graph.nodes:
+            inputs = [names[i] if isinstance(i, str) else i for i in node.inputs]
+            outputs = [self._free(f"{prefix}.{name}") for name in node.outputs]
+            self.write(Node(f"{prefix}.{node.name}", node.operator, tuple(inputs), tuple(outputs)))
+            names |= zip(node.outputs, outputs, strict=True)
+        return [names[name] for name in graph.outputs]
+
+    def _with_constants(self, node: Node) -> Node:
+        inputs = list(node.inputs)
+        parameters = node.operator.input_names(len(inputs))
+        for place, name in node.deciding.items():
+            value = self.value(name)
+            if (
+                value is None
+            ):  # an input did not come, and whatever needs this node cannot be asked for
+                return node
+            try:
+                constant = static_input(node.operator, parameters[place], value.reshape(-1))
+            except Deep500Error as error:
+                raise Deep500Error(f"node {node.name!r}: {error}") from None
+            inputs[place] = constant
+            self.decisions.append((node.name, place, value.dtype.name, repr(constant)))
+        return replace(node, inputs=tuple(inputs))
+
+    def _append(self, node: Node) -> None:
+        self.nodes.append(node)
+        self.add(node)
+
+    def _name_outputs(self, node: Node, outputs: Sequence[str]) -> None:
+        """The node's own names for what stands for its outputs."""
+        for name, output in zip(node.outputs, outputs, strict=False):
+            identity = registry.find("operators", "Identity")()
+            self._append(Node(f"{node.name}.{name}", identity, (output,), (name,)))
+
+    def _free(self, stem: str) -> str:
+        name, count = stem, 0
+        while name in self.makers or name in self._sources or name in self._reserved:
+            count += 1
+            name = f"{stem}_{count}"
+        return name
+
+    def _spend(self, count: int, where: str) -> None:
+        self._left -= count
+        if self._left < 0:
+            raise Unsupported(
+                f"{where!r} would write out more than {MOST_NODES} nodes: let its loop run less often, or "
+                "hand over what it computes as one operator"
+            )
