@@ -20,6 +20,7 @@ from . import (
     report,
     run,
     show,
+    show_network,
     sign,
     verify,
 )
@@ -36,6 +37,7 @@ VERBS = {
     "run": run,
     "compare": compare,
     "show": show,
+    "show network": show_network,
     "verify": verify,
     "sign": sign,
     "report": report,

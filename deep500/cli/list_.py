@@ -8,6 +8,7 @@ from functools import partial
 
 from .. import registry
 from ..errors import Deep500Error, visible
+from . import options
 from .output import print_json
 
 MOST_PROBLEMS = 10  # of the ledger that are said
@@ -15,13 +16,7 @@ MOST_PROBLEMS = 10  # of the ledger that are said
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", nargs="?", choices=sorted(LISTS), default="runs")
-    parser.add_argument(
-        "--most",
-        type=int,
-        default=None,
-        metavar="N",
-        help="how many rows are shown (all; of the runs the last 100)",
-    )
+    options.most(parser, "all; of the runs the last 100")
 
 
 def call(args: argparse.Namespace) -> int:

@@ -186,6 +186,30 @@ def report(parser: Parser) -> None:
     )
 
 
+def most(parser: Parser, said: str, default: int | None = None) -> None:
+    parser.add_argument(
+        "--most", type=int, default=default, metavar="N", help=f"how many rows are shown ({said})"
+    )
+
+
+def model(parser: Parser) -> None:
+    parser.add_argument(
+        "model", metavar="NETWORK", help="an ONNX file, or a built-in network such as resnet"
+    )
+
+
+def batch(parser: Parser, default: int | Sequence[int], said: str = "") -> None:
+    several = not isinstance(default, int)
+    parser.add_argument(
+        "--batch",
+        type=int,
+        nargs="+" if several else None,
+        default=default,
+        metavar="N",
+        help=f"the size of the batch{said}",
+    )
+
+
 def bundle(parser: Parser, required: bool = False) -> None:
     parser.add_argument(
         "bundle",

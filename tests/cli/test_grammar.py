@@ -53,6 +53,8 @@ MEANINGS = {
     "--variance": ("a picture of where it varies", "FILE"),
     "--gate": ("exit code 1 if", None),
     "--most": ("how many rows", "N"),
+    "--batch": ("the size of the batch", "N"),
+    "--picture": ("a picture of the graph", "FILE"),
     "--format": ("the form of the page", None),
     "--resume": ("go on with", None),
     "--replay": ("evaluate the weights", None),

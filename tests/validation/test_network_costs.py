@@ -159,6 +159,6 @@ def test_a_dimension_without_a_size_is_named():
     network = d5.Network()
     network.add_input("x", ("batch", "length"))
     network.add_output(network.add_node("Relu", ("x",)))
-    with pytest.raises(Deep500Error, match="'length' has no size.* --size length=64"):
+    with pytest.raises(Deep500Error, match="'length' has no size.* --set length=64"):
         d5.network_costs(network)
     assert d5.network_costs(network, batch=3, sizes={"length": 5}).flops == 15

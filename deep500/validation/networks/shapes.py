@@ -20,7 +20,7 @@ def input_tensors(
     for name in network.dimensions:
         if name not in known:
             raise Deep500Error(
-                f"the dimension {name!r} has no size: give one, as in --size {name}=64"
+                f"the dimension {name!r} has no size: give one, as in --set {name}=64"
             )
     return {name: shape_inference.sized(t, known) for name, t in network.inputs.items()}
 

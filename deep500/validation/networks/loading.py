@@ -1,0 +1,35 @@
+"""A network by what a user calls it: an ONNX file, or the name of a built-in one with its settings."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ... import networks
+from ...contracts.network import Network
+from ...errors import Deep500Error, did_you_mean
+
+
+def load_network(name: str, settings: Mapping[str, Any]) -> tuple[Network, dict[str, int]]:
+    """The network, and the sizes of its open dimensions, which is what settings of a file are."""
+    if not (name.endswith(".onnx") or Path(name).exists()):
+        return _built_in(name, settings), {}
+    network = Network.load(name)
+    for key, value in settings.items():
+        if key not in network.dimensions:
+            known = network.dimensions
+            raise Deep500Error(
+                f"{name} has no open dimension {key!r}.{did_you_mean(key, known)} It has: "
+                f"{', '.join(known) or 'none'}"
+            )
+        if not isinstance(value, int) or value < 1:
+            raise Deep500Error(
+                f"the dimension {key!r} is {value!r}: give a whole number, 1 or more"
+            )
+    return network, {key: int(value) for key, value in settings.items()}
+
+
+def _built_in(name: str, settings: Mapping[str, Any]) -> Network:
+    create = vars(networks).get("create")
+    if create is None:
+        raise Deep500Error(f"there is no file {name!r}: give an ONNX file")
+    return create(name, **settings)
