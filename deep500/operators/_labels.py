@@ -22,12 +22,11 @@ def picked(xp, labels, scores):
 
 def weight_of(xp, labels, scores, weights, ignore_index):
     """The weight of every label: that of its class, 0 if it is ignored, NaN if it is no class."""
-    by_class = xp.ones_like(scores)
+    of_class = xp.full(labels.shape, 1, scores.dtype)
     if weights is not None:
-        by_class = by_class * xp.reshape(weights, (1, -1, *[1] * (scores.ndim - 2)))
-    weight = xp.where(
-        (labels >= 0) & (labels < scores.shape[1]), picked(xp, labels, by_class), math.nan
-    )
+        wide = xp.reshape(weights, (1, -1, *[1] * (scores.ndim - 2)))
+        of_class = picked(xp, labels, xp.broadcast_to(wide, scores.shape))
+    weight = xp.where((labels >= 0) & (labels < scores.shape[1]), of_class, math.nan)
     return (
         weight
         if ignore_index is None

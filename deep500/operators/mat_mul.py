@@ -1,3 +1,5 @@
+import math
+
 from ..contracts.operator import (
     Operator,
     Tensor,
@@ -16,7 +18,7 @@ class MatMul(Operator):
     def backward(self, xp, dy, a, b):
         row, column = _row(xp, a), _column(xp, b)
         d = xp.expand_dims(dy, _dropped(a, b)) if _dropped(a, b) else dy
-        da, db = d @ _swapped(xp, column), _swapped(xp, row) @ d
+        da, db = d @ _swapped(xp, column), _right_gradient(xp, row, column, d)
         return xp.reshape(xp.unbroadcast(da, row.shape), a.shape), xp.reshape(
             xp.unbroadcast(db, column.shape), b.shape
         )
@@ -64,6 +66,15 @@ def _column(xp, b):
 def _dropped(a, b):
     """The axes of the product that stand for a vector."""
     return (-2,) * (a.ndim == 1) + (-1,) * (b.ndim == 1)
+
+
+def _right_gradient(xp, row, column, d):
+    """The gradient by the right factor; one product of all rows where it is the same matrix for all of them."""
+    if column.ndim > 2 or row.ndim == 2:
+        return _swapped(xp, row) @ d
+    count = math.prod(row.shape[:-1])
+    rows, gradients = (xp.reshape(m, (count, m.shape[-1])) for m in (row, d))
+    return _swapped(xp, rows) @ gradients
 
 
 def _swapped(xp, m):

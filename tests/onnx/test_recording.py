@@ -18,6 +18,7 @@ from deep500.onnx.recording.graphs import backward_model
 from deep500.onnx.recording.kernels import ONNX, Kernels
 from deep500.onnx.recording.namespace import Recorder
 from deep500.onnx.recording.nodes import node, node_or_formula
+from deep500.onnx.recording.zeros import Zeros
 
 
 class Nothing(Kernels):
@@ -111,3 +112,40 @@ def test_a_backward_network_needs_no_onnxruntime(tmp_path: Path) -> None:
     reference.inference_and_backprop(batch)
     for name, gradient in network.gradient():
         np.testing.assert_allclose(found[gradient], reference.gradients[name], rtol=1e-4, atol=1e-6)
+
+
+def kinds_of(model: onnx.ModelProto) -> list[str]:
+    return [proto.op_type for proto in model.graph.node if proto.op_type != "Identity"]
+
+
+def test_what_changes_nothing_is_not_recorded() -> None:
+    xp, x = Recorder(), argument((2, 1, 3), "float32")
+    assert xp.reshape(x, (2, 1, 3)) is x and xp.astype(x, "float32") is x
+    assert xp.broadcast_to(x, (2, 1, 3)) is x and x[:, 0:1, :] is x
+    assert x[:, 0].shape == (2, 3)
+
+
+def test_gradients_that_are_zero_leave_no_trace() -> None:
+    xp, x = Recorder(), argument((2, 3), "float32")
+    zeros = xp.zeros((2, 1), "float32")
+    y = x + zeros * x - xp.sum(zeros * 3, axis=1, keepdims=True) / 2
+    assert y is x
+    assert isinstance(xp.zeros((3,), "float32") + xp.zeros((2, 1), "float32"), Zeros)
+    assert kinds_of(build({"x": x}, {"y": zeros - x})) == ["Neg"]
+    assert (xp.zeros((4, 2, 3), "float32") + x).shape == (4, 2, 3)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(("channels", "size"), [(2, 9), (64, 9), (2, 3)])
+def test_the_gradient_by_a_kernel_is_a_product(groups: int, channels: int, size: int) -> None:
+    rng = np.random.default_rng(3)
+    conv = d5.operators.Conv(group=groups, strides=(2, 1), pads=(1, 0, 1, 1), dilations=(1, 2))
+    x = rng.standard_normal((5, groups * channels, size, size + 2)).astype("float32")
+    w = rng.standard_normal((2 * groups, channels, 2, 2)).astype("float32")
+    ours = framework("onnxruntime")
+    [y] = ours.evaluate(conv, [x, w])
+    dy = rng.standard_normal(y.shape).astype("float32")
+    found = ours.gradient(conv, [x, w], [dy])
+    right = framework("reference").gradient(conv, [x, w], [dy])
+    for a, b in zip(found, right, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)

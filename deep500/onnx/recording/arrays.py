@@ -93,19 +93,35 @@ class Recorded:
 
     def __getitem__(self, key: Any) -> "Recorded":
         keys = _one_per_axis(key if isinstance(key, tuple) else (key,), self.ndim)
-        cuts = []
-        for axis, index in enumerate(_not_negative(keys, self.shape)):
-            span = slice(index, index + 1) if isinstance(index, int) else index
-            if span != slice(None):
-                cuts.append((axis, *span.indices(self.shape[axis])))
-        if not cuts:
-            return self
-        axes, starts, stops, steps = zip(*cuts, strict=True)
-        before_start = np.iinfo(np.int64).min  # what Python's -1 means as the end of a range
-        ends = [before_start if stop < 0 else stop for stop in stops]
-        part = op.slice(self.var, int64s(starts), int64s(ends), int64s(axes), int64s(steps))
+        cuts = _cuts(_not_negative(keys, self.shape), self.shape)
+        part = _sliced(self.var, cuts) if cuts else self.var
         dropped = [axis for axis, k in enumerate(keys) if isinstance(k, int)]
-        return Recorded(op.squeeze(part, int64s(dropped)) if dropped else part)
+        if dropped:
+            part = op.squeeze(part, int64s(dropped))
+        return self if part is self.var else Recorded(part)
+
+
+Cut = tuple[int, int, int, int]  # axis, start, stop, step
+
+
+def _cuts(keys: Sequence[Any], shape: tuple[int, ...]) -> list[Cut]:
+    """Where something is cut off: axes that stay whole are left out."""
+    cuts = []
+    for axis, (index, size) in enumerate(zip(keys, shape, strict=True)):
+        span = slice(index, index + 1) if isinstance(index, int) else index
+        if span == slice(None):
+            continue
+        start, stop, step = span.indices(size)
+        if (start, stop, step) != (0, size, 1):
+            cuts.append((axis, start, stop, step))
+    return cuts
+
+
+def _sliced(var: spox.Var, cuts: Sequence[Cut]) -> spox.Var:
+    axes, starts, stops, steps = zip(*cuts, strict=True)
+    before_start = np.iinfo(np.int64).min  # what Python's -1 means as the end of a range
+    ends = [before_start if stop < 0 else stop for stop in stops]
+    return op.slice(var, int64s(starts), int64s(ends), int64s(axes), int64s(steps))
 
 
 def const(value: Any, dtype: Any = None) -> Recorded:

@@ -20,7 +20,9 @@ from ...namespace import (
     left_over,
 )
 from .arrays import Recorded, const, int64s
+from .convolving import WIDE_KERNEL, conv_weight
 from .kernels import ONNX, OPSET, Kernels
+from .zeros import Zeros, expanded
 
 
 def _unary(f: Callable[[spox.Var], spox.Var]) -> Callable:
@@ -42,6 +44,8 @@ def _reduction(f: Callable) -> Callable:
         axes = range(x.ndim) if axis is None else ints(axis)
         if not axes:  # ONNX takes no axes for all of them
             return x
+        if isinstance(x, Zeros) and f is op.reduce_sum:
+            return Zeros(_reduced_shape(x, axes, keepdims), x.dtype)
         return Recorded(f(x.var, int64s(list(axes)), keepdims=int(keepdims)))
 
     return method
@@ -78,6 +82,10 @@ class Recorder(Namespace):
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
         name = self.kernels.dtype(name_of(dtype))
+        if x.dtype.name == name:
+            return x
+        if isinstance(x, Zeros):
+            return Zeros(x.shape, name)
         return Recorded(op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8)))
 
     def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
@@ -94,7 +102,9 @@ class Recorder(Namespace):
         return const(value, dtype)
 
     def full(self, shape: Sequence[int], value: float, dtype: Any) -> Recorded:
-        return self.broadcast_to(const(value, dtype), shape)
+        if value == 0:
+            return Zeros(shape, dtype)
+        return expanded(const(value, dtype), shape)
 
     def arange(self, n: int, dtype: Any) -> Recorded:
         return const(np.arange(n, dtype=dtype))
@@ -102,15 +112,19 @@ class Recorder(Namespace):
     def reshape(self, x: Recorded, shape: Sequence[int]) -> Recorded:
         known = math.prod(n for n in shape if n >= 0)
         full = [math.prod(x.shape) // known if n < 0 else n for n in shape]
+        if tuple(full) == x.shape:
+            return x
+        if isinstance(x, Zeros):
+            return Zeros(full, x.dtype)
         return Recorded(op.reshape(x.var, int64s(full), allowzero=1))
 
     def permute_dims(self, x: Recorded, axes: Sequence[int]) -> Recorded:
+        if isinstance(x, Zeros):
+            return Zeros([x.shape[axis] for axis in axes], x.dtype)
         return Recorded(op.transpose(x.var, perm=axes))
 
     def broadcast_to(self, x: Recorded, shape: Sequence[int]) -> Recorded:
-        if 0 in shape:  # engines differ in what Expand makes of an axis of length 1 then
-            return const(np.zeros(tuple(shape), x.dtype))
-        return Recorded(op.expand(x.var, int64s(list(shape))))
+        return expanded(x, shape)
 
     def concat(self, xs: Sequence[Recorded], axis: int = 0) -> Recorded:
         return Recorded(op.concat([x.var for x in xs], axis=axis))
@@ -187,6 +201,21 @@ class Recorder(Namespace):
                 output_padding=extra,
             )
         )
+
+    def conv_weight(
+        self,
+        x: Recorded,
+        y: Recorded,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        pads: Pads,
+        dilations: Sequence[int],
+        groups: int = 1,
+    ) -> Recorded:
+        """As a product of matrices: a Conv whose result is a small kernel is slow on engines."""
+        if math.prod(kernel) > WIDE_KERNEL:
+            return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
+        return conv_weight(self, x, y, kernel, strides, pads, dilations, groups)
 
     def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
         """A Loop (spox 0.18.2 types the body of Scan wrongly), whose body forgets the shapes."""
@@ -268,6 +297,13 @@ def _vars(x: Any, y: Any) -> tuple[spox.Var, spox.Var]:
     """Two values, of which one may be a Python number."""
     dtype = x.dtype if isinstance(x, Recorded) else y.dtype
     return const(x, dtype).var, const(y, dtype).var
+
+
+def _reduced_shape(x: Recorded, axes: Sequence[int], keepdims: bool) -> list[int]:
+    gone = {axis % x.ndim for axis in axes}
+    if keepdims:
+        return [1 if axis in gone else size for axis, size in enumerate(x.shape)]
+    return [size for axis, size in enumerate(x.shape) if axis not in gone]
 
 
 def _reshaped(values: Sequence[spox.Var], shapes: Sequence[Sequence[int]]) -> tuple[Recorded, ...]:
