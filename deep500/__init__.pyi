@@ -45,6 +45,7 @@ from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
+from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 
 __version__: str

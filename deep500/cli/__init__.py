@@ -13,6 +13,8 @@ from . import (
     bench_elementary,
     bench_operator,
     check,
+    check_network,
+    check_operator,
     compare,
     doctor,
     list_,
@@ -31,6 +33,8 @@ LONGEST_COMPLAINT = 10_000  # characters
 VERBS = {
     "doctor": doctor,
     "check": check,
+    "check operator": check_operator,
+    "check network": check_network,
     "bench": bench,
     "bench operator": bench_operator,
     "bench elementary": bench_elementary,

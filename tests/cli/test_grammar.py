@@ -49,6 +49,8 @@ MEANINGS = {
     "--domain": ("the numbers that the operator is for", ("LOW", "HIGH")),
     "--sanitize": ("also build a C++ operator", None),
     "--verbose": ("show every check", None),
+    "--data": ("the arrays that go in", "FILE"),
+    "--optimizer": ("the rule of the step", "NAME"),
     "--heatmap": ("a picture of where it differs", "FILE"),
     "--variance": ("a picture of where it varies", "FILE"),
     "--gate": ("exit code 1 if", None),

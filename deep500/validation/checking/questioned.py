@@ -103,7 +103,7 @@ def _attempted(function: Callable[[], Any]) -> Message:
     except (SystemExit, MemoryError):
         raise
     except BaseException as error:  # the code of a user or a framework may raise anything
-        return {"raised": said(error), "unsupported": _is_missing(error)}
+        return {"raised": said(error), "unsupported": is_missing(error)}
 
 
 def said(error: BaseException) -> str:
@@ -111,7 +111,7 @@ def said(error: BaseException) -> str:
     return one_line(error, kind=not isinstance(error, Deep500Error))
 
 
-def _is_missing(error: BaseException) -> bool:
+def is_missing(error: BaseException) -> bool:
     """Whether it says that something is not offered, which is not wrong."""
     if isinstance(error, Unsupported | NotImplementedError):
         return True

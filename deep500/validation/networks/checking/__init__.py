@@ -1,0 +1,159 @@
+"""Do frameworks compute the same network, and where do they diverge first? Forward, backward and one step.
+
+data.py       inputs, drawn within what the network takes
+subjects.py   the scalar whose gradients are compared
+truth.py      what is right, node by node, in float64 on rounded inputs
+nodes.py      every node on every framework; judging.py holds a node's arrays against its own bound
+runner.py     what a framework computes; one_node.py makes a network of one node
+processes.py  a framework in a process of its own, which served.py is the other side of
+whole.py      the whole network, beside accumulated.py's bound; stepping.py one step of an optimizer
+comparing.py  two forms of one network: files, or a native model and its export
+reproducing.py  the first divergence as a model of one node with a script
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .... import registry
+from ....contracts.executor import Executor
+from ....contracts.network import Network
+from ....contracts.optimizer import Optimizer
+from ....errors import Deep500Error
+from ...checking.judging import quiet
+from .comparing import Original, WrappedModel, check_against, check_model
+from .data import checked_data, drawn_data
+from .nodes import Bench, check_nodes
+from .processes import OtherProcess, OwnProcess, Process
+from .report import NetworkReport as NetworkReport
+from .report import NodeCheck as NodeCheck
+from .report import Side
+from .reproducing import reproduction
+from .stepping import check_step
+from .subjects import differentiated
+from .truth import Truth
+from .whole import check_whole
+
+TIMEOUT_S = 600.0
+LEARNING_RATE = 0.01
+DEFAULT = ("pytorch",)
+
+
+def check_network(
+    network: Any,
+    frameworks: Sequence[str] = (),
+    against: Any = None,
+    data: Mapping[str, Any] | None = None,
+    y: str | None = None,
+    optimizer: Optimizer | str = "SGD",
+    seed: int = 0,
+    dimensions: Mapping[str, int] | None = None,
+    isolated: bool = True,
+    timeout_s: float = TIMEOUT_S,
+    progress: Callable[[float, str], None] | None = None,
+) -> NetworkReport:
+    """Compare frameworks (pytorch alone by default) with float64, node by node: forward, backward and one step.
+
+    `network` is a Network or an ONNX file. With `against`, another form of it, that one is the truth: outputs and
+    gradients are compared, and `network` may be an executor as well, such as `from_model` makes of a native model.
+    `data` holds an array for every input; without it inputs are drawn by the seed, `dimensions` gives the sizes of
+    open dimensions. Gradients are those of the output `y`: "loss" if there is one, else a random sum of all outputs.
+    Every framework runs in a process of its own; `isolated=False` keeps them in this one.
+    """
+    subject = network if isinstance(network, Executor) else _network(network)
+    original = subject if against is None else _network(against)
+    if not isinstance(original, Network):
+        raise Deep500Error("an executor is checked against a network: give `against=`")
+    say = progress or (lambda share, text: None)
+    with quiet(), ExitStack() as stack:
+        arrays = _arrays(original, data, seed, dimensions)
+        named = _frameworks(subject, frameworks, against)
+        processes = [_process(name, seed, timeout_s, isolated) for name in named]
+        for process in processes:
+            stack.callback(process.close)
+        bench = Bench(processes, say)
+        if against is None:
+            _check_alone(bench, original, arrays, y, seed, _rule(optimizer))
+            sides = []
+        else:
+            sides = _check_against(bench, subject, Original(original, arrays, seed, y))
+    sides += [replace(side, lost=bench.lost.get(name, "")) for name, side in bench.sides.items()]
+    return NetworkReport(original.name, sides, _remarks(original), _files(bench))
+
+
+def _check_alone(
+    bench: Bench,
+    network: Network,
+    data: Mapping[str, np.ndarray],
+    y: str | None,
+    seed: int,
+    optimizer: Optimizer,
+) -> None:
+    subject, scalar = differentiated(network, data, seed, y)
+    truth = Truth(subject, scalar, data, seed)
+    check_nodes(bench, truth)
+    bench.give_up_crashed()
+    if truth.complete and truth.trainable:
+        check_step(bench, subject, truth, data, optimizer)
+    check_whole(bench, subject, truth, data)
+
+
+def _check_against(bench: Bench, subject: Network | Executor, original: Original) -> list[Side]:
+    if isinstance(subject, Executor):
+        return check_model(original, WrappedModel(subject))
+    return check_against(original, subject, bench)
+
+
+def _network(network: Any) -> Network:
+    return network if isinstance(network, Network) else Network.from_onnx(network)
+
+
+def _arrays(
+    network: Network,
+    data: Mapping[str, Any] | None,
+    seed: int,
+    dimensions: Mapping[str, int] | None,
+) -> dict[str, np.ndarray]:
+    if data is None:
+        return drawn_data(network, seed, dimensions)
+    return checked_data(network, data)
+
+
+def _frameworks(subject: Any, frameworks: Sequence[str], against: Any) -> Sequence[str]:
+    """Those that are named; an executor brings its own, and two networks are compared without any."""
+    if isinstance(subject, Executor):
+        return ()
+    return frameworks or (DEFAULT if against is None else ())
+
+
+def _rule(optimizer: "Optimizer | str") -> Optimizer:
+    if isinstance(optimizer, Optimizer):
+        return optimizer
+    found: Any = registry.find("optimizers", optimizer)
+    return found(learning_rate=LEARNING_RATE)  # type: ignore[no-any-return]
+
+
+def _remarks(network: Network) -> list[str]:
+    """What would train differently from what its author meant."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        network.warn_before_training()
+    return [*getattr(network, "remarks", ()), *(str(warning.message) for warning in said)]
+
+
+def _files(bench: Bench) -> dict[str, bytes]:
+    """What shows the first divergence to others."""
+    for direction in ("forward", "backward"):
+        if direction in bench.evidence:
+            return reproduction(*bench.evidence[direction])
+    return {}
+
+
+def _process(framework: str, seed: int, timeout_s: float, isolated: bool) -> Process:
+    if isolated:
+        return OtherProcess(framework, seed, timeout_s)
+    return OwnProcess(framework, seed)

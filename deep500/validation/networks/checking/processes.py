@@ -1,0 +1,110 @@
+"""Frameworks in processes of their own: one that aborts costs a line, and is started again for the next question."""
+
+import pickle
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ....errors import Deep500Error
+from ....frameworks import framework as find_framework
+from ....supervision.child import Child, Died, Silent
+from .runner import Runner
+from .served import attempted
+
+SERVING = f"{__package__}.served"
+MOST_CRASHES = 5
+
+
+class Crashed(Deep500Error):
+    """The process ended while it computed this."""
+
+
+class Lost(Deep500Error):
+    """There will be no more answers."""
+
+
+class OwnProcess:
+    """A framework in this process: for operators that no other process can import."""
+
+    isolated = False
+    crashes = 0
+
+    def __init__(self, framework: str, seed: int):
+        self.framework = framework
+        self.runner = Runner(find_framework(framework), seed)
+
+    def ask(self, method: str, doing: str, *values: Any) -> Any:
+        return _value(attempted(self.runner, method, values))
+
+    def close(self) -> None:
+        pass
+
+
+class OtherProcess:
+    """A framework in a process of its own, with so many seconds for all of its answers."""
+
+    isolated = True
+
+    def __init__(self, framework: str, seed: int, timeout_s: float):
+        self.framework, self.seed, self.left_s = framework, seed, timeout_s
+        self.crashes = 0
+        self.child: Child | None = None
+        self.folder = tempfile.TemporaryDirectory(prefix="d5-check-")
+        self.file = Path(self.folder.name) / "values"
+
+    def ask(self, method: str, doing: str, *values: Any) -> Any:
+        """What the runner's method of that name returns; raises what it raised."""
+        if self.left_s <= 0:
+            raise Lost("no time was left: raise --timeout")
+        self.file.write_bytes(pickle.dumps((method, values)))
+        request = {
+            "file": str(self.file),
+            "framework": self.framework,
+            "seed": self.seed,
+            "path": sys.path,
+            "doing": doing,
+        }
+        self.child = self.child or Child.fresh(SERVING)
+        started = time.monotonic()
+        try:
+            self.child.ask(request, "answer", self.left_s)
+        except Silent as error:
+            raise self._lost(error) from None
+        except Died as error:
+            raise self._crashed(error) from None
+        finally:
+            self.left_s -= time.monotonic() - started
+        return _value(pickle.loads(self.file.read_bytes()))
+
+    def _crashed(self, error: Died) -> Deep500Error:
+        self._end()
+        self.crashes += 1
+        if self.crashes >= MOST_CRASHES:
+            self.left_s = 0.0
+            return Lost(f"it crashed {self.crashes} times, the last time: {error}")
+        return Crashed(str(error))
+
+    def _lost(self, error: Died) -> Lost:
+        self._end()
+        self.left_s = 0.0
+        return Lost(str(error))
+
+    def _end(self) -> None:
+        if self.child:
+            self.child.kill()
+        self.child = None
+
+    def close(self) -> None:
+        self._end()
+        self.folder.cleanup()
+
+
+Process = OwnProcess | OtherProcess
+
+
+def _value(answer: Any) -> Any:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer

@@ -1,0 +1,51 @@
+"""What is checked: a network as it is, or with a scalar at its end whose gradient reaches every output."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ....contracts.network import Network
+from ....errors import Deep500Error
+from ...checking.examples import generator
+from ...checking.formats import is_float
+from .one_node import add_probe, probe_dtype, weight_name
+from .truth import Truth
+
+LOSS = "loss"
+SUM = "deep500.sum"  # of all outputs, where there is no loss
+
+
+def differentiated(
+    network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None
+) -> tuple[Network, str | None]:
+    """The network and the scalar whose gradients are compared: its loss, or a random sum of its outputs."""
+    if y is not None and y not in network.outputs:
+        raise Deep500Error(
+            f"the network has no output {y!r}; there are: {', '.join(network.outputs)}"
+        )
+    if y is None and LOSS in network.outputs:
+        y = LOSS
+    if y is not None:
+        return network, y
+    outputs = _float_outputs(network, data, seed)
+    if not outputs:
+        return network, None
+    twin = network.copy()
+    dtypes = {name: value.dtype.name for name, value in outputs.items()}
+    dtype = probe_dtype(dtypes.values())
+    for name, value in outputs.items():
+        weights = generator("probe", name, seed).standard_normal(value.shape).astype(dtype)
+        twin.add_param(weight_name(name, SUM), weights, trainable=False)
+    y = add_probe(twin, dtypes, SUM)
+    twin.add_output(y)
+    return twin, y
+
+
+def _float_outputs(
+    network: Network, data: Mapping[str, np.ndarray], seed: int
+) -> dict[str, np.ndarray]:
+    truth = Truth(network, None, data, seed)
+    for _ in truth.forward():
+        pass
+    values = {name: truth.values[name] for name in network.outputs}
+    return {name: value for name, value in values.items() if is_float(value)}

@@ -1,0 +1,299 @@
+"""Networks on several frameworks: honest ones pass, what is wrong is found where it is."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import deep500 as d5
+from deep500.errors import Deep500Error
+from deep500.frameworks import available_frameworks
+from deep500.validation.networks.checking import processes
+from deep500.validation.networks.checking.data import drawn_data
+from deep500.validation.networks.checking.report import NetworkReport, NodeCheck, Side
+from deep500.validation.networks.checking.reproducing import reproduction
+from deep500.validation.networks.checking.truth import Truth
+
+ROOT = Path(__file__).parents[3]
+bench = runpy.run_path(str(ROOT / "benchmarks" / "network_check.py"))
+LAYERS = 4
+
+
+def checked(network: d5.Network, *frameworks: str, **options) -> NetworkReport:
+    """In this process: planted errors are known here alone."""
+    names = frameworks or ("pytorch",)
+    return d5.check_network(network, names, **{"isolated": False, **options})
+
+
+def wrong(report: NetworkReport, direction: str) -> list[str]:
+    return [c.node for c in report.nodes if c.ok is False and c.direction == direction]
+
+
+@pytest.mark.parametrize("build", bench["DEEP"], ids=lambda build: build.__name__)
+def test_an_honest_network_gives_no_alarm(build):
+    report = checked(build(LAYERS), "reference", "pytorch")
+    assert report.ok and report.first is None, report.text
+    directions = {check.direction for check in report.nodes}
+    assert directions == {"forward", "backward", "step", "whole forward", "whole backward"}
+    names = {node.name for node in build(LAYERS).nodes}
+    for direction in ("forward", "backward"):
+        judged = {c.node for c in report.nodes if c.direction == direction}
+        assert judged == names
+    assert all(c.error <= c.bound for c in report.nodes)
+    assert {c.kernel for c in report.nodes if c.framework == "pytorch"} >= {"native"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", available_frameworks())
+@pytest.mark.parametrize("build", bench["NETWORKS"], ids=lambda build: build.__name__)
+def test_deep_networks_give_no_alarm(build, framework):
+    report = d5.check_network(build(), [framework])
+    assert report.ok, report.text
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize("framework", ["pytorch", "onnxruntime"])
+def test_a_planted_error_is_located_at_its_node(framework, direction):
+    network = bench["deep_residual"](LAYERS)
+    spoilt = bench["planted"](network, "conv2", framework, direction)
+    report = checked(spoilt, framework)
+    first = report.first
+    assert first is not None and not report.ok
+    assert (first.node, first.direction, first.framework) == ("conv2", direction, framework)
+    assert first.error > first.bound > 0
+    assert wrong(report, direction) == ["conv2"]
+    assert "conv2" in report.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(20))
+def test_planted_errors_in_deep_networks_are_located(number):
+    args = type("Args", (), {"seed": 1, "framework": bench["FRAMEWORKS"]})
+    assert bench["located_plant"](number, args)
+
+
+def test_a_wrong_step_is_found(monkeypatch):
+    adam = d5.optimizers.Adam
+
+    def stretched(self, torch, params, grads, states, step):
+        torch._foreach_add_(params, grads, alpha=-1.01 * self.learning_rate)
+
+    network = bench["deep_mlp"](2)
+    assert not wrong(checked(network, optimizer="Adam"), "step")
+    monkeypatch.setattr(adam, "pytorch", stretched)
+    report = checked(network, optimizer="Adam")
+    assert report.first.direction == "step"
+    assert set(wrong(report, "step")) == set(network.trainable)
+
+
+def executor_with_a_wrong_pass(monkeypatch, hidden: bool) -> None:
+    """A framework whose clean-up of whole networks spoils a node; if `hidden`, only where nobody looks at it."""
+    pytorch = d5.framework("pytorch")
+    right = type(pytorch)._executor
+
+    def spoiling(self, network, seed, compile):
+        names = [node.name for node in network.nodes]
+        if "conv2" in names and len(names) > 5 and not (hidden and "conv2.out" in network.outputs):
+            network = bench["planted"](network, "conv2", "pytorch", "forward")
+        return right(self, network, seed, compile)
+
+    monkeypatch.setattr(type(pytorch), "_executor", spoiling)
+
+
+def test_an_error_in_the_whole_network_alone_is_located(monkeypatch):
+    executor_with_a_wrong_pass(monkeypatch, hidden=False)
+    report = checked(bench["deep_cnn"](LAYERS))
+    assert (report.first.node, report.first.direction) == ("conv2", "whole forward")
+    assert not wrong(report, "forward") and not wrong(report, "backward")
+
+
+def test_an_error_that_looking_at_values_hides_is_told(monkeypatch):
+    executor_with_a_wrong_pass(monkeypatch, hidden=True)
+    report = checked(bench["deep_cnn"](LAYERS))
+    assert report.first.direction == "whole forward"
+    assert "a pass over the whole network" in report.first.text
+
+
+def test_what_a_framework_lacks_is_unavailable_and_the_rest_goes_on():
+    class Relu(d5.operators.Relu):
+        def pytorch(self, torch, x):
+            raise NotImplementedError("no such kernel")
+
+    network = bench["deep_cnn"](LAYERS)
+    network.nodes = [
+        replace(node, operator=Relu()) if node.name == "activation2" else node
+        for node in network.nodes
+    ]
+    report = checked(network)
+    assert not report.ok and report.first is None and not report.sides[0].wrong
+    unavailable = [c for c in report.nodes if c.direction == "forward" and c.ok is None]
+    assert [c.node for c in unavailable] == ["activation2"]
+    assert "no such kernel" in unavailable[0].text
+    judged = [c for c in report.nodes if c.direction == "forward" and c.ok]
+    assert len(judged) == len(network.nodes) - 1
+
+
+ABORTING = """
+import os, time
+import deep500 as d5
+
+class Aborting(d5.operators.Relu):
+    def pytorch(self, torch, x):
+        os.abort()
+
+class Sleeping(d5.operators.Relu):
+    def pytorch(self, torch, x):
+        time.sleep(100)
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    (tmp_path / "aborting_operators.py").write_text(ABORTING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import aborting_operators  # type: ignore[import-not-found]
+
+    yield aborting_operators
+    del sys.modules["aborting_operators"]
+
+
+def with_operator(operator) -> d5.Network:
+    network = bench["deep_mlp"](1)
+    network.nodes = [
+        replace(node, operator=operator) if node.name == "activation0" else node
+        for node in network.nodes
+    ]
+    return network
+
+
+def test_an_engine_that_aborts_costs_a_line(module):
+    report = d5.check_network(with_operator(module.Aborting()), ["pytorch"])
+    assert report.first.node == "activation0" and "SIGABRT" in report.first.text
+    others = [c for c in report.nodes if c.node != "activation0"]
+    assert others and all(c.ok for c in others)
+    assert "whole network was not run" in report.sides[0].lost
+
+
+def test_an_engine_that_never_answers_is_not_decided(module):
+    report = d5.check_network(with_operator(module.Sleeping()), ["pytorch"], timeout_s=8)
+    assert report.first is None and not report.ok
+    assert "no answer" in report.sides[0].lost
+    assert report.sides[0].verdict == "not decided"
+
+
+def test_two_forms_of_a_network():
+    network = bench["deep_residual"](LAYERS)
+    same = checked(network.copy(), against=network)
+    assert same.ok and [side.framework for side in same.sides] == ["float64", "pytorch"]
+    assert {c.direction for c in same.nodes} == {"whole forward", "whole backward"}
+    other = network.copy()
+    other.params["weight2"] = other.params["weight2"] * np.float32(1.01)
+    report = checked(other, against=network)
+    assert report.first.node == "conv2.out" and report.first.framework == "float64"
+
+
+def test_a_change_that_only_gradients_show_is_found():
+    network = bench["deep_mlp"](2)
+    other = network.copy()
+    other.nodes = [
+        replace(node, operator=Doubled()) if node.name == "activation1" else node
+        for node in other.nodes
+    ]
+    report = checked(other, against=network)
+    assert report.first.direction == "whole backward"
+
+
+class Doubled(d5.operators.Tanh):
+    """The right value, and twice its derivative."""
+
+    def backward(self, xp, dy, y):
+        return 2 * super().backward(xp, dy, y)
+
+
+def test_an_executor_against_its_network():
+    network = bench["deep_cnn"](2)
+    executor = d5.framework("pytorch").executor(network)
+    assert checked(executor, against=network).ok
+    other = network.copy()
+    other.params["bias1"] = other.params["bias1"] + np.float32(0.01)
+    assert not checked(executor, against=other).ok
+    with pytest.raises(Deep500Error, match="against"):
+        d5.check_network(executor)
+
+
+def test_a_network_without_a_loss_and_without_labels():
+    network = d5.networks.Mlp(hidden=(8,)).predictor((5,), 3)
+    report = checked(network, "reference", "pytorch")
+    assert report.ok, report.text
+    backward = {c.node for c in report.nodes if c.direction == "backward"}
+    assert {node.name for node in network.nodes} <= backward
+
+
+def test_whole_numbers_stay_within_what_takes_them():
+    data = drawn_data(bench["deep_transformer"](5), seed=3, dimensions={"batch": 50})
+    assert data["tokens"].shape == (50, 6) and data["tokens"].max() == 19
+    assert data["label"].max() == 9 and data["label"].min() == 0
+
+
+def test_data_of_the_user_are_used_and_checked():
+    network = bench["deep_mlp"](1)
+    data = drawn_data(network, 5)
+    assert checked(network, data=data).ok
+    with pytest.raises(Deep500Error, match="no 'label'"):
+        checked(network, data={"x": data["x"]})
+    with pytest.raises(Deep500Error, match="shape"):
+        checked(network, data=data | {"x": data["x"][:, :3]})
+
+
+@pytest.mark.parametrize("framework", ["onnxruntime", "pytorch"])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_the_files_of_a_divergence_run_by_themselves(tmp_path, framework, direction):
+    network = bench["deep_cnn"](2)
+    truth = Truth(network, "loss", drawn_data(network), 0)
+    forward = dict((node.name, (node, example)) for node, example in truth.forward())
+    backward = dict((node.name, (node, example)) for node, example in truth.backward())
+    node, example = (forward if direction == "forward" else backward)["conv1"]
+    check = NodeCheck(framework, direction, "conv1", "Conv", False, 1.0, 0.5)
+    for name, content in reproduction(check, node, example).items():
+        (tmp_path / name).write_bytes(content)
+    paths = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}
+    command = [sys.executable, "reproduce.py"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=paths, capture_output=True, text=True, timeout=100
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == (1 if direction == "forward" else 3)
+    assert all(float(line.rpartition(" ")[2]) < 1e-5 for line in lines)
+
+
+def test_a_lost_export_is_remarked():
+    network = bench["deep_residual"](1)
+    report = checked(network)
+    assert any("norm0" in remark for remark in report.remarks)
+
+
+def test_the_report_is_data():
+    report = checked(bench["deep_mlp"](1))
+    data = json.loads(json.dumps(report.to_json()))
+    assert data["ok"] is True and data["first"] is None
+    again = [Side.from_json(side) for side in data["sides"]]
+    assert again[0].verdict == "ok" and len(again[0].checks) == len(report.nodes)
+
+
+def test_a_crash_too_many_ends_the_questions(monkeypatch):
+    process = processes.OtherProcess("pytorch", 0, 10.0)
+    try:
+        for _ in range(processes.MOST_CRASHES - 1):
+            assert isinstance(process._crashed(processes.Died("x")), processes.Crashed)
+        assert isinstance(process._crashed(processes.Died("x")), processes.Lost)
+        with pytest.raises(processes.Lost):
+            process.ask("forward", "nothing")
+    finally:
+        process.close()
