@@ -11,13 +11,19 @@ from . import options
 from .output import show_record
 
 if TYPE_CHECKING:
+    from ..contracts.network import Network
     from ..validation.networks.checking import NetworkReport
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("network", metavar="MODEL", help="an ONNX file")
-    options.framework(parser, "pytorch", ["pytorch"])
+    add(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="an ONNX file; a second one is checked against the first",
+    )
+    options.framework(parser, "pytorch; for two files none is needed", [])
     add(
         "--data",
         type=Path,
@@ -26,6 +32,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the arrays that go in, an .npz with one for every input (drawn by the seed)",
     )
     options.set_(parser, "the size of an open dimension, such as batch=4")
+    add(
+        "--optimizer",
+        default="SGD",
+        metavar="NAME",
+        help="the rule of the step that is compared: SGD, Momentum, Adam (SGD)",
+    )
     options.random_seed(parser, "the inputs", 0)
     add("--verbose", action="store_true", help="show every check, not only what is wrong")
     options.timeout(parser, "all answers of one framework", 600.0)
@@ -34,27 +46,37 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(args: argparse.Namespace) -> int:
+    from ..contracts.network import Network
     from ..evidence.recording import recording
 
     _refuse_nonsense(args)
-    with recording("network_check", _plan(args), args.out) as record, ProgressLine() as line:
-        found = _report(args, line)
+    networks = [Network.from_onnx(path) for path in args.models]
+    plan = _plan(args, networks)
+    with recording("network_check", plan, args.out) as record, ProgressLine() as line:
+        found = _report(args, networks, line)
         for side in found.sides:
             record.append(side.to_json())
         finished = record.finish(files=found.files)
-    return show_record(args, finished, page=args.report)
+    files = [str(Path(str(finished.bundle)) / name) for name in found.files]
+    code = show_record(args, finished, args.report, {"files": files})
+    if files and not args.json:
+        print(f"to send to its developers: {', '.join(files)}")
+    return code
 
 
-def _report(args: argparse.Namespace, progress: Callable[[float, str], None]) -> "NetworkReport":
-    from ..contracts.network import Network
+def _report(
+    args: argparse.Namespace, networks: "list[Network]", progress: Callable[[float, str], None]
+) -> "NetworkReport":
     from ..validation.networks.checking import check_network
     from ..validation.networks.checking.data import data_from_file
 
-    network = Network.from_onnx(args.network)
+    first, last = networks[0], networks[-1]
     return check_network(
-        network,
+        last,
         args.framework,
-        data=data_from_file(network, args.data) if args.data else None,
+        against=first if len(networks) > 1 else None,
+        data=data_from_file(first, args.data) if args.data else None,
+        optimizer=args.optimizer,
         seed=args.seed,
         dimensions=options.settings(args.set),
         timeout_s=args.timeout,
@@ -62,22 +84,31 @@ def _report(args: argparse.Namespace, progress: Callable[[float, str], None]) ->
     )
 
 
-def _plan(args: argparse.Namespace) -> dict[str, Any]:
+def _plan(args: argparse.Namespace, networks: "list[Network]") -> dict[str, Any]:
     """What is asked, as it is written into the bundle."""
+    from ..validation.networks.checking.remarks import remarks_of
+
     return {
-        "network": args.network,
+        "models": args.models,
         "frameworks": args.framework,
+        "optimizer": args.optimizer,
         "dimensions": options.settings(args.set),
         "data": str(args.data) if args.data else "",
+        "remarks": [remark for network in networks for remark in remarks_of(network)],
         "seed": args.seed,
     }
 
 
 def _refuse_nonsense(args: argparse.Namespace) -> None:
+    from .. import registry
     from ..frameworks import framework
 
+    if len(args.models) > 2:
+        raise Deep500Error(f"{len(args.models)} files: give one, or two to be compared")
+    registry.find("optimizers", args.optimizer)
     for wanted in map(framework, args.framework):
-        wanted.require()
+        if not wanted.available():
+            wanted.require()  # says in one line what to install
     if not args.timeout > 0:
         raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
     for name, size in options.settings(args.set).items():

@@ -22,7 +22,15 @@ from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, Verdict, clean, listed
 from ..validation.networks.checking.report import DIRECTIONS, NodeCheck, Side, first_of, summary
 
-PLAN = {"network": str, "frameworks": [str], "seed": int, "dimensions": dict, "data": str}
+PLAN = {
+    "models": [str],
+    "frameworks": [str],
+    "optimizer": str,
+    "dimensions": dict,
+    "data": str,
+    "remarks": [str],
+    "seed": int,
+}
 SIDE = {"framework": str, "isolated": bool, "lost": str, "checks": [dict]}
 CHECK = {
     "framework": str,
@@ -39,7 +47,6 @@ CHECK = {
 UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 MOST_FAULTS = 10  # of a framework that are listed
 MOST_ROWS = 200  # of a table of nodes
-FILES = {"node.onnx", "inputs.npz", "reproduce.py"}
 
 
 class NetworkCheck(ResultKind):
@@ -68,9 +75,10 @@ class NetworkCheck(ResultKind):
                 f"{record.bundle} holds no checks yet: nothing was checked before it ended"
             )
         sides = _sides(record.blocks)
-        name = clean(record.plan["network"])
+        name = clean(" and ".join(record.plan["models"]))
         problems = [] if record.finished else [UNFINISHED]
         blocks: list[Block] = [_banner(name, sides), Problems(problems)]
+        blocks.append(Bullets([clean(remark) for remark in record.plan["remarks"]]))
         blocks.append(_overview(sides))
         blocks += [_faults(side) for side in sides]
         blocks.append(PageOnly([_nodes(side) for side in sides]))

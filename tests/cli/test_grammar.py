@@ -159,7 +159,7 @@ UNKNOWN = {
     "list --framework": "`d5 list` has no option --framework.",  # no abbreviations, no guesses
     "show a b": "`d5 show` has no use for 'b'",
     "check operator Relu --dtype float31": "does not know --dtype 'float31'. Did you mean 'float32'?",
-    "checks": "`d5` does not know 'checks'. Did you mean 'check'? Known: doctor, check, bench, ",
+    "checks": "`d5` does not know 'checks'. Did you mean 'check'? Known: doctor, check, ",
     "list operator": "`d5 list` does not know 'operator'. Did you mean 'operators'? Known: ",
     "list quux": "`d5 list` does not know 'quux'. Known: datasets, ",
 }

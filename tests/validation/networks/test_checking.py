@@ -25,7 +25,7 @@ bench = runpy.run_path(str(ROOT / "benchmarks" / "network_check.py"))
 LAYERS = 4
 
 
-def checked(network: d5.Network, *frameworks: str, **options) -> NetworkReport:
+def checked(network, *frameworks: str, **options) -> NetworkReport:
     """In this process: planted errors are known here alone."""
     names = frameworks or ("pytorch",)
     return d5.check_network(network, names, **{"isolated": False, **options})
@@ -35,7 +35,13 @@ def wrong(report: NetworkReport, direction: str) -> list[str]:
     return [c.node for c in report.nodes if c.ok is False and c.direction == direction]
 
 
-@pytest.mark.parametrize("build", bench["DEEP"], ids=lambda build: build.__name__)
+quick_first = [
+    pytest.param(build, marks=[pytest.mark.slow] * (build.__name__ != "deep_transformer"))
+    for build in bench["DEEP"]
+]
+
+
+@pytest.mark.parametrize("build", quick_first, ids=lambda build: build.__name__)
 def test_an_honest_network_gives_no_alarm(build):
     report = checked(build(LAYERS), "reference", "pytorch")
     assert report.ok and report.first is None, report.text
@@ -58,9 +64,11 @@ def test_deep_networks_give_no_alarm(build, framework):
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward"])
-@pytest.mark.parametrize("framework", ["pytorch", "onnxruntime"])
+@pytest.mark.parametrize(
+    "framework", ["pytorch", pytest.param("onnxruntime", marks=pytest.mark.slow)]
+)
 def test_a_planted_error_is_located_at_its_node(framework, direction):
-    network = bench["deep_residual"](LAYERS)
+    network = bench["deep_residual"](3)
     spoilt = bench["planted"](network, "conv2", framework, direction)
     report = checked(spoilt, framework)
     first = report.first
@@ -172,6 +180,7 @@ def with_operator(operator) -> d5.Network:
     return network
 
 
+@pytest.mark.slow
 def test_an_engine_that_aborts_costs_a_line(module):
     report = d5.check_network(with_operator(module.Aborting()), ["pytorch"])
     assert report.first.node == "activation0" and "SIGABRT" in report.first.text
@@ -180,6 +189,7 @@ def test_an_engine_that_aborts_costs_a_line(module):
     assert "whole network was not run" in report.sides[0].lost
 
 
+@pytest.mark.slow
 def test_an_engine_that_never_answers_is_not_decided(module):
     report = d5.check_network(with_operator(module.Sleeping()), ["pytorch"], timeout_s=8)
     assert report.first is None and not report.ok
@@ -251,8 +261,15 @@ def test_data_of_the_user_are_used_and_checked():
         checked(network, data=data | {"x": data["x"][:, :3]})
 
 
-@pytest.mark.parametrize("framework", ["onnxruntime", "pytorch"])
-@pytest.mark.parametrize("direction", ["forward", "backward"])
+@pytest.mark.parametrize(
+    ("framework", "direction"),
+    [
+        ("onnxruntime", "forward"),
+        pytest.param("onnxruntime", "backward", marks=pytest.mark.slow),
+        pytest.param("pytorch", "forward", marks=pytest.mark.slow),
+        pytest.param("pytorch", "backward", marks=pytest.mark.slow),
+    ],
+)
 def test_the_files_of_a_divergence_run_by_themselves(tmp_path, framework, direction):
     network = bench["deep_cnn"](2)
     truth = Truth(network, "loss", drawn_data(network), 0)

@@ -11,11 +11,10 @@ comparing.py  two forms of one network: files, or a native model and its export
 reproducing.py  the first divergence as a model of one node with a script
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from .comparing import Original, WrappedModel, check_against, check_model
 from .data import checked_data, drawn_data
 from .nodes import Bench, check_nodes
 from .processes import OtherProcess, OwnProcess, Process
+from .remarks import remarks_of
 from .report import NetworkReport as NetworkReport
 from .report import NodeCheck as NodeCheck
 from .report import Side
@@ -82,7 +82,7 @@ def check_network(
         else:
             sides = _check_against(bench, subject, Original(original, arrays, seed, y))
     sides += [replace(side, lost=bench.lost.get(name, "")) for name, side in bench.sides.items()]
-    return NetworkReport(original.name, sides, _remarks(original), _files(bench))
+    return NetworkReport(original.name, sides, remarks_of(original), _files(bench))
 
 
 def _check_alone(
@@ -133,16 +133,8 @@ def _frameworks(subject: Any, frameworks: Sequence[str], against: Any) -> Sequen
 def _rule(optimizer: "Optimizer | str") -> Optimizer:
     if isinstance(optimizer, Optimizer):
         return optimizer
-    found: Any = registry.find("optimizers", optimizer)
-    return found(learning_rate=LEARNING_RATE)  # type: ignore[no-any-return]
-
-
-def _remarks(network: Network) -> list[str]:
-    """What would train differently from what its author meant."""
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        network.warn_before_training()
-    return [*getattr(network, "remarks", ()), *(str(warning.message) for warning in said)]
+    kind: Any = registry.find("optimizers", optimizer)
+    return cast(Optimizer, kind(learning_rate=LEARNING_RATE))
 
 
 def _files(bench: Bench) -> dict[str, bytes]:

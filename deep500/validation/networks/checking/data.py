@@ -88,8 +88,8 @@ def _taken(node: Node, place: int, specs: Mapping[str, Tensor]) -> int:
         if kind in LABELLED:
             return first.shape[1]
     if kind == "OneHot" and place == 0:
-        depth = node.inputs[1]
-        return int(np.ravel(depth)[0]) if not isinstance(depth, str) else 0
+        depth: Any = node.inputs[1]
+        return 0 if isinstance(depth, str) else int(np.ravel(depth)[0])
     return 0
 
 
