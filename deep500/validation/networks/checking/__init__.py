@@ -5,7 +5,7 @@ subjects.py   the scalar whose gradients are compared
 truth.py      what is right, node by node, in float64 on rounded inputs
 nodes.py      every node on every framework; judging.py holds a node's arrays against its own bound
 runner.py     what a framework computes; one_node.py makes a network of one node
-processes.py  a framework in a process of its own, which served.py is the other side of
+processes.py  a framework in a process of its own, which served.py is the other side of; parcels.py is what they send
 whole.py      the whole network, beside accumulated.py's bound; stepping.py one step of an optimizer
 comparing.py  two forms of one network: files, or a native model and its export
 reproducing.py  the first divergence as a model of one node with a script
@@ -27,6 +27,7 @@ from ...checking.judging import quiet
 from .comparing import Original, WrappedModel, check_against, check_model
 from .data import checked_data, drawn_data
 from .nodes import Bench, check_nodes
+from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
 from .remarks import remarks_of
 from .report import NetworkReport as NetworkReport
@@ -62,7 +63,7 @@ def check_network(
     gradients are compared, and `network` may be an executor as well, such as `from_model` makes of a native model.
     `data` holds an array for every input; without it inputs are drawn by the seed, `dimensions` gives the sizes of
     open dimensions. Gradients are those of the output `y`: "loss" if there is one, else a random sum of all outputs.
-    Every framework runs in a process of its own; `isolated=False` keeps them in this one.
+    Every framework runs in a process of its own, if that can import all operators; `isolated=False` keeps it in this.
     """
     subject = network if isinstance(network, Executor) else _network(network)
     original = subject if against is None else _network(against)
@@ -72,7 +73,8 @@ def check_network(
     with quiet(), ExitStack() as stack:
         arrays = _arrays(original, data, seed, dimensions)
         named = _frameworks(subject, frameworks, against)
-        processes = [_process(name, seed, timeout_s, isolated) for name in named]
+        elsewhere = isolated and _can_be_sent(original, subject)
+        processes = [_process(name, seed, timeout_s, elsewhere) for name in named]
         for process in processes:
             stack.callback(process.close)
         bench = Bench(processes, say)
@@ -143,6 +145,18 @@ def _files(bench: Bench) -> dict[str, bytes]:
         if direction in bench.evidence:
             return reproduction(*bench.evidence[direction])
     return {}
+
+
+def _can_be_sent(*subjects: Any) -> bool:
+    """Whether another process can have these networks: it must find the classes of all operators."""
+    parcel = Parcel()
+    try:
+        for subject in subjects:
+            if isinstance(subject, Network):
+                parcel.pack(subject.nodes)
+    except Unpackable:
+        return False
+    return True
 
 
 def _process(framework: str, seed: int, timeout_s: float, isolated: bool) -> Process:

@@ -1,15 +1,15 @@
 """Frameworks in processes of their own: one that aborts costs a line, and is started again for the next question."""
 
-import pickle
 import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from ....errors import Deep500Error
+from ....errors import Deep500Error, Unsupported
 from ....frameworks import framework as find_framework
 from ....supervision.child import Child, Died, Silent
+from .parcels import Parcel, unpacked
 from .runner import Runner
 from .served import attempted
 
@@ -36,7 +36,10 @@ class OwnProcess:
         self.runner = Runner(find_framework(framework), seed)
 
     def ask(self, method: str, doing: str, *values: Any) -> Any:
-        return _value(attempted(self.runner, method, values))
+        answer = attempted(self.runner, method, values)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def close(self) -> None:
         pass
@@ -58,8 +61,12 @@ class OtherProcess:
         """What the runner's method of that name returns; raises what it raised."""
         if self.left_s <= 0:
             raise Lost("no time was left: raise --timeout")
-        self.file.write_bytes(pickle.dumps((method, values)))
+        parcel = Parcel()
+        packed = parcel.pack(values)
+        parcel.write(self.file)
         request = {
+            "method": method,
+            "values": packed,
             "file": str(self.file),
             "framework": self.framework,
             "seed": self.seed,
@@ -69,14 +76,16 @@ class OtherProcess:
         self.child = self.child or Child.fresh(SERVING)
         started = time.monotonic()
         try:
-            self.child.ask(request, "answer", self.left_s)
+            answer = self.child.ask(request, "answer", self.left_s)
         except Silent as error:
             raise self._lost(error) from None
         except Died as error:
             raise self._crashed(error) from None
         finally:
             self.left_s -= time.monotonic() - started
-        return _value(pickle.loads(self.file.read_bytes()))
+        if "raised" in answer:
+            raise (Unsupported if answer["missing"] else Deep500Error)(answer["raised"])
+        return unpacked(answer["value"], self.file.read_bytes())
 
     def _crashed(self, error: Died) -> Deep500Error:
         self._end()
@@ -102,9 +111,3 @@ class OtherProcess:
 
 
 Process = OwnProcess | OtherProcess
-
-
-def _value(answer: Any) -> Any:
-    if isinstance(answer, Exception):
-        raise answer
-    return answer

@@ -1,6 +1,5 @@
 """The other side of processes.py: a Runner in a process of its own, asked through files."""
 
-import pickle
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ from ....frameworks import framework as find_framework
 from ....supervision.serving import Message, Progress, serve
 from ...checking.judging import quiet
 from ...checking.questioned import is_missing, said
+from .parcels import Parcel, unpacked
 from .runner import Runner
 
 
 class Session:
-    """Answers by calling the method of that name; values come and go in files that this project alone writes."""
+    """Answers by calling the method of that name; arrays come and go in a file."""
 
     def __init__(self) -> None:
         self.runner: Runner | None = None
@@ -22,12 +22,17 @@ class Session:
     def answer(self, message: Message, progress: Progress) -> Message:
         sys.path += [folder for folder in message["path"] if folder not in sys.path]
         place = Path(message["file"])
-        method, values = pickle.loads(place.read_bytes())
         progress(message["doing"])
         if self.runner is None:
             self.runner = Runner(find_framework(message["framework"]), message["seed"])
-        place.write_bytes(pickle.dumps(attempted(self.runner, method, values)))
-        return {"answer": True}
+        values = unpacked(message["values"], place.read_bytes())
+        answer = attempted(self.runner, message["method"], values)
+        if isinstance(answer, Exception):
+            return {"answer": {"raised": str(answer), "missing": isinstance(answer, Unsupported)}}
+        parcel = Parcel()
+        packed = parcel.pack(answer)
+        parcel.write(place)
+        return {"answer": {"value": packed}}
 
 
 def attempted(runner: Runner, method: str, values: tuple) -> Any:
