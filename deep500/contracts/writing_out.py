@@ -62,6 +62,9 @@ class WritingOut(Folding, Writer):
                 self.tensors[name] = Tensor(value.shape, value.dtype.name)
         return self.tensors.get(name)
 
+    def inferred(self, names: Sequence[Any]) -> list[Tensor | None]:
+        return [self.tensors.get(name) for name in names]
+
     def has(self, name: str) -> bool:
         if name not in self.values and name in self._sources:
             self.values[name] = self._fetch(name)
@@ -81,6 +84,7 @@ class WritingOut(Folding, Writer):
     ) -> list[str]:
         made = cast(Operator, registry.find("operators", operator)(**attributes))
         outputs = [self._free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
+        self._spend(count, stem)
         self.decisions.append((stem, operator, tuple(inputs), count, repr(attributes)))
         self.write(Node(outputs[0], made, tuple(inputs), tuple(outputs)))
         return outputs

@@ -9,8 +9,12 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from ..contracts.graph import Subgraph
+from ..contracts.operator import Tensor
+from ..contracts.shape_inference import dimension_names
 from ..errors import Deep500Error, Unsupported
-from .operators import If, Loop
+from .operators import If, Loop, Scan
+from .rows import slices, stacked
 from .scopes import Reference, Scope
 from .values import array, label, tensor
 
@@ -128,17 +132,28 @@ def _endless(
 ) -> Sequence[Reference]:
     """An operator that holds the body; what that sees of the values around it are further inputs."""
     carried = max(0, len(node.input) - 2)
-    if len(body.graph.output) > 1 + carried:
-        raise Unsupported(
-            f"node {label(node)} collects {body.graph.output[1 + carried].name!r} in every round, and "
-            "only a run tells how many there are"
-        )
+    rows = tuple(map(_row_kind, body.graph.output[1 + carried :]))
+    graph, around = _held(reader, node, body)
+    given = [scope.value(node, name) or None for name in node.input]
+    given += [None] * (2 - len(given))
+    return reader.hold(Loop(graph, carried, rows), node, [*given, *around], scope)
+
+
+def _held(reader: "Reader", node: onnx.NodeProto, body: Body) -> tuple[Subgraph, list[str]]:
+    """The body as a graph of its own, and what it sees of the values around it: its further inputs."""
     formal = [reader.unknown(f"{body.scope.prefix}{i.name}") for i in body.graph.input]
     part = reader.apart(node, lambda: body.write(formal, "body"))
     around = [name for name in part.inputs if name not in formal]
-    operator = Loop(replace(part, inputs=(*formal, *around)), carried)
-    given = [scope.value(node, name) or None for name in node.input]
-    return reader.hold(operator, node, [*given, *around], scope)
+    return replace(part, inputs=(*formal, *around)), around
+
+
+def _row_kind(info: onnx.ValueInfoProto) -> Tensor | None:
+    """What a row is, if the file says so."""
+    try:
+        kind = tensor(info)
+    except Unsupported:
+        return None
+    return None if dimension_names([kind]) else kind
 
 
 def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
@@ -153,6 +168,13 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
     body = Body(reader, node, "body", scope, len(node.input), max(carried, len(node.output)))
     outputs = len(body.graph.output) - carried
     axes, back = _ways(node, given, "scan_input", scanned)
+    names = [scope.value(node, name) for name in node.input]
+    if not all(name in reader.folding.tensors for name in names[carried:]):
+        graph, around = _held(reader, node, body)
+        kinds = tuple(map(_row_kind, body.graph.output[carried:]))
+        row_ways = _ways(node, given, "scan_output", outputs)
+        operator = Scan(graph, carried, tuple(axes), tuple(back), kinds, *map(tuple, row_ways))
+        return reader.hold(operator, node, [*names, *around], scope)
     columns = [
         _slices(reader, node, scope.value(node, name), axis, bool(b))
         for name, axis, b in zip(node.input[carried:], axes, back, strict=True)
@@ -160,8 +182,8 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
     if len({len(column) for column in columns}) != 1:
         raise Unsupported(f"node {label(node)} scans inputs of different lengths")
     state, rows = [scope[name] for name in node.input[:carried]], []
-    for t, slices in enumerate(zip(*columns, strict=True)):
-        made = body.write([*state, *slices], str(t))
+    for t, parts in enumerate(zip(*columns, strict=True)):
+        made = body.write([*state, *parts], str(t))
         state, row = made[:carried], made[carried:]
         rows.append(row)
     axes, back = _ways(node, given, "scan_output", outputs)
@@ -207,10 +229,6 @@ def _slices(
     reader: "Reader", node: onnx.NodeProto, name: str, axis: int, backwards: bool
 ) -> list[str]:
     """The slices of a value along an axis, which they lack."""
-    if name not in reader.folding.tensors:
-        raise Unsupported(
-            f"node {label(node)} scans {name!r}, whose length is not known: give the model fixed shapes"
-        )
     shape = reader.folding.tensors[name].shape
     if not -len(shape) <= axis < len(shape):
         raise Deep500Error(
@@ -219,13 +237,7 @@ def _slices(
     length = shape[axis]
     reader.spend(length, node)
     stem = f"{node.output[0] or node.name}.{name}"
-    parts = (
-        reader.emit("Split", [name, (1,) * length], f"{stem}.parts", length, axis=axis)
-        if length
-        else []
-    )
-    found = [reader.emit("Squeeze", [part, (axis,)], stem)[0] for part in parts]
-    return found[::-1] if backwards else found
+    return slices(reader.emit, name, length, axis, backwards, stem)
 
 
 def _stacked(
@@ -241,10 +253,10 @@ def _stacked(
         empty = np.expand_dims(np.zeros(kind.shape, kind.dtype), axis).take([], axis)
         return reader.constant(f"{node.name or node.op_type}.{info.name}", empty)
     stem = f"{node.output[0] or node.name}.{info.name}"
-    if not all(isinstance(row, str) for row in rows):
+    names = [row for row in rows if isinstance(row, str)]
+    if len(names) < len(rows):
         raise Unsupported(f"node {label(node)} collects sequences or optionals")
-    columns = [reader.emit("Unsqueeze", [row, (axis,)], f"{stem}.row")[0] for row in rows]
-    return reader.emit("Concat", columns, stem, axis=axis)[0]
+    return stacked(reader.emit, names, axis, stem)
 
 
 def _single(

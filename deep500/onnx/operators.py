@@ -1,14 +1,26 @@
 """Control flow that only a run decides; what is known before is written out while a file is read."""
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from ..contracts import tape
-from ..contracts.network import Subgraph
-from ..contracts.operator import Operator
-from ..errors import Unsupported
+from ..contracts.expansion import Expandable, Writer, stands
+from ..contracts.graph import Node, Subgraph
+from ..contracts.operator import Tensor
+from ..errors import Deep500Error, Unsupported
 from ..namespace import kind
+from .rows import slices, stacked
 
 
-class If(Operator):
-    """One of two branches; both take all of xs and make results of the same shapes."""
+class If(Expandable):
+    """One of two branches; both take all of xs.
+
+    It is written out as the branch that the condition names where the two make results of different shapes, or need
+    values to know them.
+    """
 
     domain = "deep500"  # ONNX's own has no inputs but the condition: its branches see the values around them
     then_branch: Subgraph
@@ -65,20 +77,36 @@ class If(Operator):
     def infer(self, condition, *xs):
         yes, no = self.then_branch.infer(xs), self.else_branch.infer(xs)
         if yes != no:
-            raise ValueError(f"the branches of an If make {yes} and {no}")
+            raise TypeError(f"the branches of an If make {yes} and {no}")
         return yes
 
+    def stands(self, derivative: bool) -> bool:
+        return stands(self.then_branch, derivative) and stands(self.else_branch, derivative)
 
-class Loop(Operator):
-    """The first `carried` of xs, replaced by what the body makes of them as long as that says so.
+    def keeps_shapes(self, *inputs: Tensor) -> bool:
+        return _infers(self, inputs)
+
+    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+        condition, *xs = node.inputs
+        value = _single(writer, node, condition, "bool")
+        if value is None:
+            return None
+        branch = self.then_branch if value.item() else self.else_branch
+        return writer.copy(branch, xs, f"{node.name}.{'then' if value.item() else 'else'}")
+
+
+class Loop(Expandable):
+    """The first `carried` of xs, replaced by what the body makes of them as long as that says so; then its rows.
 
     The body takes the count of rounds, whether to go on, what is carried and the rest of xs; it makes whether to go
-    on and what is carried. `most` limits the rounds.
+    on, what is carried, and a row of each of `rows`. `most` limits the rounds. It is written out, round by round,
+    where rows are collected, gradients asked for, or shapes change.
     """
 
     domain = "deep500"
     body: Subgraph
     carried: int
+    rows: tuple[Tensor | None, ...] = ()  # what a row is, where the file says so
     outputs = ("*ys",)
 
     def forward(self, xp, most, go, *xs):
@@ -96,11 +124,167 @@ class Loop(Operator):
 
         return tuple(xp.while_loop(going, round_, (start, go, *state))[2:])
 
-    def backward(self, xp, dys):
-        raise Unsupported(
-            "the gradient needs the derivative of a Loop, which is there only where the number of its "
-            "rounds is known while reading"
-        )
-
     def infer(self, most, go, *xs):
-        return xs[: self.carried]
+        count, truth = Tensor((), "int64"), Tensor((), "bool")
+        _, *after = self.body.infer((count, truth, *xs))
+        if self.rows or tuple(after) != xs[: self.carried]:
+            raise TypeError("how often a Loop runs decides on its shapes")
+        return tuple(after)
+
+    def stands(self, derivative: bool) -> bool:
+        return not derivative and not self.rows and stands(self.body, derivative)
+
+    def keeps_shapes(self, *inputs: Tensor) -> bool:
+        return _infers(self, inputs)
+
+    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+        limits = _limits(writer, node)
+        if limits is None:
+            return None
+        most, go = limits
+        state: list[Any] = [*node.inputs[2 : 2 + self.carried]]
+        around = node.inputs[2 + self.carried :]
+        rows: list[list[str]] = []
+        while go and len(rows) < most:
+            prefix = f"{node.name}.{len(rows)}"
+            t = _constant(writer, f"{prefix}.t", np.int64(len(rows)))
+            stay = _constant(writer, f"{prefix}.go", np.bool_(True))
+            after, *made = writer.copy(self.body, [t, stay, *state, *around], prefix)
+            state = made[: self.carried]
+            rows.append(made[self.carried :])
+            value = _single(writer, node, after, "bool")
+            if value is None:
+                return None
+            go = value.item()
+        return [*state, *_columns(writer, node, rows, self.rows)]
+
+
+class Scan(Expandable):
+    """The body once for every slice of what is scanned; it is always written out.
+
+    The first `carried` of xs are carried from slice to slice, one more for every entry of `axes` is scanned, and the
+    body sees the rest as they are. It makes what is carried, and a row of each of `rows`.
+    """
+
+    domain = "deep500"
+    body: Subgraph
+    carried: int
+    axes: tuple[int, ...]
+    backwards: tuple[int, ...]  # which inputs are scanned from their end
+    rows: tuple[Tensor | None, ...]
+    row_axes: tuple[int, ...]
+    rows_backwards: tuple[int, ...]
+    outputs = ("*ys",)
+
+    def forward(self, xp, *xs):
+        raise Unsupported("a Scan runs only as the nodes that it is written out as")
+
+    def infer(self, *xs):
+        raise TypeError("the length of what a Scan scans decides on its shapes")
+
+    def stands(self, derivative: bool) -> bool:
+        return False
+
+    def keeps_shapes(self, *inputs: Tensor) -> bool:
+        return False
+
+    def expand(self, writer: Writer, node: Node) -> list[str] | None:
+        scanned: list[Any] = [*node.inputs[self.carried : self.carried + len(self.axes)]]
+        around = node.inputs[self.carried + len(self.axes) :]
+        columns: list[list[str]] = []
+        for name, axis, back in zip(scanned, self.axes, self.backwards, strict=True):
+            length = _length(writer, node, name, axis)
+            if length is None:
+                return None
+            columns.append(
+                slices(writer.emit, name, length, axis, bool(back), f"{node.name}.{name}")
+            )
+        if len({len(column) for column in columns}) != 1:
+            raise Deep500Error(f"node {node.name!r} scans inputs of different lengths")
+        state: list[Any] = [*node.inputs[: self.carried]]
+        rows = []
+        for t, parts in enumerate(zip(*columns, strict=True)):
+            made = writer.copy(self.body, [*state, *parts, *around], f"{node.name}.{t}")
+            state = made[: self.carried]
+            rows.append(made[self.carried :])
+        return [
+            *state,
+            *_columns(writer, node, rows, self.rows, self.row_axes, self.rows_backwards),
+        ]
+
+
+def _infers(operator: Any, inputs: Sequence[Tensor]) -> bool:
+    try:
+        operator.infer(*inputs)
+    except Exception:
+        return False
+    return True
+
+
+def _limits(writer: Writer, node: Node) -> tuple[float, bool] | None:
+    """How often a loop may run, and whether it does at all."""
+    most, go = node.inputs[:2]
+    count = np.asarray(math.inf) if most is None else _single(writer, node, most, "int64")
+    start = np.asarray(True) if go is None else _single(writer, node, go, "bool")
+    if count is None or start is None:
+        return None
+    return count.item(), start.item()
+
+
+def _single(writer: Writer, node: Node, name: Any, dtype: str) -> np.ndarray | None:
+    """A condition or a count."""
+    value = writer.value(name)
+    if value is not None and (value.size != 1 or value.dtype.name != dtype):
+        raise Deep500Error(
+            f"node {node.name!r} takes {name!r}, which is {value.dtype}{list(value.shape)}, where one "
+            f"{dtype} will do"
+        )
+    return value
+
+
+def _length(writer: Writer, node: Node, name: Any, axis: int) -> int | None:
+    tensor = writer.tensor(name)
+    if tensor is None:
+        return None
+    if not -len(tensor.shape) <= axis < len(tensor.shape):
+        raise Deep500Error(
+            f"node {node.name!r} scans {name!r} along axis {axis}, and its shape is {list(tensor.shape)}"
+        )
+    return tensor.shape[axis]
+
+
+def _constant(writer: Writer, stem: str, value: np.generic) -> str:
+    return writer.emit("ConstantOfShape", [()], stem, value=value)[0]
+
+
+def _columns(
+    writer: Writer,
+    node: Node,
+    rows: Sequence[Sequence[str]],
+    kinds: Sequence[Tensor | None],
+    axes: Sequence[int] | None = None,
+    backwards: Sequence[int] | None = None,
+) -> list[str]:
+    """The rows of every round, output by output, as one value each."""
+    columns = []
+    for i, row_kind in enumerate(kinds):
+        stem = f"{node.name}.rows.{i}"
+        axis = axes[i] if axes else 0
+        column = [row[i] for row in rows]
+        if backwards and backwards[i]:
+            column.reverse()
+        if column:
+            columns.append(stacked(writer.emit, column, axis, stem))
+        else:
+            columns.append(_no_rows(writer, node, row_kind, axis, stem))
+    return columns
+
+
+def _no_rows(writer: Writer, node: Node, row: Tensor | None, axis: int, stem: str) -> str:
+    if row is None:
+        raise Unsupported(
+            f"node {node.name!r} does not run once, and the file does not say of what shape its rows are"
+        )
+    shape = np.expand_dims(np.empty(row.shape), axis).take([], axis).shape
+    value = np.zeros((), row.dtype)[()]
+    return writer.emit("ConstantOfShape", [shape], stem, value=value)[0]

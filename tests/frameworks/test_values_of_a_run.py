@@ -101,10 +101,10 @@ def test_a_shape_computed_from_the_batch(name: str) -> None:
         x = rng.standard_normal((rows, 3, 4)).astype("float32")
         flat = np.maximum(x, 0).reshape(rows, 12)
         gradient = flat.T @ np.full((rows, 5), 1 / (rows * 5), "float32")
-        np.testing.assert_allclose(result(executor, "y", x=x), flat @ w, rtol=1e-4, atol=1e-5)
         executor.inference_and_backprop({"x": x})
         found = executor.framework.array(executor.gradients["w"])
         np.testing.assert_allclose(found, gradient, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(result(executor, "y", x=x), flat @ w, rtol=1e-4, atol=1e-5)
         step({"x": x})
         w -= 0.5 * gradient
         np.testing.assert_allclose(executor.arrays()["w"], w, rtol=1e-4, atol=1e-5)

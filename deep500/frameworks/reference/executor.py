@@ -46,11 +46,12 @@ class ReferenceExecutor(HostMemoryExecutor):
     def inference_and_backprop(
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
     ) -> Values:
+        inputs = self.keyed(inputs, step, first_row)
         xp, structure = self.framework.xp, self.structure
         updates = structure.state_updates if self.training else {}
         wanted = {*structure.outputs, *updates.values(), y}
         nodes, used = structure.part(wanted, self.training)
-        values = self._values(self.keyed(inputs, step, first_row), used)
+        values = self._values(inputs, used)
         self.gradients, self._gradient_buffers = {}, None  # free before new ones are there
         results, record = tape.forward(xp, nodes, values, wanted)
         by = {name: self.params[name] for name in structure.trainable}

@@ -14,11 +14,11 @@ from ...errors import Deep500Error, Unsupported, one_line
 from ...formats.onnx import Onnx
 from ...frameworks import framework
 from .suite import Case
-from .verdicts import DIRECT, ERROR, PASS, UNSUPPORTED, WRONG, Verdict
+from .verdicts import BOUND, DIRECT, ERROR, PASS, UNSUPPORTED, WRONG, Verdict
 
 
 def judge(case: Case, name: str) -> Verdict:
-    """Run a case on the framework of that name (or DIRECT) and compare."""
+    """Run a case on the framework of that name (with BOUND behind it, or DIRECT) and compare."""
     try:
         faults = [
             fault
@@ -37,16 +37,23 @@ def judge(case: Case, name: str) -> Verdict:
     return Verdict(WRONG, faults[0]) if faults else Verdict(PASS)
 
 
-def network_and_feed(case: Case, inputs: Sequence[Any]) -> tuple[Network, dict[str, np.ndarray]]:
-    """The case's model as we read it, inputs that must be constants bound to their values; and its inputs by name."""
+def network_and_feed(
+    case: Case, inputs: Sequence[Any], bound: bool = True
+) -> tuple[Network, dict[str, np.ndarray]]:
+    """The case's model as we read it, and its inputs by name.
+
+    With `bound`, inputs have the shapes of their values, and those that decide on shapes are constants.
+    """
     model = onnx.ModelProto.FromString(case.model.SerializeToString())
     named = dict(zip(_fed(model), inputs, strict=False))
+    feed = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+    if not bound:
+        return Onnx().read(model), feed
     for info in model.graph.input:
         if isinstance(value := named.get(info.name), np.ndarray) and info.type.HasField(
             "tensor_type"
         ):
             info.type.tensor_type.shape.CopyFrom(_shape(value))
-    feed = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
     return Onnx().read(model, feed), feed
 
 
@@ -66,8 +73,8 @@ def run_network(
 def _outputs(case: Case, inputs: Sequence[Any], name: str) -> Sequence[Any]:
     if name == DIRECT:
         return _direct(case, inputs)
-    network, feed = network_and_feed(case, inputs)
-    return run_network(framework(name), network, feed)
+    network, feed = network_and_feed(case, inputs, bound=name.endswith(BOUND))
+    return run_network(framework(name.removesuffix(BOUND)), network, feed)
 
 
 def _direct(case: Case, inputs: Sequence[Any]) -> Sequence[Any]:

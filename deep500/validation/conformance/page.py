@@ -9,6 +9,7 @@ from typing import Any
 
 from ...reports.blocks import Table
 from .verdicts import (
+    BOUND,
     DIRECT,
     ERROR,
     GRADIENT,
@@ -42,10 +43,10 @@ ONNX's own test suite ({cases} cases, part of the onnx package) through `Network
 
 Versions: {versions}.
 
-Results are compared as the suite does, by each case's own tolerances; random ones by shape and dtype. Inputs that an
-operator needs as constants are bound to the case's values before the network is built. *Unsupported* is a refusal that
-says why, *error* anything else that ends without a result. *onnxruntime itself* is the model as it stands in an ONNX
-Runtime session, without Deep500.
+Models are read as they stand, and results are compared as the suite does, by each case's own tolerances; random ones
+by shape and dtype. *Unsupported* is a refusal that says why, *error* anything else that ends without a result.
+*Passes, bound* counts what passes where inputs that decide on shapes are constants before the network is read.
+*onnxruntime itself* is the model in an ONNX Runtime session, without Deep500.
 """
 BY_OPERATOR = (
     "Passes among the cases of one node; for the gradient, how many of those that can be "
@@ -111,11 +112,13 @@ def package_versions() -> dict[str, str]:
 
 
 def totals(found: Found) -> Table:
-    """How many cases end in each word, by column."""
+    """How many cases end in each word, by framework; last, how many pass with inputs bound."""
     rows = []
     for column in _frameworks(found):
-        rows.append([column, *(_count(found[column], word) for word in VERDICTS)])
-    return Table(["framework", *VERDICTS], rows)
+        bound = found.get(f"{column}{BOUND}")
+        passes = "-" if bound is None else _count(bound, PASS)
+        rows.append([column, *(_count(found[column], word) for word in VERDICTS), passes])
+    return Table(["framework", *VERDICTS, "passes, bound"], rows)
 
 
 def kinds(cases: Sequence[Named], found: Found) -> Table:
@@ -154,7 +157,8 @@ def failures(cases: Sequence[Named], found: Found) -> Table:
     rows = []
     for column, verdicts in found.items():
         for case, verdict in zip(cases, verdicts, strict=True):
-            if column != DIRECT and verdict.word in (WRONG, ERROR):
+            own = column != DIRECT and not column.endswith(BOUND)
+            if own and verdict.word in (WRONG, ERROR):
                 rows.append([case.name, column, verdict.word, verdict.text[:160]])
     return Table(["case", "framework", "", "what"], rows)
 
@@ -198,7 +202,8 @@ def reason(text: str) -> str:
 
 
 def _frameworks(found: Found) -> list[str]:
-    return [column for column in found if column != GRADIENT]
+    """The columns of models as they stand."""
+    return [column for column in found if column != GRADIENT and not column.endswith(BOUND)]
 
 
 def _count(verdicts: Sequence[Verdict], word: str) -> str:

@@ -10,15 +10,18 @@ from ...supervision.starting import Send
 from .derivatives import judge_derivative
 from .judging import judge
 from .suite import Case
-from .verdicts import DIRECT, ERROR, GRADIENT, Verdict
+from .verdicts import BOUND, DIRECT, ERROR, GRADIENT, Verdict
 
 Judge = Callable[[Case], Verdict]
 
 
 def columns() -> list[str]:
-    """What the suite is run on: every framework that is installed, ONNX Runtime by itself, and the derivatives."""
+    """What the suite is run on: every framework that is installed, once with inputs bound; ONNX Runtime by itself; and
+    the derivatives."""
     frameworks = available_frameworks()
-    return [*frameworks, *([DIRECT] if "onnxruntime" in frameworks else []), GRADIENT]
+    bound = [name + BOUND for name in frameworks]
+    direct = [DIRECT] if "onnxruntime" in frameworks else []
+    return [*frameworks, *bound, *direct, GRADIENT]
 
 
 def judge_of(column: str) -> Judge:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 PASS, WRONG, UNSUPPORTED, ERROR = VERDICTS = ("pass", "wrong", "unsupported", "error")
 DIRECT = "onnxruntime itself"  # the model as it stands in a session, without our reading: the oracle of this runner
+BOUND = " with inputs bound"  # behind a framework: inputs that decide are constants before the network is read
 GRADIENT = "gradient"  # the column of our derivatives
 SKIPPED = "skipped"  # nothing to differentiate, or no derivative declared
 UNSTABLE = "unstable"  # a kink, a jump or an infinity at this very point: differences say nothing
