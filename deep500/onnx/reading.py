@@ -146,7 +146,7 @@ class Reader:
         """A node of our own with so many results."""
         made = cast(Operator, registry.find("operators", operator)(**attributes))
         outputs = [self.free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
-        inputs = [self._parameter(i) if isinstance(i, str) else i for i in inputs]
+        inputs = [self._carried(i) if isinstance(i, str) else i for i in inputs]
         self._append(Node(self._name(stem), made, tuple(inputs), tuple(outputs)))
         return outputs
 
@@ -158,7 +158,7 @@ class Reader:
             name if name and not scope.outer else self.free(scope.prefix + (name or "unused"))
             for name in proto.output
         ]
-        given = tuple(i and self._parameter(i) for i in inputs)
+        given = tuple(i and self._carried(i) for i in inputs)
         self._append(
             Node(
                 self._name(scope.prefix + (proto.name or proto.op_type)),
@@ -218,6 +218,16 @@ class Reader:
         if name in self.constants and name not in self.network.params:
             self.network.params[name] = self.constants[name]
         return name
+
+    def _carried(self, name: str) -> str:
+        """A value that goes into a sequence or a subgraph: a weight that its exporter calls a parameter is trained."""
+        if (
+            name in self.weights
+            and self.roles.said.get(name)
+            and name not in self.network.trainable
+        ):
+            self.network.trainable.append(name)
+        return self._parameter(name)
 
     def _add_proto(self, proto: onnx.NodeProto) -> None:
         operator = self._class(proto)

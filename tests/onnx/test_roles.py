@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from deep500.contracts.network import Network
+from deep500.onnx.roles import KIND
 
 node = helper.make_node
 ROW = np.linspace(-1, 1, 4, dtype="f4")
@@ -104,3 +105,24 @@ def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(
     ]  # without the exporter's marks, the rule takes the waves for a weight
     bare = Network.from_onnx(model)
     assert set(bare.trainable) == {*network.trainable, "waves"}
+
+
+def test_a_parameter_that_goes_through_a_sequence_is_trained() -> None:
+    """PyTorch's exporter splits the projection of cross-attention by SplitToSequence."""
+    weight = numpy_helper.from_array(np.ones((4, 3), np.float32), "w")
+    nodes = [
+        helper.make_node("SplitToSequence", ["w"], ["parts"], axis=0, name="split"),
+        helper.make_node("SequenceAt", ["parts", "first"], ["row"]),
+        helper.make_node("Mul", ["x", "row"], ["y"]),
+    ]
+    first = numpy_helper.from_array(np.asarray(0), "first")
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2, 3])
+    y = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2, 3])
+    graph = helper.make_graph(nodes, "g", [x], [y], [weight, first])
+    info = graph.value_info.add(name="w")
+    info.metadata_props.add(key=KIND, value="PARAMETER")
+    info.type.CopyFrom(helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, [4, 3]))
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    assert Network.from_onnx(model).trainable == ["w"]
+    model.graph.value_info[0].metadata_props[0].value = "BUFFER"
+    assert Network.from_onnx(model).trainable == []

@@ -1,0 +1,27 @@
+"""Architectures that PyTorch exports run and train like PyTorch: benchmarks/exports.py, whole or in part."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "exports.py"
+
+
+def agreement(*options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, BENCHMARK, *options], capture_output=True, text=True, timeout=3000
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    return done.stdout
+
+
+def test_a_few_architectures_on_two_frameworks() -> None:
+    names = ("llama", "translator", "dlrm")
+    assert "12 of 12 agree" in agreement(*names, "--framework", "reference", "pytorch")
+
+
+@pytest.mark.slow
+def test_every_architecture_on_every_framework() -> None:
+    assert "220 of 220 agree" in agreement()
