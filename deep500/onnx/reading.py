@@ -22,6 +22,7 @@ from .functions import inlined
 from .roles import RUNNING, Roles, read_roles
 from .scopes import Reference, Scope
 from .sequences import SEQUENCES
+from .tied_weights import tie_again
 from .upgrading import FIRST, upgraded
 from .values import (
     array,
@@ -89,6 +90,9 @@ class Reader:
         self.network.nodes = self.folding.without_folded(self.network, self.nodes)
         self.network.ordered()
         read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
+        tie_again(
+            self.network, {name for name, is_parameter in self.roles.said.items() if is_parameter}
+        )
 
     def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
         """Add nodes of a graph; those about sequences and control flow come to an end here."""
