@@ -11,6 +11,7 @@ from ..supervision.own_process import Terminated, own_process, terminable
 from . import (
     bench,
     bench_elementary,
+    bench_network,
     bench_operator,
     check,
     check_network,
@@ -37,6 +38,7 @@ VERBS = {
     "check network": check_network,
     "bench": bench,
     "bench operator": bench_operator,
+    "bench network": bench_network,
     "bench elementary": bench_elementary,
     "run": run,
     "compare": compare,

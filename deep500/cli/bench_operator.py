@@ -54,13 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIRECTION",
         help="the direction: forward, backward (forward)",
     )
-    add(
-        "--threads",
-        type=int,
-        default=None,
-        metavar="N",
-        help="the threads of every framework (all CPUs; 0: its own choice)",
-    )
+    options.threads(parser)
     add(
         "--device",
         default="cpu",
@@ -89,7 +83,7 @@ def call(args: argparse.Namespace) -> int:
         args.framework,
         args.kernel,
         args.direction,
-        _threads(args.threads),
+        options.checked_threads(args.threads),
         args.reference or "",
     )
     with ProgressLine() as progress:
@@ -106,7 +100,7 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        moment = quiet_moment(args, progress, factors.threads or _threads(None), "use --threads 1")
+        moment = quiet_moment(args, progress, factors.threads or options.cpus(), "use --threads 1")
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
     _refute_peaks(record)
@@ -130,14 +124,6 @@ def _refute_peaks(record: "Record") -> None:
                 "the peaks will be measured again at their next use",
                 file=sys.stderr,
             )
-
-
-def _threads(asked: int | None) -> int:
-    if asked is not None and not 0 <= asked <= 4096:
-        raise Deep500Error(
-            f"--threads {asked}: give 1 or more, or 0 for each framework's own choice"
-        )
-    return options.cpus() if asked is None else asked
 
 
 def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":

@@ -168,6 +168,24 @@ def cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def threads(parser: Parser) -> None:
+    parser.add_argument(
+        "--threads",
+        type=int,
+        default=None,
+        metavar="N",
+        help="the threads of every framework (all CPUs; 0: its own choice)",
+    )
+
+
+def checked_threads(asked: int | None) -> int:
+    if asked is not None and not 0 <= asked <= 4096:
+        raise Deep500Error(
+            f"--threads {asked}: give 1 or more, or 0 for each framework's own choice"
+        )
+    return cpus() if asked is None else asked
+
+
 def tier(parser: Parser, default: str, said: str) -> None:
     parser.add_argument(
         "--tier", default=default, metavar="TIER", help=f"how much of it: {said} ({default})"
@@ -194,7 +212,9 @@ def most(parser: Parser, said: str, default: int | None = None) -> None:
 
 def model(parser: Parser) -> None:
     parser.add_argument(
-        "model", metavar="NETWORK", help="an ONNX file, or a built-in network such as resnet"
+        "model",
+        metavar="NETWORK",
+        help="an ONNX file, a built-in network (resnet), or my.py:function",
     )
 
 

@@ -118,13 +118,20 @@ def recording(
 
 
 def recorded_run(
-    plan: Plan, folder: str | Path | None = None, progress: Progress | None = None
+    plan: Plan,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+    *,
+    kind: str = "bench",
+    more: Callable[[Recording], None] | None = None,
 ) -> Record:
-    """Measure the plan of a benchmark into a bundle."""
+    """Measure the plan of a benchmark into a bundle; `more` appends further blocks of its kind."""
     clock = calibrate()
     document = plan.to_json() | {"clock": asdict(clock)}
-    with recording("bench", document, folder) as record:
+    with recording(kind, document, folder) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append, progress)
+        if more:
+            more(record)
         return record.finish(sensors)
 
 

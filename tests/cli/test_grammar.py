@@ -56,6 +56,8 @@ MEANINGS = {
     "--gate": ("exit code 1 if", None),
     "--most": ("how many rows", "N"),
     "--batch": ("the size of the batch", "N"),
+    "--train": ("a training step as well", None),
+    "--compile": ("whether the network goes through", None),
     "--picture": ("a picture of the graph", "FILE"),
     "--format": ("the form of the page", None),
     "--resume": ("go on with", None),

@@ -10,6 +10,7 @@ from ...contracts.network import Network, Node
 from ...contracts.operator import Tensor
 from ...contracts.optimizer import Optimizer
 from ...frameworks import framework as framework_named
+from .examples import decided_network
 from .memory import Memory, NodeMemory, inference_memory, training_memory
 from .shapes import input_tensors, value_specs
 
@@ -101,6 +102,7 @@ def network_costs(
     """
     engine = framework_named(framework) if isinstance(framework, str) else framework
     tensors = input_tensors(network, batch, sizes)
+    network = decided_network(network, tensors)
     inference = inference_memory(network, tensors, engine)
     trains = y in network.outputs and bool(network.trainable)
     training = training_memory(network, tensors, engine, optimizer, y) if trains else None

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ...contracts.executor import Executor
 from ...contracts.network import Network, Node
 from ...contracts.operator import Tensor
+from ...contracts.specialising import Mode, Specialiser, is_open
 from .shapes import value_specs
 
 DEFAULT_BOUND = 2  # of whole numbers that index nothing: 0 and 1 mean something to most operators
@@ -27,6 +29,16 @@ def random_inputs(
             numbers = rng.integers(0, bounds.get(name, DEFAULT_BOUND), tensor.shape)
             found[name] = np.asarray(numbers).astype(tensor.dtype)
     return found
+
+
+def decided_network(network: Network, tensors: Mapping[str, Tensor]) -> Network:
+    """The network with constants where values that a run brings decide on it, as random inputs decide."""
+    if not is_open(network):
+        return network
+    values = random_inputs(network, tensors) | network.params
+    specialiser = Specialiser(network.outline(), Executor.evaluate)
+    mode = Mode(derivative=False, training=True)
+    return specialiser.specialised(tensors, lambda name: np.asarray(values[name]), mode).network
 
 
 def _bounds(network: Network, tensors: Mapping[str, Tensor]) -> dict[str, int]:

@@ -1,0 +1,1 @@
+"""Networks measured: latency, throughput, memory, and what each of their operators takes."""
