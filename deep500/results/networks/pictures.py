@@ -109,7 +109,7 @@ def memory(data: ReportData) -> Picture | None:
     axes.plot(ends, ends, color=INK, linewidth=1)
     axes.fill_between(ends, [0.8 * e for e in ends], [1.2 * e for e in ends], color=INK, alpha=0.15)
     for which in ("x", "y"):
-        number_axis(axes, which, *ends, log=True)
+        number_axis(axes, which, ends[0], ends[1], log=True)
     axes.set_xlabel("predicted (MiB)")
     axes.set_ylabel("measured (MiB)")
     axes.legend(fontsize=7, frameon=False)

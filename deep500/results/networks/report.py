@@ -224,8 +224,8 @@ def _throughput(entry: Mapping[str, Any], batch: object) -> Text:
 
 
 def _time(row: Mapping[str, Any], found: Mapping[str, Any]) -> Text:
-    keys = ("median", "low", "high", "n")
-    return measured(*(row.get(key) for key in keys), found.get("level", 0.95))
+    median, low, high, n = (row.get(key) for key in ("median", "low", "high", "n"))
+    return measured(median, low, high, n, found.get("level", 0.95))
 
 
 def _mib(value: object) -> str:
