@@ -1,5 +1,7 @@
 """Definitions are found by the name of their file: operators/leaky_relu.py holds LeakyRelu. No list is kept by hand.
 
+Capitals and underscores make no difference: networks/resnet.py holds ResNet.
+
 Packages from outside add their own through entry points in the group `deep500.<kind>`.
 """
 
@@ -16,18 +18,25 @@ from .errors import Deep500Error, one_line, unknown
 
 def find(kind: str, name: str) -> type:
     """The definition of that name in the folder `kind` (operators, frameworks, …)."""
-    if (stem := file_stem(name)) in _files(kind):
-        found = getattr(_imported(kind, stem), name, None)
+    path = _files(kind).get(_letters(name))
+    if path:
+        found = getattr(_imported(kind, path.stem), name, None)
         if isinstance(found, type):
             return found
     if name in (outside := _outside(kind)):
         return outside[name].load()
-    if stem in _files(kind) and stem not in map(file_stem, known(kind)):
+    if path and _letters(name) not in map(_letters, known(kind)):
         raise Deep500Error(
-            f"deep500/{kind}/{stem}.py holds no class of its own name: a file is named after its class, as "
+            f"deep500/{kind}/{path.name} holds no class of its own name: a file is named after its class, as "
             "leaky_relu.py after LeakyRelu"
         )
     raise unknown(_singular(kind), name, known(kind), listed(kind))
+
+
+def named(kind: str, word: str) -> type:
+    """The definition of a word in any spelling: "digits_cnn", "digits-cnn" and "DigitsCnn" are the same."""
+    by_letters = {_letters(name): name for name in known(kind)}
+    return find(kind, by_letters.get(_letters(word), word))
 
 
 def listed(kind: str) -> str:
@@ -67,9 +76,9 @@ def package(kind: str, name: str) -> ModuleType:
 def known(kind: str) -> tuple[str, ...]:
     """The names of all definitions of a kind, read from the files without running them."""
     ours = []
-    for stem, path in _files(kind).items():
+    for letters, path in _files(kind).items():
         classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        ours += [c for c in classes if file_stem(c) == stem]
+        ours += [c for c in classes if _letters(c) == letters]
     return tuple(sorted({*ours, *_outside(kind)}))
 
 
@@ -96,6 +105,11 @@ def file_stem(name: str) -> str:
     return snake + "_" if snake in {"and", "or", "not", "if", "is"} else snake
 
 
+def _letters(name: str) -> str:
+    """What a class and its file have in common: small letters and digits."""
+    return re.sub(r"[\W_]", "", name).lower()
+
+
 def _imported(kind: str, stem: str) -> ModuleType:
     try:
         return importlib.import_module(f"{__package__}.{kind}.{stem}")
@@ -109,7 +123,7 @@ def _imported(kind: str, stem: str) -> ModuleType:
 @cache
 def _files(kind: str) -> dict[str, Path]:
     folder = Path(__file__).parent / kind
-    return {path.stem: path for path in sorted(folder.glob("[!_]*.py"))}
+    return {_letters(path.stem): path for path in sorted(folder.glob("[!_]*.py"))}
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..definition import Definition
-from ..errors import lacking
+from ..errors import Deep500Error, lacking
 from .dataset import Split
 from .network import Network
 from .task import Task
@@ -15,10 +15,15 @@ class Model(Definition):
     build(shape, outputs, seed)   The network for inputs of this shape (of one example) with so many outputs: classes,
         numbers or tokens. Its inputs have the names of the data's arrays, and it has the outputs that the task reads;
         a loss of its own is an output named "loss". Parameters are a pure function of the seed.
+    usual_sizes()   Optional: the shape and the outputs that it is built with where none are said.
     """
 
     def build(self, shape: Sequence[int], outputs: int, seed: int = 0) -> Network:
         raise lacking(self, "build")
+
+    def usual_sizes(self) -> tuple[tuple[int, ...], int]:
+        name = type(self).__name__
+        raise Deep500Error(f"{name} has no usual sizes: say the shape of one input and the classes")
 
     def for_task(self, task: Task, train: Split, seed: int = 0) -> Network:
         """The network for these data; one that can serve several tasks names its output as the task does."""

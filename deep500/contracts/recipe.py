@@ -4,7 +4,6 @@ import functools
 import hashlib
 import inspect
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -218,7 +217,7 @@ def _made(kind: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any
             raise Deep500Error(f"{entry!r} has its settings already: give its class to take {args}")
         maker: Any = functools.partial(replace, entry)
     elif isinstance(entry, str):
-        maker = definition_named(kind, entry)
+        maker = registry.named(kind, entry)
     else:
         maker = entry
     try:
@@ -227,12 +226,6 @@ def _made(kind: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any
         shown = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
         given = ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in settings.items())])
         raise Deep500Error(f"{shown!r} cannot be made with ({given}): {error}") from None
-
-
-def definition_named(kind: str, name: str) -> type:
-    """The class of that name, or of the file of that name: a recipe says "digits_cnn" in small letters."""
-    by_file = {registry.file_stem(known): known for known in registry.known(kind)}
-    return registry.find(kind, by_file.get(re.sub(r"\W", "_", name), name))
 
 
 def source_hash(value: Any) -> str | None:

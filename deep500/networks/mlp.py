@@ -1,18 +1,21 @@
 """A multilayer perceptron."""
 
-import math
-from collections.abc import Sequence
-
-from ._classifier import Builder, Classifier
+from ._architecture import Architecture
+from ._builder import Builder
 
 
-class Mlp(Classifier):
+class Mlp(Architecture):
     """Dense layers with Relu between them."""
 
     hidden: tuple[int, ...] = (64,)
+    axes = ()
+    tiny = ({"hidden": (5,)}, (1, 3, 4), 3)
 
-    def layers(self, builder: Builder, x: str, shape: Sequence[int]) -> tuple[str, int]:
-        x, width = builder.flatten(x) if len(shape) > 1 else x, math.prod(shape)
-        for i, size in enumerate(self.hidden, 1):
-            x, width = builder.relu(builder.dense(f"fc{i}", x, width, size)), size
-        return x, width
+    def forward(self, builder: Builder, x: str, outputs: int) -> str:
+        x = builder.flatten(x)
+        for i, width in enumerate(self.hidden, 1):
+            x = builder.relu(builder.dense(f"fc{i}", x, width))
+        return builder.dense("logits", x, outputs)
+
+    def usual_sizes(self) -> tuple[tuple[int, ...], int]:
+        return (1, 28, 28), 10

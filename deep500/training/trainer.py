@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import registry
 from ..contracts.dataset import Split
 from ..contracts.executor import Executor, Values
 from ..contracts.metric import History
 from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
-from ..contracts.recipe import definition_named
 from ..contracts.sampler import Sampler
 from ..contracts.task import Task
 from ..errors import Deep500Error
@@ -264,7 +264,7 @@ def named_task(task: Task | type[Task] | str | None) -> Task:
     if isinstance(task, type) and issubclass(task, Task):
         return task()  # type: ignore[call-arg]
     if task is None or isinstance(task, str):
-        return definition_named("tasks", task or "Classification")()
+        return registry.named("tasks", task or "Classification")()
     raise Deep500Error(f"a task is a d5.Task or the name of one, not {task!r}")
 
 

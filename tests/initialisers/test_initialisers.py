@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from deep500.contracts.initialiser import Initialiser
 from deep500.errors import Deep500Error
-from deep500.initialisers import Constant, GlorotUniform, HeNormal, Zeros
+from deep500.initialisers import Constant, GlorotUniform, HeNormal, Normal, Zeros
 
 RANDOM = [HeNormal(), GlorotUniform()]
 SHAPES = [(400, 300), (64, 48, 5, 5)]
@@ -70,11 +70,18 @@ def test_the_bits_stay_the_same() -> None:
     )
 
 
-@pytest.mark.parametrize("initialiser", [*RANDOM, Zeros(), Constant(0.5)], ids=str)
+@pytest.mark.parametrize("initialiser", [*RANDOM, Normal(0.1), Zeros(), Constant(0.5)], ids=str)
 def test_dtypes(initialiser: Initialiser) -> None:
     single, double = (initialiser.array((4, 5), 1, "w", dtype) for dtype in ("float32", "float64"))
     assert single.dtype == "float32" and double.dtype == "float64" and single.shape == (4, 5)
     assert np.array_equal(single, double.astype("float32"))
+
+
+def test_normal_values_have_their_deviation_in_any_shape() -> None:
+    for shape in [(60_000,), (300, 200), (3, 20, 1000)]:
+        values = Normal(0.3).array(shape, 7, "weight").astype("float64")
+        assert abs(values.mean()) < 5 * 0.3 / np.sqrt(values.size)
+        assert abs(values.std() / 0.3 - 1) < 5 / np.sqrt(2 * values.size)
 
 
 def test_constants() -> None:

@@ -22,3 +22,16 @@ def test_cross_entropy_is_the_mean_negative_log_probability(name):
         executor.inference({"logits": logits, "label": label[::-1].copy()})["loss"]
     )
     assert swapped != pytest.approx(found)
+
+
+@pytest.mark.parametrize("name", ["reference", "pytorch", "onnxruntime"])
+def test_binary_cross_entropy_is_the_mean_negative_log_probability(name):
+    network = d5.Network()
+    network.add_output(network.add_input("score", (0, 1)))
+    network = d5.losses.BinaryCrossEntropy().attach(network)
+    score, label = np.array([[2.0], [-1.0], [90.0]]), np.array([[1.0], [1.0], [0.0]])
+    executor = d5.framework(name).executor(network)
+    inputs = {"score": score.astype("float32"), "label": label.astype("float32")}
+    loss = executor.framework.array(executor.inference(inputs)["loss"])
+    expected = (np.log1p(np.exp(-2)) + np.log1p(np.exp(1)) + 90) / 3
+    assert loss == pytest.approx(expected, rel=1e-6)

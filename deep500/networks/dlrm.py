@@ -1,0 +1,65 @@
+"""A recommendation model in the way of DLRM (Naumov et al., 2019)."""
+
+from collections.abc import Sequence
+
+from ._architecture import Architecture
+from ._builder import Builder
+
+CATEGORIES = "categories"
+
+
+class DLRM(Architecture):
+    """Is it clicked? Tables of embeddings and a perceptron make vectors, whose products another perceptron judges.
+
+    Inputs are "x" (the real features) and "categories" (whole numbers, one below the size of each table); the result
+    is one score. With the tables of Criteo's Kaggle data it is the network of the paper's repository.
+    """
+
+    tables: tuple[int, ...] = (1000,) * 26
+    width: int = 16
+    bottom: tuple[int, ...] = (512, 256, 64)
+    top: tuple[int, ...] = (512, 256)
+    axes = ("features",)
+    loss = "BinaryCrossEntropy"
+    tiny = ({"tables": (4, 5, 3), "width": 4, "bottom": (6,), "top": (7,)}, (5,), 1)
+
+    def forward(self, builder: Builder, x: str, outputs: int) -> str:
+        categories = builder.input(CATEGORIES, (len(self.tables),), "int64")
+        dense = _perceptron(builder, "bottom", x, (*self.bottom, self.width))
+        vectors = [dense, *self._embeddings(builder, categories)]
+        products = _products(builder, vectors)
+        x = builder.concat("features", (dense, products))
+        x = _perceptron(builder, "top", x, self.top)
+        return builder.dense("score", x, outputs)
+
+    def usual_sizes(self) -> tuple[tuple[int, ...], int]:
+        return (13,), 1
+
+    def _embeddings(self, builder: Builder, categories: str) -> list[str]:
+        columns = [f"category{i}" for i in range(len(self.tables))]
+        ones = (1,) * len(columns)
+        builder.node("Split", (categories, ones), "columns", columns, axis=1)
+        vectors = []
+        for i, (column, rows) in enumerate(zip(columns, self.tables, strict=True)):
+            rows_of_one = builder.embedding(f"table{i}", column, rows, self.width)
+            vectors.append(builder.flatten(rows_of_one))
+        return vectors
+
+
+def _perceptron(builder: Builder, name: str, x: str, widths: Sequence[int]) -> str:
+    for i, width in enumerate(widths):
+        x = builder.relu(builder.dense(f"{name}.{i}", x, width))
+    return x
+
+
+def _products(builder: Builder, vectors: Sequence[str]) -> str:
+    """The inner product of each pair of different vectors."""
+    count, width = len(vectors), builder.shape(vectors[0])[-1]
+    together = builder.concat("vectors", vectors)
+    rows = builder.node("Reshape", (together, (-1, count, width)), "vectors.rows")
+    columns = builder.node("Transpose", (rows,), "vectors.columns", perm=(0, 2, 1))
+    square = builder.node("MatMul", (rows, columns), "products.square")
+    flat = builder.flatten(square)
+    pairs = [row * count + column for row in range(count) for column in range(row)]
+    places = builder.constant("products.places", pairs, "int64")
+    return builder.node("Gather", (flat, places), "products", axis=1)

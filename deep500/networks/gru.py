@@ -1,0 +1,13 @@
+"""Gated recurrent units (Cho et al., 2014)."""
+
+from types import MappingProxyType
+
+from ._recurrent import RecurrentClassifier
+
+
+class GRU(RecurrentClassifier):
+    """GRU layers over a sequence of vectors; the state at its end says the class."""
+
+    operator, gates = "GRU", 3
+    attributes = MappingProxyType({"linear_before_reset": 1})  # as PyTorch and cuDNN compute it
+    tiny = ({"hidden": 4, "layers": 2}, (5, 3), 3)

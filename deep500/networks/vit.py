@@ -1,0 +1,59 @@
+"""The vision transformer (Dosovitskiy et al., 2021)."""
+
+from ..errors import Deep500Error
+from ._architecture import Architecture
+from ._builder import Builder, zeros
+from ._transformer import attention, feed_forward
+
+
+class ViT(Architecture):
+    """A transformer over the patches of a picture, with one more token that says the class; ViT-B/16 by default."""
+
+    patch: int = 16
+    layers: int = 12
+    width: int = 768
+    heads: int = 12
+    hidden: int = 3072
+    dropout: float = 0.0
+    weights = "Normal"
+    tiny = ({"patch": 4, "layers": 2, "width": 8, "heads": 2, "hidden": 12}, (3, 8, 12), 3)
+
+    def forward(self, builder: Builder, x: str, outputs: int) -> str:
+        x = self._tokens(builder, x)
+        for layer in range(self.layers):
+            x = self._layer(builder, f"layer{layer}", x)
+        x = builder.layer_norm("norm", x, epsilon=1e-6)
+        first = builder.constant("first_token", 0, "int64")
+        x = builder.node("Gather", (x, first), "first", axis=1)
+        return builder.dense("head", x, outputs)
+
+    def usual_sizes(self) -> tuple[tuple[int, ...], int]:
+        return (3, 224, 224), 1000
+
+    def _tokens(self, builder: Builder, x: str) -> str:
+        """The class token and the patches, with their positions: (batch, 1 + patches, width)."""
+        height, width = builder.shape(x)[1:]
+        if height % self.patch or width % self.patch:
+            raise Deep500Error(
+                f"ViT with patches of {self.patch} takes heights and widths that are multiples of "
+                f"it: not {(height, width)}"
+            )
+        grid = builder.conv("patches", x, self.width, self.patch, self.patch, padding=0)
+        rows = builder.node("Reshape", (grid, (0, self.width, -1)), "patches.flat")
+        rows = builder.node("Transpose", (rows,), "patches.rows", perm=(0, 2, 1))
+        count = builder.shape(rows)[0]
+        token = builder.param("class_token", (1, 1, self.width), zeros())
+        positions = builder.param("positions.weight", (count + 1, self.width))
+        # A sum of padded parts, since a concatenation would need the token once per example.
+        patches = builder.node("Pad", (rows, (1, 0), None, (1,)), "patches.padded")
+        first = builder.node("Pad", (token, (0, count), None, (1,)), "class_token.padded")
+        together = builder.add(patches, first)
+        return builder.dropout(builder.add(together, positions), self.dropout)
+
+    def _layer(self, builder: Builder, name: str, x: str) -> str:
+        normal = builder.layer_norm(f"{name}.norm1", x, epsilon=1e-6)
+        mixed = attention(builder, f"{name}.attention", normal, self.heads)
+        x = builder.add(x, builder.dropout(mixed, self.dropout))
+        normal = builder.layer_norm(f"{name}.norm2", x, epsilon=1e-6)
+        new = feed_forward(builder, f"{name}.mlp", normal, self.hidden)
+        return builder.add(x, builder.dropout(new, self.dropout))
