@@ -119,6 +119,7 @@ def _word(ability: bool) -> str:
 KINDS = (
     "operators",
     "networks",
+    "transformations",
     "optimizers",
     "losses",
     "initialisers",

@@ -120,6 +120,7 @@ def test_help_lists_every_verb_and_imports_little():
         ("frameworks", "pytorch"),
         ("operators", "Conv"),
         ("networks", "DigitsCnn"),
+        ("transformations", "DeadNodes"),
         ("optimizers", "Adam"),
         ("datasets", "Digits"),
         ("metrics", "TestAccuracy"),

@@ -1,0 +1,57 @@
+"""Nodes that compute what another node has computed already."""
+
+from collections.abc import Hashable
+
+from ..contracts.network import Network, Node
+from ..contracts.transformation import Transformation
+from ._editing import constants, remove_unused_constants, wanted_values
+
+
+class CommonSubexpressions(Transformation):
+    """Removes a node that has the operator and the inputs of an earlier one; constants of equal values are one.
+
+    Random nodes are left, and nodes that make an output of the network. Trained parameters of equal values stay
+    different ones.
+    """
+
+    def apply(self, network: Network) -> None:
+        _merge_constants(network)
+        wanted = wanted_values(network)
+        first: dict[Hashable, Node] = {}
+        for name in [node.name for node in network.ordered()]:
+            node = network.node(name)  # with the inputs that it has by now
+            key = _key(node)
+            if key is None:
+                continue
+            earlier = first.setdefault(key, node)
+            if earlier is node or not wanted.isdisjoint(node.outputs):
+                continue
+            for old, new in zip(node.outputs, earlier.outputs, strict=True):
+                network.rewire(old, new)
+            network.remove_node(name)
+        remove_unused_constants(network)
+
+
+def _key(node: Node) -> Hashable | None:
+    """What nodes that compute the same have in common; None if there is no such thing.
+
+    Values are compared as numbers and as texts, since 0.0 equals -0.0, and 1 equals True.
+    """
+    if node.operator.random:
+        return None
+    key = (node.operator, node.inputs, len(node.outputs), repr(node.operator), repr(node.inputs))
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _merge_constants(network: Network) -> None:
+    wanted = wanted_values(network)
+    first: dict[Hashable, str] = {}
+    for name in constants(network):
+        array = network.params[name]
+        earlier = first.setdefault((str(array.dtype), array.shape, array.tobytes()), name)
+        if earlier != name and name not in wanted:
+            network.rewire(name, earlier)
