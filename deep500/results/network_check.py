@@ -19,7 +19,7 @@ from ..reports.blocks import (
 )
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
-from ..reports.text import Code, Text, Verdict, clean, listed
+from ..reports.text import Code, Text, Verdict, clean, listed, shortened
 from ..validation.networks.checking.report import DIRECTIONS, NodeCheck, Side, first_of, summary
 
 PLAN = {
@@ -46,6 +46,7 @@ CHECK = {
 }
 UNFINISHED = "unfinished: the run was ended before all frameworks were checked"
 MOST_FAULTS = 10  # of a framework that are listed
+LONGEST_NAME = 36  # of a node in the overview
 MOST_ROWS = 200  # of a table of nodes
 
 
@@ -144,17 +145,18 @@ def _overview(sides: Sequence[Side]) -> Table:
             found = [check for check in side.checks if check.direction == direction]
             if found:
                 rows.append([clean(side.framework), direction, *_counts(found)])
-    headers = ["framework", "direction", "verdict", "checks", "wrong", "unavailable", "worst share"]
-    return Table([*headers, "of its bound, at"], rows, "lllrrrrt")
+    headers = ["framework", "direction", "verdict", "checks", "not ok", "of bound", "at"]
+    return Table(headers, rows, "lllrrrl")
 
 
 def _counts(found: Sequence[NodeCheck]) -> list[Text]:
+    """The verdict, how many checks there were, and the one that took most of its bound."""
     part = Side("", list(found))
     worst = part.worst(found[0].direction)
     share = f"{worst.share:.2g}" if worst else NOTHING
-    place = clean(worst.node) if worst else NOTHING
-    numbers = [str(len(found)), str(len(part.wrong)), str(len(part.undecided))]
-    return [Verdict(part.verdict), *numbers, share, place]
+    place = shortened(clean(worst.node), LONGEST_NAME) if worst else NOTHING
+    failed = len(part.wrong) + len(part.undecided)
+    return [Verdict(part.verdict), str(len(found)), str(failed), share, place]
 
 
 def _faults(side: Side) -> Section:

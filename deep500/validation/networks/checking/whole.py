@@ -4,8 +4,9 @@ Outputs and gradients are held against what all roundings together explain. Wher
 asked for, and each node is judged on the framework's own inputs: the first that is wrong is named.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,11 @@ def check_whole(bench: Bench, subject: Network, truth: Truth, data: Mapping[str,
     wholes = [Whole(subject, truth, data, None, bench.operations)]
     if truth.y is not None and truth.complete:
         wholes.append(Whole(subject, truth, data, truth.y, bench.operations))
+    explained = [name for name, side in bench.sides.items() if side.wrong]
     for whole in wholes:
         bench.progress(1.0, whole.direction)
-        for framework, checks in bench.each(whole.checks):
+        question = partial(whole.checks, explained=explained)
+        for framework, checks in bench.each(question):
             bench.sides[framework].checks.extend(checks)
 
 
@@ -54,12 +57,15 @@ class Whole:
             else expected_gradients(truth, operations)
         )
 
-    def checks(self, process: Process) -> list[NodeCheck]:
+    def checks(self, process: Process, explained: Collection[str]) -> list[NodeCheck]:
+        """Outputs or gradients; where these are wrong, what is, unless a node of the framework explains it."""
+
         def found() -> list[NodeCheck]:
             made = process.ask("whole", self.direction, self.network, self.data, self.y)
             checks = self._compared(process.framework, made)
-            wrong = any(check.ok is False for check in checks)
-            return self._located(process, checks) if wrong else checks
+            if process.framework in explained or all(check.ok for check in checks):
+                return checks
+            return self._located(process, checks)
 
         return settled(process.framework, self.direction, self.network.name, found)
 
