@@ -10,6 +10,7 @@ from ..reports.blocks import (
     Banner,
     Block,
     Bullets,
+    Figures,
     PageOnly,
     Problems,
     Report,
@@ -21,6 +22,7 @@ from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, Verdict, clean, listed, shortened
 from ..validation.networks.checking.report import DIRECTIONS, NodeCheck, Side, first_of, summary
+from .networks.shares import shares
 
 PLAN = {
     "models": [str],
@@ -82,6 +84,7 @@ class NetworkCheck(ResultKind):
         blocks.append(Bullets([clean(remark) for remark in record.plan["remarks"]]))
         blocks.append(_overview(sides))
         blocks += [_faults(side) for side in sides]
+        blocks.append(Figures(lambda: shares(sides)))
         blocks.append(PageOnly([_nodes(side) for side in sides]))
         seed = record.plan["seed"]
         blocks.append(Sentence(f"`--seed {seed}` draws the same inputs again."))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from deep500 import bundle, cli, registry
+from deep500 import networks as d5_networks
 from deep500.bundle import Bundle
 from deep500.contracts.result import result_kind
 from deep500.errors import Deep500Error
@@ -24,7 +25,7 @@ from .test_html import check_page
 
 BEFORE = Path(__file__).parents[1] / "data" / "before"
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
-KINDS = ("bench", "recipe", "check", "elementary", "conformance", "doctor")
+KINDS = ("bench", "recipe", "check", "network_check", "elementary", "conformance", "doctor")
 OLD = ("bench-0.1.0", "operator-0.1.0", "recipe-0.1.0")
 JUNK: tuple = (None, True, -1, 1e308, "<b>\x1b[31m\n", [], [None], {}, {"x": {"y": []}})
 
@@ -41,6 +42,13 @@ def conformance(folder: Path) -> None:
         record.finish()
 
 
+def network_check(folder: Path) -> list[str]:
+    """The command that checks a small network."""
+    path = folder / "small.onnx"
+    d5_networks.Mlp(hidden=(4,)).build((3,), 2).to_onnx(path)
+    return ["check", "network", str(path), "--framework", "reference"]
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """One bundle of every kind, as the verbs leave them."""
@@ -55,6 +63,7 @@ def made(tmp_path_factory):
         conformance(out["conformance"])
         check = ["check", "operator", "Relu", "--framework", "reference", "--dtype", "float32"]
         assert cli.main(check) == 0
+        assert cli.main(network_check(folder)) == 0
         assert cli.main(["bench", "elementary", "exp", "--framework", "reference", "--n", "9"]) == 0
         for line in (folder / "home" / "runs").iterdir():  # their verbs chose the folder themselves
             kind = bundle.read(line).kind
@@ -130,7 +139,7 @@ def test_bundles_of_the_version_before_against_new_ones(made, capsys, tmp_path):
     assert "nothing to compare" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["check", "elementary", "conformance", "doctor"])
+@pytest.mark.parametrize("kind", ["check", "network_check", "elementary", "conformance", "doctor"])
 def test_kinds_that_cannot_be_compared_say_so(made, kind, capsys):
     assert cli.main(["compare", str(made[kind]), str(made[kind])]) == 2
     said = capsys.readouterr().err

@@ -19,7 +19,7 @@ from deep500.evidence import loading
 from deep500.evidence.recording import recorded_diagnosis
 
 from .mutations import FORGED, MUTATIONS, Mutation, forge
-from .test_kinds import BEFORE, RECIPE, conformance
+from .test_kinds import BEFORE, RECIPE, conformance, network_check
 
 QUICK, ALL = 23, 506  # each a multiple of the ways to spoil one
 LONGEST_S = 20  # of computing; a busy machine is no hang
@@ -65,6 +65,7 @@ def originals(tmp_path_factory) -> Iterator[dict[str, Path]]:
         patch.setenv("DEEP500_HOME", str(folder / "home"))
         for name, words in verbs.items():
             cli.main([*words, *(() if name == "elementary" else ("--out", str(folder / name)))])
+        cli.main([*network_check(folder), "--out", str(folder / "network_check")])
         recorded_diagnosis(0.3, folder / "doctor")
         conformance(folder / "conformance")
         for run in (folder / "home" / "runs").iterdir():
@@ -211,7 +212,7 @@ def without_marks(text: str) -> list[str]:
     return [line for line in body if line.strip()]
 
 
-KINDS = ("bench", "check", "conformance", "doctor", "elementary", "recipe")
+KINDS = ("bench", "check", "conformance", "doctor", "elementary", "network_check", "recipe")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,1 +1,1 @@
-"""The parts of a network benchmark's report."""
+"""The parts of reports on networks: their benchmarks and checks."""

@@ -314,3 +314,18 @@ def test_a_crash_too_many_ends_the_questions(monkeypatch):
             process.ask("forward", "nothing")
     finally:
         process.close()
+
+
+def test_shapes_that_only_the_data_bring():
+    network = d5.Network("dynamic")
+    network.add_input("x", ("batch", 6))
+    network.add_input("shape", (2,), "int64")
+    network.add_param("weight", np.linspace(-1, 1, 18, dtype="float32").reshape(6, 3))
+    network.add_node("MatMul", ("x", "weight"), ["product"], name="product")
+    network.add_node("Reshape", ("product", "shape"), ["y"], name="reshaped")
+    network.add_node("Tanh", ("y",), ["z"], name="curved")
+    network.add_output("z")
+    data = {"x": np.ones((4, 6), "float32"), "shape": np.array([2, 6])}
+    report = checked(network, "reference", "pytorch", data=data)
+    assert report.ok, report.text
+    assert {"product", "reshaped", "curved"} <= {c.node for c in report.nodes}

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ....contracts.executor import Executor
 from ....contracts.network import KEY, Network, Node, take_keys
-from ....contracts.operator import Operator
+from ....contracts.operator import Operator, Tensor
+from ....contracts.specialising import Mode, Specialiser, is_open
 from ....errors import Deep500Error, Unsupported, one_line
 from ...checking.examples import Example, tensors
 from ...checking.formats import is_float
@@ -48,11 +50,27 @@ class NodeExample(Example):
         return found
 
 
+def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
+    """The network with what these data decide on: constants in static inputs, loops and branches written out."""
+    if not is_open(network):
+        return network
+    specs = network.inputs
+    tensors = {name: Tensor(x.shape, specs[name].dtype) for name, x in data.items()}
+    known = {**network.params, **data}
+    specialiser = Specialiser(network, Executor.evaluate)
+    mode = Mode(derivative=True, training=True)
+    found = specialiser.specialised(tensors, known.__getitem__, mode).network
+    twin = network.copy()
+    twin.nodes = found.nodes
+    return twin
+
+
 class Truth:
     """The values of a network and their gradients, made in order; both halves are iterated once."""
 
     def __init__(self, network: Network, y: str | None, data: Mapping[str, np.ndarray], seed: int):
-        self.keyed = network.copy()  # with the keys of random nodes as inputs
+        self.network = decided(network, data)
+        self.keyed = self.network.copy()  # with the keys of random nodes as inputs
         random = take_keys(self.keyed)
         keys = {name: _key(name, operator, seed) for name, operator in random.items()}
         self.given: dict[str, np.ndarray] = {**self.keyed.params, **data, **keys}

@@ -76,7 +76,7 @@ class Whole:
 
     def _located(self, process: Process, found: list[NodeCheck]) -> list[NodeCheck]:
         """The checks, with the first node that is wrong on the framework's own inputs before them."""
-        opened = self.network.copy()
+        opened = self.truth.network.copy()
         for node in opened.nodes:
             for name in node.outputs:
                 if name not in opened.outputs:
