@@ -91,9 +91,7 @@ class Executor(ABC):
 
     evaluate: ClassVar[Evaluate]  # an operator on the host; set where the frameworks are found
 
-    model: Network | None = (
-        None  # what from_model got without a loss: a trainer attaches its task's
-    )
+    model: Any = None  # what from_model got without a loss: a trainer attaches its task's
     options: Mapping[str, Any] = {}  # what from_model got with it
 
     def __init_subclass__(cls) -> None:

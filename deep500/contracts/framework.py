@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,13 +20,13 @@ from .allocations import Allocations
 from .calls import Call
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
+from .loss import Loss
 from .network import Network
 from .operator import Adapted, Operator, Tensor
+from .wrapping import Wrapping
 
 if TYPE_CHECKING:
     from .executor import Executor
-    from .loss import Loss
-
 ITS_OWN = "its own"  # the number of threads of a framework that cannot be told one
 
 
@@ -296,14 +297,7 @@ class Framework(ABC):
         its only way. `threads` is passed to `set_threads`. `device` can only be "cpu" so far.
         """
         self.require()
-        if device not in (None, "cpu"):
-            raise Unsupported(
-                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported; leave device out"
-            )
-        if not 0 <= seed < 2**63:
-            raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
-        if threads is not None:
-            self.set_threads(threads)
+        self._settle(seed, threads, device)
         try:
             return self._executor(network, seed, compile)
         except Deep500Error:
@@ -314,24 +308,84 @@ class Framework(ABC):
                 f"{self.name} cannot build the network {network.name!r}: {reason}"
             ) from error
 
+    def _settle(self, seed: int, threads: int | None, device: str | None) -> None:
+        """Check the options of an executor, and set the threads."""
+        if device not in (None, "cpu"):
+            raise Unsupported(
+                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported; leave device out"
+            )
+        if not 0 <= seed < 2**63:
+            raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
+        if threads is not None:
+            self.set_threads(threads)
+
     @abstractmethod
     def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":
         """The adapter's executor of the network."""
 
-    def from_model(self, model: Any, *, loss: "Loss | None" = None, **options: Any) -> "Executor":
-        """An executor for a d5.Network; an adapter may take its framework's own models too.
+    def from_model(
+        self,
+        model: Any,
+        *,
+        loss: Loss | Callable[[Any, Any], Any] | None = None,
+        params: Any = None,
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        label: str = "label",
+        seed: int | None = None,
+        compile: bool = False,
+        threads: int | None = None,
+        device: str | None = None,
+    ) -> "Executor":
+        """An executor for a d5.Network, for an ONNX model (a path, bytes or a ModelProto), or for the framework's own.
 
-        The network's own output "loss" is the loss if it has one, else `loss` is attached to a copy of it; without
-        either, a trainer attaches that of its task. The options are those of `executor`.
+        The model's own output "loss" is the loss if it has one, else `loss` is put behind the model; without either, a
+        trainer takes that of its task. A network takes a d5.Loss, a framework's own model also a function of its first
+        output and the label. `params` are the parameters of a JAX function. `inputs`, `outputs` and `label` are
+        other names than the model's own, "output", "output_1" … and "label". The rest is as for `executor`; without a
+        seed, a framework's own model draws by the framework's own generator.
         """
-        if not isinstance(model, Network):
-            raise Unsupported(f"{self.name} takes a d5.Network, not a {type(model).__name__}")
-        if loss is not None and "loss" not in model.outputs:
-            model = loss.attach(model)
-        executor = self.executor(model, **options)
-        if "loss" not in model.outputs:
-            executor.model, executor.options = model, options
+        wrapping = Wrapping(loss, params, inputs, outputs, label)
+        options = {"seed": seed, "compile": compile, "threads": threads, "device": device}
+        if _is_onnx(model):
+            model = Network.from_onnx(model)
+        if isinstance(model, Network):
+            wrapping.refuse_beside_a_network()
+            options["seed"] = seed or 0
+            return self._from_network(model, loss, options)
+        self.require()
+        self._settle(seed or 0, threads, device)
+        executor = self._wrap(model, wrapping, seed, compile)
+        if "loss" not in executor.structure.outputs:
+            own = {"params": params, "inputs": inputs, "outputs": outputs}
+            executor.model, executor.options = model, {**options, **own}
         return executor
+
+    def _from_network(self, network: Network, loss: Any, options: dict[str, Any]) -> "Executor":
+        if "loss" in network.outputs:
+            return self.executor(network, **options)
+        if loss is None:
+            executor = self.executor(network, **options)
+            executor.model, executor.options = network, options
+            return executor
+        if not isinstance(loss, Loss):
+            raise Deep500Error(
+                f"the loss of a d5.Network is a d5.Loss, such as d5.losses.CrossEntropy(), not a "
+                f"{type(loss).__name__}"
+            )
+        return self.executor(loss.attach(network), **options)
+
+    def _wrap(self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool) -> "Executor":
+        """The adapter's executor of the framework's own model; `not_taken` is for what is none."""
+        raise self.not_taken(model)
+
+    def not_taken(self, model: Any, own: str = "") -> Unsupported:
+        """The error for a model that this framework cannot take."""
+        kinds = f"{own}, a d5.Network" if own else "a d5.Network"
+        return Unsupported(
+            f"{self.name} takes {kinds} or an ONNX model (a path, bytes or a ModelProto), not a "
+            f"{type(model).__name__}"
+        )
 
 
 def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) -> Sequence[Any]:
@@ -400,3 +454,8 @@ def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
     except Exception:  # the framework's own text says more
         pass
     return one_line(error)
+
+
+def _is_onnx(model: Any) -> bool:
+    """Whether it is a path, the bytes of a file, or a parsed model."""
+    return isinstance(model, str | bytes | os.PathLike) or type(model).__name__ == "ModelProto"

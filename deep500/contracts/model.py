@@ -1,11 +1,11 @@
 """The model contract: a network's definition, from which a network for some data is built."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..definition import Definition
 from ..errors import Deep500Error, lacking
 from .dataset import Split
-from .network import Network
 from .task import Task
 
 
@@ -14,17 +14,18 @@ class Model(Definition):
 
     build(shape, outputs, seed)   The network for inputs of this shape (of one example) with so many outputs: classes,
         numbers or tokens. Its inputs have the names of the data's arrays, and it has the outputs that the task reads;
-        a loss of its own is an output named "loss". Parameters are a pure function of the seed.
+        a loss of its own is an output named "loss". Parameters are a pure function of the seed. It may also return
+        a framework's own model of one input, such as a torch.nn.Module; then the recipe's executor must take it.
     usual_sizes()   Optional: the shape and the outputs that it is built with where none are said.
     """
 
-    def build(self, shape: Sequence[int], outputs: int, seed: int = 0) -> Network:
+    def build(self, shape: Sequence[int], outputs: int, seed: int = 0) -> Any:
         raise lacking(self, "build")
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         name = type(self).__name__
         raise Deep500Error(f"{name} has no usual sizes: say the shape of one input and the classes")
 
-    def for_task(self, task: Task, train: Split, seed: int = 0) -> Network:
+    def for_task(self, task: Task, train: Split, seed: int = 0) -> Any:
         """The network for these data; one that can serve several tasks names its output as the task does."""
         return self.build(*task.sizes(train), seed)

@@ -12,3 +12,9 @@ class SGD(Optimizer):
 
     def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
         return param - self.learning_rate * grad, state
+
+    def pytorch(
+        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+    ) -> None:
+        """What torch.optim.SGD does, all tensors in one call."""
+        torch._foreach_add_(params, grads, alpha=-self.learning_rate)

@@ -23,31 +23,34 @@ def recipe_executor(
 ) -> Executor:
     """The executor of one seed, with the initial parameters of that seed."""
     try:
-        network = _network(recipe, task, train, seed)
+        model, options = _model(recipe, task, train, seed)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise Deep500Error(f"the model of recipe {recipe.name} cannot be built: {error}") from None
     from_model = recipe.mutable["executor"]
     if isinstance(from_model, str):
         from_model = framework(from_model).from_model
-    options: dict[str, Any] = {"seed": seed}
+    options["seed"] = seed
     if isinstance(threads, int):  # a text says that the framework has its own number
         options["threads"] = threads
     try:
-        return from_model(network, **options | recipe.mutable.get("executor_kwargs", {}))
+        return from_model(model, **options | recipe.mutable.get("executor_kwargs", {}))
     except TypeError as error:
         raise Deep500Error(
             f"the executor of recipe {recipe.name} cannot be made: {error}"
         ) from None
 
 
-def _network(recipe: Recipe, task: Task, train: Split, seed: int) -> Network:
-    """The model for the data, with its own loss, the recipe's or the task's."""
-    model: Model = recipe.make("model")
+def _model(recipe: Recipe, task: Task, train: Split, seed: int) -> tuple[Any, dict[str, Any]]:
+    """The model for the data, with its own loss, the recipe's or the task's; and what `from_model` must know of it."""
+    definition: Model = recipe.make("model")
     loss = recipe.make("loss") if "loss" in recipe.fixed else None
-    network = model.for_task(task, train, seed)
-    if loss and "loss" in network.outputs:
+    model = definition.for_task(task, train, seed)
+    if not isinstance(model, Network):  # a framework's own
+        names = {"inputs": [task.input], "outputs": [task.prediction], "label": task.target}
+        return model, {"loss": loss or task.loss(), **names}
+    if loss and "loss" in model.outputs:
         raise Deep500Error(
             f"recipe {recipe.name}: FIXED['loss'] is {type(loss).__name__}, and the model "
-            f"{type(model).__name__} brings its own loss: take one of them out"
+            f"{type(definition).__name__} brings its own loss: take one of them out"
         )
-    return task.attach_loss(network, loss)
+    return task.attach_loss(model, loss), {}

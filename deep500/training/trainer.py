@@ -11,6 +11,7 @@ from .. import registry
 from ..contracts.dataset import Split
 from ..contracts.executor import Executor, Values
 from ..contracts.metric import History
+from ..contracts.network import Network
 from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
 from ..contracts.sampler import Sampler
@@ -200,11 +201,16 @@ class Trainer:
         )  # a list: every one is called
 
     def _with_loss(self, executor: Executor) -> Executor:
-        """The executor, or another one for a copy of its network with the task's loss."""
-        if executor.model is None or self.loss != "loss":
+        """The executor, or another one for the same model with the task's loss."""
+        model = executor.model
+        if model is None or self.loss != "loss":
             return executor
-        network = self.task.attach_loss(executor.model)
-        twin = executor.framework.from_model(network, **executor.options)
+        from_model = executor.framework.from_model
+        if isinstance(model, Network):
+            twin = from_model(self.task.attach_loss(model), **executor.options)
+        else:
+            loss, label = self.task.loss(), self.task.target
+            twin = from_model(model, loss=loss, label=label, **executor.options)
         twin.load(executor.arrays())
         return twin
 

@@ -18,14 +18,16 @@ from ...contracts.framework import (
 )
 from ...contracts.network import Network
 from ...contracts.operator import Operator
+from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
-from ...errors import Unsupported
+from ...errors import Deep500Error, Unsupported
 from ...namespace import Namespace
 
 if TYPE_CHECKING:
     import jax
 
     from .executor import JaxExecutor
+    from .wrapped import WrappedFunction
 
 THREADS = "PJRT_NPROC"  # read by JAX when it starts its threads
 
@@ -123,6 +125,20 @@ class Jax(Framework):
         from .executor import JaxExecutor
 
         return JaxExecutor(self, network, seed, compile)
+
+    def _wrap(
+        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+    ) -> "WrappedFunction":
+        if not callable(model) or isinstance(model, type):
+            raise self.not_taken(model, "a function with params=…")
+        if wrapping.params is None:
+            raise Deep500Error(
+                "a function of JAX comes with its parameters: from_model(function, params=…), where "
+                "function(params, *inputs) gives the output"
+            )
+        from .wrapped import WrappedFunction
+
+        return WrappedFunction(self, model, wrapping, seed, compile)
 
 
 FRAMEWORK = Jax()

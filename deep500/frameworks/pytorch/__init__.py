@@ -15,6 +15,7 @@ from ...contracts.dtypes import (
 )
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...namespace import Namespace
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from .allocations import PyTorchAllocations
     from .executor import PyTorchExecutor
+    from .wrapped import WrappedModule
 
 
 FOREIGN = {np.dtype(name) for name in SMALL}
@@ -109,6 +111,15 @@ class PyTorch(Framework):
         from .executor import PyTorchExecutor
 
         return PyTorchExecutor(self, network, seed, compile)
+
+    def _wrap(
+        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+    ) -> "WrappedModule":
+        if not isinstance(model, self.module.nn.Module) or wrapping.params is not None:
+            raise self.not_taken(model, "a torch.nn.Module")
+        from .wrapped import WrappedModule
+
+        return WrappedModule(self, model, wrapping, seed, compile)
 
 
 FRAMEWORK = PyTorch()

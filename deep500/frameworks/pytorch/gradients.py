@@ -1,6 +1,7 @@
 """Gradients by PyTorch's autograd: where they lie, and how they become flat buffers."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ class AutogradExecutor(HostMemoryExecutor):
     """
 
     trained: dict[str, torch.Tensor]
+    flat: Mapping[str, torch.Tensor] = MappingProxyType(
+        {}
+    )  # all of them by dtype, if they lie together
     _gradients_are_flat = False
 
     def __init__(self, *arguments: Any, **options: Any):

@@ -12,6 +12,7 @@ from ...contracts.optimizer import Optimizer, State
 
 if TYPE_CHECKING:
     from .executor import PyTorchExecutor
+    from .wrapped import WrappedModule
 
 CHUNK = 1 << 18  # elements that a formula takes at once: its intermediate results stay in the cache
 
@@ -20,15 +21,15 @@ class PyTorchStep(TrainingStep):
     """A native rule takes all tensors in one call, an elementwise formula goes over the flat buffers in chunks, and
     any other formula goes tensor by tensor. The two halves of a step give the same bits as the whole."""
 
-    executor: "PyTorchExecutor"
+    executor: "PyTorchExecutor | WrappedModule"
 
-    def __init__(self, executor: "PyTorchExecutor", optimizer: Optimizer, y: str):
+    def __init__(self, executor: "PyTorchExecutor | WrappedModule", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
         xp = executor.framework.xp
         native = optimizer.native(executor.framework.name)
         self._native = partial(native, torch) if native else None
         self._formula = partial(optimizer.update, xp)
-        self._flat = optimizer.elementwise and not native
+        self._flat = bool(executor.flat) and optimizer.elementwise and not native
         # what the rule is applied to, piece by piece
         self.params = self._chunks(executor.flat) if self._flat else [*executor.trained.values()]
         with torch.no_grad():

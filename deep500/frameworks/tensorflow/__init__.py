@@ -12,12 +12,14 @@ from ...contracts.calls import Call
 from ...contracts.dtypes import PLAIN
 from ...contracts.framework import Abilities, Framework
 from ...contracts.network import Network
+from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
 
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor
+    from .wrapped import WrappedKeras
 
 THREADS = (
     "TF_NUM_INTRAOP_THREADS",
@@ -101,6 +103,17 @@ class TensorFlow(Framework):
         from .executor import TensorFlowExecutor
 
         return TensorFlowExecutor(self, network, seed, compile)
+
+    def _wrap(
+        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+    ) -> "WrappedKeras":
+        if not isinstance(model, self.module.keras.Model) or wrapping.params is not None:
+            raise self.not_taken(model, "a Keras model")
+        if (backend := self.module.keras.backend.backend()) != "tensorflow":
+            raise Unsupported(f"Keras computes with {backend} here: set KERAS_BACKEND=tensorflow")
+        from .wrapped import WrappedKeras
+
+        return WrappedKeras(self, model, wrapping, seed, compile)
 
 
 FRAMEWORK = TensorFlow()

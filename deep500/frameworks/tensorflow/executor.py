@@ -26,7 +26,7 @@ class TensorFlowExecutor(FunctionalExecutor):
         self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
     ):
         super().__init__(framework, network, seed, compile)
-        self.params = {name: tf.Variable(value) for name, value in network.params.items()}
+        self.params = self._own_variables(network)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
@@ -85,6 +85,9 @@ class TensorFlowExecutor(FunctionalExecutor):
 
     def _write(self, name: str, value: np.ndarray) -> None:
         self.params[name].assign(value)
+
+    def _own_variables(self, network: Network) -> Values:
+        return {name: tf.Variable(value) for name, value in network.params.items()}
 
     def _inference(self, inputs: Collection[str]) -> Program:
         outputs = self.structure.computable(inputs)

@@ -1,0 +1,105 @@
+"""A function of JAX with its parameters as an executor."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax import numpy as jnp
+
+from ...contracts import tape
+from ...contracts.executor import Values
+from ...contracts.framework import Framework
+from ...contracts.functional import Program
+from ...contracts.loss import Loss
+from ...contracts.wrapping import NativeLoss, Wrapped, Wrapping, arguments_of, loss_expected
+from .executor import JaxExecutor
+
+
+class WrappedFunction(JaxExecutor):
+    """Runs function(params, *inputs), compiled by XLA. The arrays in the tree `params` are copied.
+
+    They are named by their paths, such as "layer1/w"; floats are trained, whole numbers are not. `tree` gives them back
+    in the form that the function takes.
+    """
+
+    def __init__(
+        self,
+        framework: Framework,
+        function: Callable[..., Any],
+        wrapping: Wrapping,
+        seed: int | None,
+        compile: bool,
+    ):
+        self._tree = ParamTree(wrapping.params)
+        loss = self._loss(framework, wrapping.loss)
+        arguments = arguments_of(function, wrapping.inputs, first=1)
+        name = getattr(function, "__name__", type(function).__name__)
+        self._wrapped = Wrapped(name, function, arguments, wrapping, loss)
+        arrays = self._tree.arrays
+        self._trained = [name for name, a in arrays.items() if jnp.issubdtype(a.dtype, jnp.inexact)]
+        super().__init__(framework, self._wrapped.outline(arrays, self._trained), seed or 0)
+
+    @property
+    def tree(self) -> Any:
+        """The parameters as they are now, in the form that the function takes."""
+        return self._tree.filled(self.params)
+
+    def backprop(self, y: str, training: bool) -> Program:
+        def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
+            outputs = self._run(params | trained, inputs)
+            value = self._wrapped.differentiated(outputs, inputs, y)
+            return jnp.sum(value * tape.seed(self.framework.xp, value, y)), outputs
+
+        def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
+            trained = {name: params[name] for name in self._trained}
+            gradients, outputs = jax.grad(loss, has_aux=True)(trained, params, inputs)
+            return outputs, gradients, {}
+
+        return run, self._wrapped.inputs
+
+    def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
+        """The inputs that the function or the loss takes, in the dtypes that they have."""
+        known = self._wrapped.known(inputs)
+        return {name: _array(inputs[name]) for name in known}
+
+    def _inference(self, inputs: Collection[str]) -> Program:
+        return jax.jit(self._run), [*inputs]
+
+    def _run(self, params: Values, inputs: Values) -> Values:
+        outputs = self._wrapped.run(inputs, self._tree.filled(params))
+        if self._wrapped.outputs != self.structure.outputs:  # known when it is traced
+            self.structure = self._wrapped.outline(self._tree.arrays, self._trained).outline()
+        return outputs
+
+    def _loss(self, framework: Framework, loss: Any) -> Callable[[Any, Any], Any] | None:
+        if isinstance(loss, Loss):
+            return NativeLoss(loss, framework.xp, self._kernel)
+        if loss is not None and (not callable(loss) or isinstance(loss, type)):
+            raise loss_expected(loss, "a function of jax.numpy")
+        return loss
+
+
+class ParamTree:
+    """A tree of arrays, by the paths to them; what is no array in it stays as it is."""
+
+    def __init__(self, tree: Any):
+        leaves, self._structure = jax.tree_util.tree_flatten_with_path(tree)
+        self._leaves: dict[str, Any] = {}
+        for path, leaf in leaves:
+            name = jax.tree_util.keystr(path, simple=True, separator="/") or "params"
+            self._leaves[name] = leaf
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        leaves = self._leaves.items()
+        return {name: leaf for name, leaf in leaves if isinstance(leaf, jax.Array | np.ndarray)}
+
+    def filled(self, arrays: Mapping[str, Any]) -> Any:
+        """The tree with other arrays."""
+        leaves = [arrays.get(name, leaf) for name, leaf in self._leaves.items()]
+        return jax.tree_util.tree_unflatten(self._structure, leaves)
+
+
+def _array(value: Any) -> Any:
+    return value if isinstance(value, jax.Array) else np.asarray(value)
