@@ -179,14 +179,17 @@ class Wrapped:
         network = Network(self.name)
         for name in self.inputs:
             dtype = "int64" if name == self.label else "float32"
-            network.add_input(name, ANY_SHAPE, dtype)  # type: ignore[arg-type]
+            network.add_input(name, ANY_SHAPE, dtype)
         for name, param in params.items():
             network.add_param(name, param, trainable=name in trained)  # type: ignore[arg-type]
-        own = [name for name in self.outputs if name != LOSS or self._loss is None]
+        first = self.outputs[0]
+        makes_loss = self._loss is not None and first != LOSS
+        own = [name for name in self.outputs if name != LOSS or not makes_loss]
+        new = [name for name in own if name not in network.inputs and name not in params]
         inputs = (*self.arguments.required, *params)
-        network.add_node(Opaque(self.name), inputs, own, name="model")
-        if LOSS not in own and LOSS in self.outputs:
-            network.add_node(Opaque("the loss"), (own[0], self.label), [LOSS], name=LOSS)
+        network.add_node(Opaque(self.name), inputs, new or None, name="model")
+        if makes_loss:
+            network.add_node(Opaque("the loss"), (first, self.label), [LOSS], name=LOSS)
         for name in self.outputs:
             network.add_output(name)
         return network

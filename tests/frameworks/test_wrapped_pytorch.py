@@ -10,7 +10,7 @@ from deep500.contracts.optimizer import Optimizer
 from deep500.frameworks import framework
 from deep500.optimizers import SGD, Adam, Momentum
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch")
 PYTORCH = framework("pytorch")
 CROSS_ENTROPY = torch.nn.CrossEntropyLoss()
 
@@ -22,7 +22,12 @@ def one_thread() -> None:
 
 def network() -> Any:
     torch.manual_seed(0)
-    layers = [torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 3)]
+    layers = [
+        torch.nn.Linear(6, 8),
+        torch.nn.BatchNorm1d(8),
+        torch.nn.ReLU(),
+        torch.nn.Linear(8, 3),
+    ]
     return torch.nn.Sequential(*layers)
 
 
@@ -251,7 +256,7 @@ def test_a_model_with_its_own_loss_needs_none() -> None:
 
 def test_other_names() -> None:
     module = Several(lambda y: (y, y + 1))
-    options = {"inputs": ["pixels"], "outputs": ["logits"], "label": "target"}
+    options: dict[str, Any] = {"inputs": ["pixels"], "outputs": ["logits"], "label": "target"}
     executor = PYTORCH.from_model(module, loss=CROSS_ENTROPY, **options)
     assert [*executor.structure.inputs] == ["pixels", "target"]
     assert executor.structure.outputs == ["logits", "loss"]

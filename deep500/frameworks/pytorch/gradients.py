@@ -20,9 +20,8 @@ class AutogradExecutor(HostMemoryExecutor):
     """
 
     trained: dict[str, torch.Tensor]
-    flat: Mapping[str, torch.Tensor] = MappingProxyType(
-        {}
-    )  # all of them by dtype, if they lie together
+    # all of them by dtype, if they lie together
+    flat: Mapping[str, torch.Tensor] = MappingProxyType({})
     _gradients_are_flat = False
 
     def __init__(self, *arguments: Any, **options: Any):

@@ -120,9 +120,12 @@ class WrappedModule(AutogradExecutor):
             yield
             return
         words = random_key.derive(self.seed, "module", first_row, step)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(words[0] << 32 | words[1])
+        before = torch.get_rng_state()
+        torch.default_generator.manual_seed(words[0] << 32 | words[1])
+        try:
             yield
+        finally:
+            torch.set_rng_state(before)
 
     # The module's tensors lie where the module has put them.
 
