@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import Deep500Error, Unsupported, one_line
 from .network import Node
+from .wrapping import Opaque
 
 if TYPE_CHECKING:
     from .executor import Executor
@@ -80,6 +81,8 @@ def _located(
     try:
         values = _start_values(executor, inputs)
         nodes = _runnable(executor, values, backprop)
+        if any(isinstance(node.operator, Opaque) for node in nodes):
+            return None
     except Exception:  # then nothing can be said about nodes
         return None
     ran = []

@@ -307,3 +307,7 @@ def test_what_cannot_be_run() -> None:
         executor.inference_and_backprop(batch(0), "lost")
     with pytest.raises(d5.Deep500Error, match="a single number"):
         executor.inference_and_backprop(batch(0), "output")
+    wrong = batch(0) | {"input": np.zeros((5, 7), "float32")}
+    with pytest.raises(d5.Deep500Error, match="cannot run the network 'Sequential'.*mat1 and mat2"):
+        executor.inference(wrong)
+    assert executor.inference(batch(0))["loss"] > 0 and executor.training
