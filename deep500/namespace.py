@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .errors import Unsupported
+from .errors import Deep500Error, Unsupported
 
 Array = Any  # a native array
 Axis = int | Sequence[int] | None
@@ -337,6 +337,12 @@ class Namespace:
         while bool(condition(*state)):
             state = body(*state)
         return state
+
+    def require(self, condition: Array, message: str, x: Array) -> Array:
+        """x, if the scalar holds; otherwise an error, which says the message where the framework can."""
+        if not bool(condition):
+            raise Deep500Error(message)
+        return x
 
     # -- counter-based random numbers
     def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:

@@ -633,6 +633,9 @@ EXAMPLES = [
         ((2, 3),),
         lambda x: (np.int64(3), x * 8),
     ),
+    Example(
+        "require", lambda xp, x: xp.require(xp.sum(x * x) >= 0, "no", x), ((2, 3),), lambda x: x
+    ),
     Example("mask32", lambda xp, x: xp.mask32(x * 4), (WORDS,), lambda x: x * 4 % 2**32),
     Example(
         "bitcast", lambda xp, x: xp.bitcast(x, "uint64"), (WORDS - 7,), lambda x: x.view("uint64")

@@ -34,6 +34,8 @@ class TrainingStep(ABC):
     `first_row` is the number of this batch's first row, by which random operators draw.
     """
 
+    unchecked = True  # before the first call, whose cost is estimated
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name in ("__call__", "backprop"):
@@ -93,6 +95,7 @@ class Executor(ABC):
 
     model: Any = None  # what from_model got without a loss: a trainer attaches its task's
     options: Mapping[str, Any] = {}  # what from_model got with it
+    unchecked = True  # before the first call, whose cost is estimated
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -1,6 +1,7 @@
 """What goes wrong while a network runs, as one line that names the node.
 
-A run that succeeds pays nothing for this. One that fails is run again, node by node, to find the first that fails.
+A first call is refused if it would cost too much; other calls pay nothing for this. A run that fails is done again,
+node by node, to find the first that fails.
 """
 
 import functools
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import Deep500Error, Unsupported, one_line
+from .limits import check_cost
 from .network import Node
 from .wrapping import Opaque
 
@@ -27,6 +29,8 @@ def named_failures(method: Method, backprop: bool) -> Method:
     @functools.wraps(method)
     def run(self: Any, inputs: Any, *arguments: Any, **options: Any) -> Any:
         try:
+            if self.unchecked:
+                _check_first_call(self, inputs)
             return method(self, inputs, *arguments, **options)
         except Deep500Error:
             raise
@@ -35,6 +39,21 @@ def named_failures(method: Method, backprop: bool) -> Method:
             raise failure(executor, inputs, error, backprop) from error
 
     return run  # type: ignore[return-value]
+
+
+def _check_first_call(runner: Any, inputs: Any) -> None:
+    """Refuse what would cost far too much, before it is paid."""
+    executor = getattr(runner, "executor", runner)
+    if isinstance(inputs, Mapping):
+        shapes = {name: _shape(value) for name, value in inputs.items()}
+        check_cost(executor.structure, shapes)
+        runner.unchecked = False
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """The shape of a NumPy or native value, or of numbers."""
+    shape = getattr(value, "shape", None)
+    return tuple(shape() if callable(shape) else np.shape(value))
 
 
 def failure(executor: "Executor", inputs: Any, error: Exception, backprop: bool) -> Deep500Error:

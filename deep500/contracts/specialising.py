@@ -9,6 +9,7 @@ import numpy as np
 from .expansion import Expandable
 from .folding import Evaluate
 from .graph import in_evaluation
+from .limits import check_cost
 from .network import Network
 from .operator import Tensor
 from .programs import Programs
@@ -59,6 +60,7 @@ class Specialiser:
             self._by_sources.clear()
         decisions = (mode, tuple(written.decisions))
         result = self._by_decisions.find(decisions, lambda: self._network(written))
+        check_cost(result.network, {name: tensor.shape for name, tensor in inputs.items()})
         return self._by_sources.find(self._key(inputs, fetch, mode), lambda: result)
 
     def forget(self) -> None:

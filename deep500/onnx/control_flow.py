@@ -250,7 +250,11 @@ def _stacked(
     """The values of one output as one value with a new axis."""
     if not rows:
         kind = tensor(info)
-        empty = np.expand_dims(np.zeros(kind.shape, kind.dtype), axis).take([], axis)
+        if any(isinstance(size, str) for size in kind.shape):
+            raise Unsupported(f"node {label(node)} collects nothing, in a shape that is not known")
+        shape = [*kind.shape]
+        shape.insert(axis % (len(shape) + 1), 0)
+        empty = np.zeros(shape, kind.dtype)
         return reader.constant(f"{node.name or node.op_type}.{info.name}", empty)
     stem = f"{node.output[0] or node.name}.{info.name}"
     names = [row for row in rows if isinstance(row, str)]

@@ -1,6 +1,7 @@
 """ONNX files in and out. A file may come from anyone: nothing of it is run, nothing outside its folder is opened."""
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ..errors import Deep500Error, one_line
 from .reading import network_of
 from .writing import model_of
 
+LARGEST_FILE = (1 << 31) - 1  # bytes
 Source = str | os.PathLike[str] | bytes | onnx.ModelProto
 
 
@@ -49,7 +51,7 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
     if not isinstance(source, bytes):
         try:
             folder, what = Path(source).parent, os.fspath(source)
-            content = Path(source).read_bytes()
+            content = _content(source)
         except (OSError, TypeError, ValueError) as error:
             raise Deep500Error(f"cannot read an ONNX model from {source!r}: {error}") from None
     try:
@@ -61,6 +63,20 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
             f"{what} is not an ONNX model: it has no {'opset' if model.HasField('graph') else 'graph'}"
         )
     return model, folder, what
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a regular file; a pipe or a device might never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError("it is no regular file")
+        if status.st_size > LARGEST_FILE:
+            raise OSError(
+                f"it has {status.st_size} bytes, and protobuf reads at most {LARGEST_FILE}"
+            )
+        return file.read(LARGEST_FILE)
 
 
 def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) -> None:

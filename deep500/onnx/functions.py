@@ -24,9 +24,11 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
 
     def weight(node: onnx.NodeProto) -> int:
         inner = sum(weight(n) for a in node.attribute for g in (a.g, *a.graphs) for n in g.node)
-        return inner + (
-            size((node.domain, node.op_type)) if (node.domain, node.op_type) in functions else 1
-        )
+        key = (node.domain, node.op_type)
+        called = size(key) if key in functions else 0
+        return (
+            1 + inner + called
+        )  # a call counts, so that empty functions cannot multiply for nothing
 
     try:
         total = sum(map(weight, model.graph.node))

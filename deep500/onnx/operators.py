@@ -14,6 +14,8 @@ from ..errors import Deep500Error, Unsupported
 from ..namespace import kind
 from .rows import slices, stacked
 
+MOST_ROUNDS = 20_000  # of a loop whose end only a run tells
+
 
 class If(Expandable):
     """One of two branches; both take all of xs.
@@ -109,11 +111,15 @@ class Loop(Expandable):
     rows: tuple[Tensor | None, ...] = ()  # what a row is, where the file says so
     outputs = ("*ys",)
 
-    def forward(self, xp, most, go, *xs):
+    def forward(self, xp, most=None, go=None, *xs):
         state, around = xs[: self.carried], xs[self.carried :]
         start = xp.asarray(0, "int64")
         go = xp.asarray(True, "bool") if go is None else xp.reshape(go, ())
-        limit = xp.asarray(2**62, "int64") if most is None else xp.reshape(most, ())
+        bound = xp.asarray(MOST_ROUNDS + 1, "int64")
+        limit = bound
+        if most is not None:
+            rounds = xp.reshape(most, ())
+            limit = xp.where(rounds < bound, rounds, bound)
 
         def going(t, go, *_):
             return xp.logical_and(t < limit, go)
@@ -122,9 +128,13 @@ class Loop(Expandable):
             go, *after = tape.run(xp, self.body, (t, go, *state, *around))
             return t + 1, xp.reshape(go, ()), *after
 
-        return tuple(xp.while_loop(going, round_, (start, go, *state))[2:])
+        rounds, _, *results = xp.while_loop(going, round_, (start, go, *state))
+        message = (
+            f"a Loop runs more than {MOST_ROUNDS} rounds, which is taken for one without an end"
+        )
+        return tuple(xp.require(rounds <= MOST_ROUNDS, message, result) for result in results)
 
-    def infer(self, most, go, *xs):
+    def infer(self, most=None, go=None, *xs):
         count, truth = Tensor((), "int64"), Tensor((), "bool")
         _, *after = self.body.infer((count, truth, *xs))
         if self.rows or tuple(after) != xs[: self.carried]:

@@ -2,10 +2,10 @@
 
 import dataclasses
 import inspect
-import itertools
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -54,6 +54,8 @@ def network_of(
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
         raise Deep500Error(f"{what}: {error}") from None
+    except Exception as error:  # what no check foresaw: memory, depth, numbers beyond 64 bits
+        raise Deep500Error(f"{what} cannot be read: {one_line(error, kind=True)}") from error
 
 
 class Reader:
@@ -65,6 +67,7 @@ class Reader:
     def __init__(self, model: onnx.ModelProto, given: Mapping[str, np.ndarray], evaluate: Evaluate):
         graph = model.graph
         self.opsets = _opsets(model)
+        self.classes: dict[tuple[str, str], type[Operator] | None] = {}
         for node in graph.node:
             if _expansion(node) is None:
                 self._class(node)  # which says more than onnx's checker of what is not there
@@ -80,6 +83,7 @@ class Reader:
             name for node in graph.node for name in node.output
         }  # not for what subgraphs make
         self.names: set[str] = set()  # of nodes
+        self.numbers: Counter[str] = Counter()  # the last one behind every stem
         self.left = MOST
         self.folding = Folding(self.network.inputs, self.constants, given, evaluate)
         scope = Scope()
@@ -124,7 +128,7 @@ class Reader:
 
     def free(self, stem: str) -> str:
         """A name that no value has or will have."""
-        name = next(n for n in _numbered(stem) if n not in self.known and n not in self.reserved)
+        name = self._unused(stem, self.reserved)
         self.reserved.add(name)
         return name
 
@@ -214,8 +218,16 @@ class Reader:
         self.folding.add(node)
 
     def _name(self, stem: str) -> str:
-        name = next(n for n in _numbered(stem) if n not in self.known and n not in self.names)
+        name = self._unused(stem, self.names)
         self.names.add(name)
+        return name
+
+    def _unused(self, stem: str, taken: set[str]) -> str:
+        """The stem, or the next number behind it; numbers never go back, so that many names cost little."""
+        name = stem
+        while name in taken or name in self.known:
+            self.numbers[stem] += 1
+            name = f"{stem}_{self.numbers[stem]}"
         return name
 
     def _parameter(self, name: str) -> str:
@@ -248,6 +260,12 @@ class Reader:
 
     def _class(self, node: onnx.NodeProto) -> type[Operator] | None:
         """The operator's class at this model's opset; None for a Constant."""
+        key = (node.domain, node.op_type)
+        if key not in self.classes:
+            self.classes[key] = self._find_class(node)
+        return self.classes[key]
+
+    def _find_class(self, node: onnx.NodeProto) -> type[Operator] | None:
         domain = "" if node.domain == "ai.onnx" else node.domain
         if domain not in self.opsets:
             raise Deep500Error(
@@ -438,11 +456,6 @@ class Reader:
         if name not in self.known and name not in self.network.params:
             raise Deep500Error(f"the output {name!r} is made by no node")
         self.network.outputs.append(name)
-
-
-def _numbered(stem: str) -> Iterator[str]:
-    yield stem
-    yield from (f"{stem}_{k}" for k in itertools.count(1))
 
 
 def _expansion(node: onnx.NodeProto) -> Expansion | None:

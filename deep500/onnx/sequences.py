@@ -71,7 +71,13 @@ def _split(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
             f"node {label(node)} splits {node.input[0]!r}, whose shape is not known: give the model "
             "fixed shapes"
         )
-    size = reader.folding.tensors[name].shape[axis]
+    shape = reader.folding.tensors[name].shape
+    if not -len(shape) <= axis < len(shape):
+        raise Deep500Error(
+            f"node {label(node)} splits along axis {axis}, and the shape is {list(shape)}"
+        )
+    size = shape[axis]
+    reader.spend(size, node)
     sizes, one = (1,) * size, True
     if len(node.input) > 1 and node.input[1]:
         one = False
@@ -80,7 +86,7 @@ def _split(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
                 f"node {label(node)} splits by {node.input[1]!r}, which only a run brings"
             )
         sizes = tuple(given.tolist()) if given.ndim else _chunks(size, int(given))
-    reader.spend(len(sizes), node)
+        reader.spend(len(sizes), node)
     parts = reader.emit(
         "Split", [name, sizes], f"{_stem(node, scope)}.parts", len(sizes), axis=axis
     )

@@ -38,6 +38,8 @@ class Split(Operator):
         size, parts = shape[self.axis], self.num_outputs
         if parts is None:
             raise ValueError("Split needs the sizes of its parts or num_outputs")
+        if not 1 <= parts <= max(size, 1):
+            raise ValueError(f"Split cannot make {parts} parts of an axis of {size}")
         each = -(-size // parts)
         return [max(0, min(each, size - i * each)) for i in range(parts)]
 

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 from jax import Array, lax
 from jax import numpy as jnp
 
+from ...errors import Deep500Error
 from ...namespace import (
     Axis,
     Function,
@@ -133,6 +135,16 @@ class JaxNamespace(Namespace):
 
     def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
         return lax.while_loop(lambda s: condition(*s), lambda s: tuple(body(*s)), state)
+
+    def require(self, condition: Array, message: str, x: Array) -> Array:
+        """Asked of Python: compiled code cannot raise."""
+
+        def passed(holds: np.ndarray, value: np.ndarray) -> list[np.ndarray]:
+            if not holds:
+                raise Deep500Error(message)
+            return [value]
+
+        return self.host(passed, [x], condition, x)[0]
 
     def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
         """Called back by what is compiled; one after the other under vmap, as the function knows no batches of them."""

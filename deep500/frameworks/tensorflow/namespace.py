@@ -242,6 +242,10 @@ class TensorFlowNamespace(Namespace):
     def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
         return tf.while_loop(condition, body, state)
 
+    def require(self, condition: Tensor, message: str, x: Tensor) -> Tensor:
+        with tf.control_dependencies([tf.debugging.Assert(condition, [message])]):
+            return tf.identity(x)
+
     def shift_left(self, x: Tensor, by: Tensor | int) -> Tensor:
         return tf.bitwise.left_shift(x, tf.cast(by, x.dtype))
 

@@ -265,6 +265,12 @@ class Recorder(Namespace):
         out = op.loop(None, going(*state), [x.var for x in state], body=step)
         return _reshaped(out, shapes)
 
+    def require(self, condition: Recorded, message: str, x: Recorded) -> Recorded:
+        """ONNX has no errors of its own: an index beyond the end makes one."""
+        index = self.where(condition, const(0, "int64"), const(1, "int64"))
+        inside = op.gather(op.const(np.asarray([True])), index.var)
+        return Recorded(op.where(inside, x.var, x.var))
+
     def host(self, function: Function, kinds: Sequence[Any], *xs: Recorded) -> Sequence[Recorded]:
         raise Unsupported(
             "ONNX has no node that calls Python back: the session is split around such an operator"
