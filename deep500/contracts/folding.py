@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Deep500Error
+from ..errors import Deep500Error, one_line
 from .network import Network, Node
 from .operator import Operator, Tensor
 from .shape_inference import Mismatch, dimension_names, node_specs
@@ -97,7 +97,7 @@ class Folding:
             results = self.evaluate(node.operator, inputs)
         except Exception as error:
             raise Deep500Error(
-                f"node {node.name!r} cannot be computed from its constants: {error}"
+                f"node {node.name!r} cannot be computed from its constants: {one_line(error, 300)}"
             ) from None
         self.values |= zip(node.outputs, map(np.asarray, results), strict=False)
         self.folded.add(node.name)

@@ -16,7 +16,7 @@ from .inputs import static_input
 from .operator import Operator, Tensor
 
 MOST_NODES = 10_000  # that graphs may be written out to
-LARGEST = 1 << 28  # elements of a value that is evaluated on the host
+LARGEST = 1 << 25  # elements of a value that is evaluated on the host
 
 
 class WritingOut(Folding, Writer):

@@ -84,7 +84,7 @@ def test_what_is_large_is_not_computed_while_reading() -> None:
         )
         assert network.nodes[-1].inputs == ("x", "to")
     executor = framework("reference").executor(network)
-    with pytest.raises(Unsupported, match="'Expand' decides on shapes, and what it makes has more"):
+    with pytest.raises(Unsupported, match="'Expand' .*needs|decides on shapes"):
         executor.inference({"x": np.ones((2, 3, 4), "f4")})
 
 
