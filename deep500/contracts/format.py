@@ -2,7 +2,7 @@
 
 import importlib.util
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..definition import Definition
@@ -31,9 +31,12 @@ class Format(Definition):
         raise NotImplementedError
 
     def backward(
-        self, network: "Network", y: str, shapes: Mapping[str, Sequence[int]], training: bool
-    ) -> Any:
-        """The network with its backward pass: its outputs, and the gradients of y under `network.gradient`'s names."""
+        self, network: "Network", y: str, sizes: Mapping[str, int] | None, training: bool
+    ) -> "Network":
+        """The network with its backward pass: its outputs, and the gradients of y under `network.gradient`'s names.
+
+        `sizes` are those of the named dimensions; None asks for a network for any sizes. Parameters are inputs.
+        """
         raise Unsupported(f"{type(self).__name__} has no form for a backward pass")
 
     def require(self, *packages: str) -> None:

@@ -459,19 +459,19 @@ class Network:
             )
         return spec
 
-    def backward_network(self, y: str = "loss", batch: int = 1, training: bool = True) -> Any:
-        """An onnx.ModelProto that computes the outputs and the gradients of y, for batches of this size.
+    def backward_network(
+        self, y: str = "loss", batch: int | None = None, training: bool = True
+    ) -> "Network":
+        """A network that computes the outputs and the gradients of y, in operators of ONNX: any engine can train.
 
         Its inputs are the network's, the parameters and the keys of random nodes; gradients have the names that
-        `gradient` gives.
+        `gradient` gives. It takes any size of the named dimensions, or only `batch` if that is given. Raises
+        `Unsupported` without `batch` if the backward pass has other nodes for other sizes.
         """
         self._known(y)
         take_keys(twin := self.copy())
-        sizes = dict.fromkeys(self.dimensions, batch)
-        shapes = {
-            name: shape_inference.sized(tensor, sizes).shape for name, tensor in twin.inputs.items()
-        }
-        return _onnx().backward(twin, y, cast(Any, shapes), training)
+        sizes = None if batch is None else dict.fromkeys(self.dimensions, batch)
+        return _onnx().backward(twin, y, sizes, training)
 
     def warn_before_training(self) -> None:
         """Say what would train differently from what its user means."""

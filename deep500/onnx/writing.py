@@ -1,6 +1,7 @@
 """From a Network to an onnx.ModelProto that onnx's checker accepts and onnxruntime runs."""
 
 import json
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from onnx import helper, numpy_helper
 from .. import registry
 from ..contracts.network import Network, Node
 from ..errors import Deep500Error, Unsupported, one_line
+from .recording.kernels import fields, formal_input
 
 OPSET = 21
 IR_VERSION = 10  # what came with opset 21, so that older runtimes read it too
@@ -58,12 +60,35 @@ def model_of(network: Network) -> onnx.ModelProto:
     )
     try:
         model = onnx.shape_inference.infer_shapes(model)  # which also gives the outputs their types
+        _match_dtypes(model.graph, constants.keys())
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
         raise Deep500Error(
             f"the network {network.name!r} cannot be written as ONNX: {one_line(error, 300)}"
         ) from None
     return model
+
+
+def _match_dtypes(graph: onnx.GraphProto, constants: Set[str]) -> None:
+    """Give constants the dtypes of the inputs beside which ONNX wants them, as Pad does that of its filling."""
+    types = {}
+    for value in (*graph.input, *graph.value_info):
+        types[value.name] = value.type.tensor_type.elem_type
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    types |= {name: t.data_type for name, t in tensors.items() if name not in constants}
+    for node in graph.node:
+        if constants.isdisjoint(node.input) or not onnx.defs.has(node.op_type, OPSET, node.domain):
+            continue
+        formals = [formal_input(node.op_type, place).type_str for place in range(len(node.input))]
+        known = {f: types[n] for f, n in zip(formals, node.input, strict=True) if types.get(n)}
+        for formal, name in zip(formals, node.input, strict=True):
+            if (
+                name in constants
+                and known.get(formal, tensors[name].data_type) != tensors[name].data_type
+            ):
+                dtype = helper.tensor_dtype_to_np_dtype(known[formal])
+                array = numpy_helper.to_array(tensors[name]).astype(dtype)
+                tensors[name].CopyFrom(numpy_helper.from_array(array, name))
 
 
 def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.ndarray]]:
@@ -77,9 +102,10 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
         )
     known = not operator.domain and onnx.defs.has(name, OPSET)
     schema = onnx.defs.get_schema(name, OPSET) if known else None
+    settings = operator.settings if schema is None else fields(operator)
     attributes = {
         key: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
-        for key, value in operator.settings.items()
+        for key, value in settings.items()
         if value is not None
     }
     inputs, constants = [], {}

@@ -107,7 +107,7 @@ def test_gradients_equal_the_reference(make: Any, training: bool) -> None:
 
 def test_the_backward_pass_runs_in_plain_onnxruntime(tmp_path: Any) -> None:
     network, inputs = digits(), batch(3)
-    model = network.backward_network("loss", batch=3)
+    model = network.backward_network("loss", batch=3).to_onnx()
     onnx.checker.check_model(model, full_check=True)
     onnx.save(model, tmp_path / "backward.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "backward.onnx")

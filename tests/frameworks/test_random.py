@@ -168,7 +168,7 @@ def test_a_key_where_nothing_is_drawn_is_refused() -> None:
 def test_the_recorded_backward_pass_takes_the_keys_as_inputs() -> None:
     (batch,) = batches(1)
     net = network()
-    model = net.backward_network("loss", batch=8)
+    model = net.backward_network("loss", batch=8).to_onnx()
     session = framework("onnxruntime").session(model)  # type: ignore[attr-defined]
     keys = {
         f"deep500:key:{n.name}": np.array(n.operator.key(n.name, 2))

@@ -93,7 +93,7 @@ import sys
 sys.modules["onnxruntime"] = None
 import deep500 as d5
 network = d5.networks.Mlp(hidden=(3,)).build((4,), 2, seed=3)
-model = network.backward_network(batch=5)
+model = network.backward_network(batch=5).to_onnx()
 open(sys.argv[1], "wb").write(model.SerializeToString())
 assert not [name for name in sys.modules if name.startswith("deep500.frameworks.onnxruntime")]
 """
