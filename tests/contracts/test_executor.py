@@ -309,7 +309,7 @@ def test_every_framework_takes_the_same_options(name: str) -> None:
         fw.executor(net, seed=-1)
 
 
-without_compiler = {"reference", "onnxruntime"}
+without_compiler = {"reference"}
 if " " in sys.prefix:
     without_compiler.add("pytorch")  # whose compiler does not quote the paths of its headers
 

@@ -256,3 +256,49 @@ def test_outputs_that_no_node_makes() -> None:
         found = {name: ENGINE.array(value) for name, value in run({"x": x}).items()}
         assert found["loss"] == 9 and found["w"].tolist() == [1, 2] and (found["x"] == x).all()
     assert executor.arrays()["w"].tolist() == [-0.5, 0.5]
+
+
+def test_calls_with_arrays_are_bound_once_and_share_nothing() -> None:
+    executor, right = ENGINE.executor(digits()), REFERENCE.executor(digits())
+    batches = [batch(), batch()]
+    executor.inference(batches[0])
+    first, second = (executor.inference(inputs) for inputs in batches)
+    assert close(first["loss"], right.inference(batches[0])["loss"])
+    assert close(second["loss"], right.inference(batches[1])["loss"])
+    assert executor._bound.built == 1  # type: ignore[attr-defined]
+    for inputs in (*batches, batches[0]):
+        executor.inference_and_backprop(inputs)
+    right.inference_and_backprop(batches[0])
+    assert all(close(executor.gradients[name], g) for name, g in right.gradients.items())
+
+
+def test_a_bound_call_sees_new_parameters_and_the_other_set_of_them() -> None:
+    executor, inputs = ENGINE.executor(digits()), batch()
+    before = executor.inference(inputs)["loss"].numpy().item()
+    executor.network.feed_tensor("logits.bias", np.array([5, 0, 0, 0], "f4"))
+    changed = executor.inference(inputs)["loss"].numpy().item()
+    assert changed != before
+    executor.training_step(SGD(learning_rate=0.1))(inputs)
+    right = REFERENCE.executor(digits())
+    right.load(executor.arrays())
+    for _ in range(2):
+        assert close(executor.inference(inputs)["loss"], right.inference(inputs)["loss"])
+
+
+def test_arrays_that_have_to_be_converted_are_not_bound() -> None:
+    executor, inputs = ENGINE.executor(digits()), batch()
+    expected = executor.inference(inputs)["loss"]
+    turned = np.asarray(inputs["x"].transpose(3, 2, 1, 0), order="C").transpose(3, 2, 1, 0)
+    for x in (turned, inputs["x"].astype("f8"), inputs["x"].tolist()):
+        for _ in range(2):
+            found = executor.inference({"x": x, "label": inputs["label"].astype("i4")})
+            assert close(found["loss"], expected)
+    assert executor._bound.built == 1  # type: ignore[attr-defined]
+
+
+def test_the_optimiser_is_always_on_and_may_be_asked_for() -> None:
+    level = onnxruntime.SessionOptions().graph_optimization_level
+    assert level == onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    inputs = batch()
+    compiled = ENGINE.executor(digits(), compile=True).inference(inputs)
+    assert close(compiled["loss"], ENGINE.executor(digits()).inference(inputs)["loss"])

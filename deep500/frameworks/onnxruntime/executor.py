@@ -1,6 +1,6 @@
 """A network in ONNX Runtime: recorded graphs, one session for every shape of the inputs."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from ...contracts.executor import HostMemoryExecutor, Values
 from ...contracts.network import Network, Node
 from ...contracts.optimizer import Optimizer
 from ...contracts.programs import Programs
-from ...errors import Unsupported
 from ...onnx.recording.graphs import NEW, backward_model, inference_model
 from . import OnnxRuntime
+from .bound import BoundSession, is_direct, outputs_of, signature
 from .buffers import Buffers, FlatValues, owned
 from .kernels import kernel_word
 from .step import OnnxRuntimeStep
@@ -27,6 +27,8 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     `params` are the live buffers: a training step writes them again, `arrays` copies. Parameters are held twice, since
     a step reads one set and writes the other.
+
+    `compile` changes nothing: ONNX Runtime optimises every graph as far as it can (ORT_ENABLE_ALL) when it loads it.
     """
 
     framework: OnnxRuntime
@@ -34,17 +36,14 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
     def __init__(
         self, framework: OnnxRuntime, network: Network, seed: int = 0, compile: bool = False
     ):
-        if compile:
-            raise Unsupported(
-                "onnxruntime optimises every graph when it is loaded and has no other compiler: "
-                "leave compile out"
-            )
-        super().__init__(framework, network, seed)
+        super().__init__(framework, network, seed, compile)
         self.flat = FlatValues(self.layout, network.params), FlatValues(self.layout)
         self.buffers = self._buffers(network)
         self.flat_gradient = FlatValues(self.layout)
+        self._dtypes = {name: tensor.dtype for name, tensor in self.structure.inputs.items()}
         self._outputs: Programs[list[str]] = Programs()  # what these inputs suffice for
         self._used: Programs[list[str]] = Programs()  # the inputs that these outputs need
+        self._bound: Programs[BoundSession] = Programs()  # for NumPy arrays of the same signature
 
     def _buffers(self, network: Network) -> Buffers:
         trained, other = (flat.tensors for flat in self.flat)
@@ -64,26 +63,47 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         """Set by the base class, to nothing."""
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
+        key = (signature(inputs), self.buffers.turn, self.framework.threads)
+        bound = self._bound.get(key)
+        if bound is not None:
+            return bound(inputs)
         inputs = self.keyed(inputs)
         names = (self.decided, *inputs)
         outputs = self._outputs.find(names, lambda: self.structure.computable(inputs))
         computed = [name for name in outputs if name not in self.params and name not in inputs]
-        results = self._infer(computed, inputs) if computed else {}
+        direct = key if computed == outputs else None
+        results = self._infer(computed, inputs, direct) if computed else {}
         return self.complete(results, inputs, outputs)
 
-    def _infer(self, outputs: Sequence[str], inputs: Mapping[str, Any]) -> Values:
+    def _infer(self, outputs: Sequence[str], inputs: Mapping[str, Any], key: Hashable) -> Values:
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
             words = self._kernel_words
             return inference_model(self.framework.xp, self.structure, outputs, shapes, words)
 
         values = self.natives(inputs, self._inputs_of(outputs))
         session = self._session(("inference", *outputs), values, record)
-        names = [o.name for o in session.get_outputs()]
-        results = session.run_with_ort_values(names, self._feed(session, values))
-        return dict(zip(names, results, strict=True))
+        self._keep_bound(key, session, {})
+        return self._run_into(session, values, {})
 
     def inference_and_backprop(
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+    ) -> Values:
+        arrays, turn = signature(inputs), self.buffers.turn
+        key = (arrays, turn, self.framework.threads, y, self.training)
+        bound = self._bound.get(key)
+        if bound is None:
+            results = self._differentiate(inputs, y, step, first_row, key)
+        else:
+            results = bound(inputs)
+        structure = self.structure
+        self.gradients = self.flat_gradient.tensors
+        self.generation += 1
+        for name in structure.state_updates if self.training else ():
+            self.params[name].update_inplace(results[NEW + name])
+        return self.complete(results, inputs, structure.outputs)
+
+    def _differentiate(
+        self, inputs: Mapping[str, Any], y: str, step: int, first_row: int, key: Hashable
     ) -> Values:
         training = self.training
 
@@ -97,12 +117,15 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         gradients = {
             name: self.flat_gradient.tensors[param] for param, name in structure.gradient(y)
         }
-        results = self._run_into(session, values, gradients)
-        self.gradients = self.flat_gradient.tensors
-        self.generation += 1
-        for name in structure.state_updates if training else ():
-            self.params[name].update_inplace(results[NEW + name])
-        return self.complete(results, inputs, structure.outputs)
+        self._keep_bound(key, session, gradients)
+        return self._run_into(session, values, gradients)
+
+    def _keep_bound(self, key: Any, session: Any, places: Values) -> None:
+        """Bind the session for the calls to come, if they bring arrays in the declared dtypes and nothing else."""
+        if key is None or key[0] is None or not self.takes_inputs_as_they_are:
+            return
+        if is_direct(key[0], self._dtypes):
+            self._bound.find(key, lambda: BoundSession(session, self.params, places))
 
     def training_step(self, optimizer: Optimizer, y: str = "loss") -> OnnxRuntimeStep:
         self.structure.warn_before_training()
@@ -166,7 +189,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             else:
                 binding.bind_output(name)
         session.run_with_iobinding(binding)
-        return dict(zip(names, binding.get_outputs(), strict=True))
+        return outputs_of(binding, names)
 
     def _flat_params(self) -> dict[str, np.ndarray]:
         return self.flat[self.buffers.turn].arrays
