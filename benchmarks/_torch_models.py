@@ -132,7 +132,7 @@ def batch(name: str, generator: torch.Generator) -> tuple[torch.Tensor, torch.Te
     if name == "gpt":
         words = torch.randint(0, 512, (8, 64), generator=generator)
         return words, torch.randint(0, 512, (8 * 64,), generator=generator)
-    shape = {"lenet": (64, 1, 28, 28), "vit": (16, 3, 32, 32), "resnet18": (8, 3, 32, 32)}[name]
+    shape = {"lenet": (16, 1, 28, 28), "vit": (4, 3, 32, 32), "resnet18": (8, 3, 32, 32)}[name]
     labels = torch.randint(0, 10, (shape[0],), generator=generator)
     return torch.randn(shape, generator=generator), labels
 
