@@ -329,3 +329,24 @@ def test_shapes_that_only_the_data_bring():
     report = checked(network, "reference", "pytorch", data=data)
     assert report.ok, report.text
     assert {"product", "reshaped", "curved"} <= {c.node for c in report.nodes}
+
+
+def test_what_is_other_in_training_is_judged_in_both_modes():
+    network = d5.Network("training")
+    network.add_input("x", ("batch", 4, 5, 5))
+    for name, value, trainable in (
+        ("scale", 1, True),
+        ("shift", 0, True),
+        ("mean", 0, False),
+        ("variance", 1, False),
+    ):
+        network.add_param(name, np.full(4, value, "float32"), trainable)
+    inputs = ("x", "scale", "shift", "mean", "variance")
+    outputs = ["normal", "new_mean", "new_variance"]
+    network.add_node("BatchNormalization", inputs, outputs, name="norm", training_mode=1)
+    network.add_node("Dropout", ("normal", 0.5, True), ["dropped"], name="dropout")
+    network.add_node("ReduceMean", ("dropped",), ["loss"], name="average", keepdims=0)
+    network.add_output("loss")
+    network.state_updates = {"mean": "new_mean", "variance": "new_variance"}
+    report = checked(network, "reference", "pytorch", "onnxruntime")
+    assert report.ok, report.text

@@ -1,5 +1,6 @@
 """Arrays of one node against the truth, within what rounding explains for this node alone."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ def judge_forward(process: Process, node: Node, example: NodeExample) -> NodeChe
     plain = in_evaluation(node)
     if plain != node:
         example = evaluated(plain, example)
+        plain = replace(plain, outputs=plain.outputs[:1])  # the others are for training alone
 
     def judged(made: Made) -> Check:
-        return _outputs(example, node, made)
+        return _outputs(example, plain, made)
 
     return _asked(process, "forward", node, judged, plain, example.inputs)
 
