@@ -26,7 +26,7 @@ class GoogLeNet(Architecture):
 
     dropout: float = 0.2
     width: float = 1.0
-    tiny = ({"width": 1 / 16}, (3, 16, 16), 3)
+    tiny = ({"width": 1 / 16}, (3, 32, 32), 3)
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         x = self._conv(builder, "conv1", x, 64, kernel=7, stride=2)

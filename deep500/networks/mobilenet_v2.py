@@ -23,7 +23,7 @@ class MobileNetV2(Architecture):
 
     dropout: float = 0.2
     width: float = 1.0
-    tiny = ({"width": 0.1}, (3, 16, 16), 3)
+    tiny = ({"width": 0.1}, (3, 32, 32), 3)
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         builder.constant("zero", 0.0)

@@ -1,7 +1,5 @@
 """Normalisation by fixed statistics as part of the convolution before it."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..contracts.network import Network, Node
@@ -35,9 +33,10 @@ def _convolution_before(network: Network, norm: Node) -> Node | None:
     result = conv.outputs[0]
     if len(network.consumers(result)) > 1 or result in wanted_values(network):
         return None
-    params = [str(value) for value in (*conv.inputs[1:], *norm.inputs[1:]) if value is not None]
-    own = all(name in network.params and _is_own(network, name) for name in params)
-    return conv if own else None
+    params = [*conv.inputs[1:], *norm.inputs[1:]]
+    if not all(value is None or _is_own(network, str(value)) for value in params):
+        return None
+    return conv
 
 
 def _uses_statistics(network: Network, norm: Node) -> bool:
@@ -47,28 +46,38 @@ def _uses_statistics(network: Network, norm: Node) -> bool:
 
 
 def _is_own(network: Network, param: str) -> bool:
-    """Whether one node alone takes a parameter, and nothing replaces it after a step."""
-    is_state = param in network.state_updates or param in wanted_values(network)
-    return len(network.consumers(param)) == 1 and not is_state
+    """Whether it is a parameter that one node alone takes, and that nothing replaces after a step."""
+    if param not in network.params or param in network.state_updates:
+        return False
+    return len(network.consumers(param)) == 1 and param not in wanted_values(network)
 
 
 def _fold(network: Network, conv: Node, norm: Node) -> None:
-    weight, bias = str(conv.inputs[1]), _bias(network, conv)
-    params = [network.params[str(name)].astype(np.float64) for name in norm.inputs[1:]]
-    scale, shift, mean, variance = params
-    factor = scale / np.sqrt(variance + norm.operator.settings["epsilon"])
-    old = network.params[weight]
-    per_channel = factor.reshape(-1, *[1] * (old.ndim - 1))
-    new_bias = (network.params[bias] - mean) * factor + shift
-    network.params[weight] = (old * per_channel).astype(old.dtype)
-    network.params[bias] = new_bias.astype(old.dtype)
+    weight = str(conv.inputs[1])
+    bias = _bias(network, conv)
+    params = [str(name) for name in norm.inputs[1:]]
+    _scale_and_shift(network, weight, bias, params, norm.operator.settings["epsilon"])
     network.remove_node(norm.name)
     network.remove_node(conv.name)
-    for name in {str(value) for value in norm.inputs[1:]}:
-        del network.params[name]
+    for name in params:
+        network.params.pop(name, None)
     network.trainable = [name for name in network.trainable if name in network.params]
-    folded = replace(conv, inputs=(*conv.inputs[:2], bias), outputs=norm.outputs[:1])
-    network.add_node(folded.operator, folded.inputs, folded.outputs, folded.name)
+    inputs = (*conv.inputs[:2], bias)
+    network.add_node(conv.operator, inputs, norm.outputs[:1], conv.name)
+
+
+def _scale_and_shift(
+    network: Network, weight: str, bias: str, params: list[str], epsilon: float
+) -> None:
+    """The parameters of a convolution that normalises its result; computed in float64."""
+    scale, shift, mean, variance = (network.params[name].astype(float) for name in params)
+    old = network.params[weight]
+    factor = scale / np.sqrt(variance + epsilon)
+    per_channel = factor.reshape(-1, *[1] * (old.ndim - 1))
+    new_weight = old * per_channel
+    new_bias = (network.params[bias] - mean) * factor + shift
+    network.params[weight] = new_weight.astype(old.dtype)
+    network.params[bias] = new_bias.astype(old.dtype)
 
 
 def _bias(network: Network, conv: Node) -> str:
@@ -76,6 +85,6 @@ def _bias(network: Network, conv: Node) -> str:
     if len(conv.inputs) > 2 and conv.inputs[2] is not None:
         return str(conv.inputs[2])
     weight = network.params[str(conv.inputs[1])]
-    name = f"{conv.name}.folded_bias"
     zeros = np.zeros(weight.shape[0], weight.dtype)
-    return network.add_param(name, zeros, trainable=conv.inputs[1] in network.trainable)
+    is_trained = conv.inputs[1] in network.trainable
+    return network.add_param(f"{conv.name}.folded_bias", zeros, is_trained)

@@ -40,3 +40,15 @@ def assert_equivalent(
     for name, value in expected.items():
         assert actual[name].shape == value.shape, name
         np.testing.assert_allclose(actual[name], value, 1e-9, 1e-12, err_msg=name)
+
+
+def passes_the_check(network: d5.Network, original: d5.Network, batch: int = 3) -> bool:
+    """Whether `check_network` finds no difference, in outputs and gradients."""
+    report = d5.check_network(
+        network,
+        against=original,
+        frameworks=["reference"],
+        dimensions={"batch": batch},
+        isolated=False,
+    )
+    return report.ok
