@@ -168,6 +168,16 @@ class Builder:
     def concat(self, name: str, values: Sequence[str], axis: int = 1) -> str:
         return self.node("Concat", values, name, axis=axis)
 
+    def pad(self, name: str, x: str, axis: int, before: int, after: int) -> str:
+        """Zeros at the two ends of an axis.
+
+        Pads are said for every axis: ONNX Runtime mistakes fewer ones behind a Transpose.
+        """
+        rank = len(self.shape(x)) + 1
+        pads = [0] * 2 * rank
+        pads[axis], pads[rank + axis] = before, after
+        return self.node("Pad", (x, tuple(pads)), name)
+
     def max_pool(
         self,
         x: str,

@@ -121,6 +121,5 @@ def _padded(builder: Builder, name: str, x: str, channels: int, stride: int) -> 
     missing = channels - builder.shape(x)[0]
     if missing:
         before = missing // 2
-        pads = (before, missing - before)
-        x = builder.node("Pad", (x, pads, None, (1,)), f"{name}.padded")
+        x = builder.pad(f"{name}.padded", x, 1, before, missing - before)
     return x

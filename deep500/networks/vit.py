@@ -45,8 +45,8 @@ class ViT(Architecture):
         token = builder.param("class_token", (1, 1, self.width), zeros())
         positions = builder.param("positions.weight", (count + 1, self.width))
         # A sum of padded parts, since a concatenation would need the token once per example.
-        patches = builder.node("Pad", (rows, (1, 0), None, (1,)), "patches.padded")
-        first = builder.node("Pad", (token, (0, count), None, (1,)), "class_token.padded")
+        patches = builder.pad("patches.padded", rows, 1, before=1, after=0)
+        first = builder.pad("class_token.padded", token, 1, before=0, after=count)
         together = builder.add(patches, first)
         return builder.dropout(builder.add(together, positions), self.dropout)
 
