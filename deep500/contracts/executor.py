@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from .operator import Tensor
 from .optimizer import Optimizer
 from .programs import Programs
 from .specialising import Mode, Specialised, Specialiser, is_open
+from .transformation import LARGEST_CONSTANT, apply_all
 
 if TYPE_CHECKING:
     from .framework import Framework
@@ -87,11 +88,14 @@ class Executor(ABC):
 
     `structure` is the network without its arrays: the weights are on the framework's side only. Where values that a
     run brings decide on it (shapes, axes, rounds of a loop), it is the network for those of the last call, which
-    `decided` stands for in the keys of programs. `layout` says where each trained parameter, and its gradient, lies
-    in the flat buffers.
+    `decided` stands for in the keys of programs. `graph` is what runs: the structure after the transformations in
+    `passes`, unless `optimize` is off. `layout` says where each trained parameter, and its gradient, lies in the flat
+    buffers.
     """
 
     evaluate: ClassVar[Evaluate]  # an operator on the host; set where the frameworks are found
+    passes: ClassVar[tuple[str, ...]] = ()  # names of transformations
+    optimize = True
 
     model: Any = None  # what from_model got without a loss: a trainer attaches its task's
     options: Mapping[str, Any] = {}  # what from_model got with it
@@ -130,6 +134,39 @@ class Executor(ABC):
         self.generation = 0  # counts what makes flat buffers that were handed out invalid
         self.copies: Counter[str] = Counter()  # of flat buffers: "to host", "to device"
         self._kernel_words: dict[str, str] = {}
+        self._graphs: Programs[Network] = Programs()
+        self._constants: dict[str, np.ndarray] = {}  # the values that they were made for
+
+    @property
+    def graph(self) -> Network:
+        """The structure, or what `passes` make of it when they know the values that no step changes."""
+        if not self.optimize or not self.passes:
+            return self.structure
+        return self._graphs.find(self.decided, self._cleaned_up)
+
+    def graph_with(self, values: Iterable[str]) -> Network:
+        """`graph`, or the structure if one of these values is only there."""
+        graph = self.graph
+        sources = {*graph.inputs, *graph.params}
+        missing = [name for name in values if name not in sources and not graph.producer(name)]
+        return self.structure if missing else graph
+
+    def _cleaned_up(self) -> Network:
+        graph = self.structure.outline()
+        if not self._constants:
+            self._constants = self._small_constants()
+        graph.params.update(self._constants)
+        apply_all(self.passes, graph)
+        return graph
+
+    def _small_constants(self) -> dict[str, np.ndarray]:
+        """Small parameters that no step changes: what passes may take for fixed."""
+        changing = {*self.structure.trainable, *self.structure.state_updates}
+        constants = {}
+        for name, value in self.params.items():
+            if name not in changing and self.spec(name).size <= LARGEST_CONSTANT:
+                constants[name] = np.array(self.framework.array(value))
+        return constants
 
     @property
     def network(self) -> "NetworkView":
@@ -275,7 +312,7 @@ class Executor(ABC):
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set all parameters, in place where the framework holds on to them."""
         for name, value in matching("parameters", self.structure.params, arrays).items():
-            self._write(name, value)
+            self._replace(name, value)
         self._forget()
 
     def write(self, name: str, value: Any) -> None:
@@ -285,8 +322,17 @@ class Executor(ABC):
                 f"no parameter is named {name!r}; there are: {', '.join(self.structure.params)}"
             )
         array = self.framework.array(value)
-        self._write(name, matching("parameters", {name: self.spec(name)}, {name: array})[name])
+        self._replace(name, matching("parameters", {name: self.spec(name)}, {name: array})[name])
         self._forget()
+
+    def _replace(self, name: str, value: np.ndarray) -> None:
+        """Write a parameter; what was built for another value of it is built again when it is next needed."""
+        constant = self._constants.get(name)
+        self._write(name, value)
+        if constant is not None and not np.array_equal(constant, value, equal_nan=True):
+            self._constants.clear()
+            self._graphs.clear()
+            self.programs.clear()
 
     def _forget(self) -> None:
         """A parameter has been set, which may decide on shapes."""

@@ -288,18 +288,21 @@ class Framework(ABC):
         *,
         seed: int = 0,
         compile: bool = False,
+        optimize: bool = True,
         threads: int | None = None,
         device: str | None = None,
     ) -> "Executor":
         """Build the network once, to be run many times.
 
         `seed` decides what random operators draw. `compile` asks for the framework's own compiler where that is not
-        its only way. `threads` is passed to `set_threads`. `device` can only be "cpu" so far.
+        its only way. `optimize` lets the executor run what its `passes` make of the network; the network itself, and
+        what the executor says about it, stay as they are. `threads` is passed to `set_threads`. `device` can only be
+        "cpu" so far.
         """
         self.require()
         self._settle(seed, threads, device)
         try:
-            return self._executor(network, seed, compile)
+            executor = self._executor(network, seed, compile)
         except Deep500Error:
             raise
         except Exception as error:
@@ -307,6 +310,8 @@ class Framework(ABC):
             raise Deep500Error(
                 f"{self.name} cannot build the network {network.name!r}: {reason}"
             ) from error
+        executor.optimize = optimize
+        return executor
 
     def _settle(self, seed: int, threads: int | None, device: str | None) -> None:
         """Check the options of an executor, and set the threads."""

@@ -1,8 +1,24 @@
 """The transformation contract: from a network to another one that computes the same."""
 
+from collections.abc import Iterable
+from typing import cast
+
+from .. import registry
 from ..definition import Definition
 from ..errors import lacking
 from .network import Network
+
+LARGEST_CONSTANT = 1 << 16  # elements of a parameter whose value a transformation looks at
+
+# Transformations that undo what exporters leave behind; all are cheap, and none changes a result beyond rounding.
+CLEAN_UP = (
+    "RemoveNoOps",
+    "RemoveZeroBiases",
+    "SliceConstantGathers",
+    "FuseSoftplus",
+    "FuseGelu",
+    "FuseAttention",
+)
 
 
 class Transformation(Definition):
@@ -20,3 +36,10 @@ class Transformation(Definition):
 
     def apply(self, network: Network) -> None:
         raise lacking(self, "apply")
+
+
+def apply_all(names: Iterable[str], network: Network) -> None:
+    """Change this network by the transformations of these names, one after the other."""
+    for name in names:
+        transformation = cast(Transformation, registry.find("transformations", name)())
+        transformation.apply(network)

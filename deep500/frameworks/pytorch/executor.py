@@ -13,6 +13,7 @@ from ...contracts.framework import Framework
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from ...contracts.programs import Programs
+from ...contracts.transformation import CLEAN_UP
 from ...errors import Unsupported, one_line
 from . import FRAMEWORK
 from .gradients import AutogradExecutor, native, tensors
@@ -46,6 +47,8 @@ class PyTorchExecutor(AutogradExecutor):
 
     `params` are the live tensors: a step changes them in place, while `arrays` copies.
     """
+
+    passes = CLEAN_UP
 
     def __init__(
         self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
@@ -111,7 +114,7 @@ class PyTorchExecutor(AutogradExecutor):
         return self._param_buffers
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
-        nodes, inputs = self.structure.part(outputs, training)
+        nodes, inputs = self.graph_with(outputs).part(outputs, training)
         kinds = {name: getattr(torch, self.structure.inputs[name].dtype) for name in inputs}
         used = set(outputs)
         for node in nodes:

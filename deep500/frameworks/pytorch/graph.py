@@ -11,7 +11,8 @@ import torch
 from ...contracts.executor import Executor
 from ...contracts.network import Node
 from ...contracts.operator import Operator
-from .recording import Recording, Unrecordable
+from .linear import fuse_linear
+from .recording import Recording, Unrecordable, note_spec
 
 Program = Callable[..., tuple]  # of the inputs in order, then of the parameters
 
@@ -28,18 +29,20 @@ def compile_network(
     With an example of these inputs and parameters, what native kernels work out from shapes in Python is worked out
     now, and what they make that nobody uses is left out: the function is for inputs of these shapes only.
     """
-    network = executor.structure
-    nodes, inputs = network.part(outputs, training)
+    nodes, inputs = executor.graph_with(outputs).part(outputs, training)
     graph = torch.fx.Graph()
     values = {
         name: graph.placeholder(f"v{i}_{_identifier(name)}")
         for i, name in enumerate((*inputs, *params))
     }
+    for name, tensor in (example or {}).items():
+        note_spec(values[name], tensor)
     emit = _Emitter(executor, graph, values, dict(example) if example else None)
     with torch.no_grad():
         for node in nodes:
             emit.node(node)
     graph.output(tuple(values[name] for name in outputs))
+    fuse_linear(graph)
     graph.eliminate_dead_code()
     return torch.fx.GraphModule(torch.nn.Module(), graph).forward
 

@@ -51,12 +51,15 @@ class Recording(TorchFunctionMode):
         arguments = {key: self._argument(value) for key, value in kwargs.items()}
         made = self._emit(func, name, tuple(map(self._argument, args)), arguments)
         if isinstance(result, torch.Tensor):
+            note_spec(made, result)
             self._nodes[id(result)] = (result, made)
         elif isinstance(result, tuple | list) and all(
             isinstance(part, torch.Tensor) for part in result
         ):
             for i, part in enumerate(result):
-                self._nodes[id(part)] = (part, self.graph.call_function(python.getitem, (made, i)))
+                item = self.graph.call_function(python.getitem, (made, i))
+                note_spec(item, part)
+                self._nodes[id(part)] = (part, item)
         else:
             raise Unrecordable(f"{name} reads a value out of a tensor")
         return result
@@ -78,6 +81,11 @@ class Recording(TorchFunctionMode):
         if value is Ellipsis or isinstance(value, PLAIN):
             return value
         raise Unrecordable(f"an argument of type {type(value).__name__}")
+
+
+def note_spec(node: torch.fx.Node, tensor: torch.Tensor) -> None:
+    """Keep the shape and the dtype of what a node makes."""
+    node.meta["spec"] = (tuple(tensor.shape), tensor.dtype)
 
 
 def _getter(func: Any) -> bool:
