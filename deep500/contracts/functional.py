@@ -42,21 +42,21 @@ class FunctionalExecutor(Executor):
         return tape.forward(xp, nodes, values, outputs, self._kernel, record=False)[0]
 
     def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
-        """The inputs that are used, checked, in their declared dtypes."""
+        """The inputs that are used, in their declared dtypes; a program checks their shapes when it is traced."""
         specs = self.structure.inputs
-        values = {}
-        for name in used:
-            if name in inputs:
-                values[name] = self.native(inputs[name], specs[name].dtype)
-        shapes = {name: tuple(value.shape) for name, value in values.items()}
-        self.structure.check_shapes(used, shapes)
-        return values
+        native = self.native
+        return {name: native(inputs[name], specs[name].dtype) for name in used if name in inputs}
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
         kernel, word = self.choose(node, node.inputs)
         if word == "native" or not node.operator.differentiable:
             return kernel(*inputs)
         return self.with_derivative(node.operator, inputs)
+
+
+def check_traced(structure: Network, values: Values, used: Iterable[str]) -> None:
+    """Refuse inputs that are missing or of a wrong shape: called while tracing, so once for every shape."""
+    structure.check_shapes(used, {name: tuple(value.shape) for name, value in values.items()})
 
 
 class FunctionalStep(TrainingStep):

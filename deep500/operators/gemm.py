@@ -31,7 +31,11 @@ class Gemm(Operator):
             self.alpha,
             tf.matmul(a, b, transpose_a=bool(self.transA), transpose_b=bool(self.transB)),
         )
-        return y if c is None else y + _scaled(self.beta, c)
+        if c is None:
+            return y
+        if self.beta == 1 and c.shape == y.shape[1:] and y.dtype.is_floating:
+            return tf.nn.bias_add(y, c)  # which TensorFlow fuses with the product
+        return y + _scaled(self.beta, c)
 
     def infer(self, a, b, c=None):
         if len(a.shape) != 2 or len(b.shape) != 2:

@@ -45,6 +45,26 @@ class Adam(Optimizer):
             maximize=False,
         )
 
+    def tensorflow(
+        self, tf: Any, params: list, grads: list, states: list[State], step: Any
+    ) -> None:
+        """TensorFlow's own kernel, whose epsilon is scaled; powers of zero leave the scaling of the rate to us."""
+        for param, grad, state in zip(params, grads, states, strict=True):
+            count = tf.cast(step, param.dtype)
+            root = tf.sqrt(_share(tf, self.beta2, count))
+            tf.raw_ops.ResourceApplyAdam(
+                var=param.handle,
+                m=state["mean"].handle,
+                v=state["square"].handle,
+                beta1_power=tf.zeros((), param.dtype),
+                beta2_power=tf.zeros((), param.dtype),
+                lr=self.learning_rate * root / _share(tf, self.beta1, count),
+                beta1=tf.constant(self.beta1, param.dtype),
+                beta2=tf.constant(self.beta2, param.dtype),
+                epsilon=self.epsilon * root,
+                grad=grad,
+            )
+
 
 def _share(xp: Any, beta: float, step: Any) -> Any:
     """1 - beta ** step: the share of a decaying mean that is not its start.

@@ -10,7 +10,7 @@ from jax import numpy as jnp
 from ...contracts import tape
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.functional import FunctionalExecutor, Program
+from ...contracts.functional import FunctionalExecutor, Program, check_traced
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
@@ -64,6 +64,7 @@ class JaxExecutor(FunctionalExecutor):
             return jnp.sum(results[y] * tape.seed(self.framework.xp, results[y], y)), results
 
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
+            check_traced(structure, inputs, used)
             trained = {name: params[name] for name in structure.trainable}
             gradients, results = jax.grad(loss, has_aux=True)(trained, params, inputs)
             outputs = {name: results[name] for name in structure.outputs}
@@ -77,16 +78,20 @@ class JaxExecutor(FunctionalExecutor):
 
     def native(self, value: Any, dtype: str) -> Any:
         """JAX takes NumPy's arrays as they are."""
-        return value.astype(dtype) if isinstance(value, jax.Array) else np.asarray(value, dtype)
+        if not isinstance(value, jax.Array):
+            return np.asarray(value, dtype)
+        return value if value.dtype == dtype else value.astype(dtype)
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
 
     def _inference(self, inputs: Collection[str]) -> Program:
-        outputs = self.structure.computable(inputs)
-        nodes, used = self.structure.part(outputs, training=False)
+        structure = self.structure
+        outputs = structure.computable(inputs)
+        nodes, used = structure.part(outputs, training=False)
 
         def run(params: Values, inputs: Values) -> Values:
+            check_traced(structure, inputs, used)
             return self.forward(nodes, params | inputs, outputs)
 
         return jax.jit(run), used

@@ -41,9 +41,9 @@ class JaxStep(FunctionalStep):
         key = executor.decided, training
         program, used = self.programs.find(key, lambda: self._program(training))
         values = executor.natives(inputs, used)
-        updated = {*structure.trainable, *(structure.state_updates if training else ())}
-        changing = {name: value for name, value in executor.params.items() if name in updated}
-        fixed = {name: value for name, value in executor.params.items() if name not in updated}
+        fixed = dict(executor.params)
+        updated = (*structure.trainable, *(structure.state_updates if training else ()))
+        changing = {name: fixed.pop(name) for name in updated}
         outputs, new, self.states, self._device_count = program(
             changing, self.states, self._device_count, fixed, values
         )

@@ -9,7 +9,7 @@ import tensorflow as tf  # type: ignore[import-untyped]
 from ...contracts import tape
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
-from ...contracts.functional import FunctionalExecutor, Program
+from ...contracts.functional import FunctionalExecutor, Program, check_traced
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
@@ -57,6 +57,7 @@ class TensorFlowExecutor(FunctionalExecutor):
         nodes, used = structure.part(wanted, training)
 
         def run(inputs: Values) -> tuple[Values, Values]:
+            check_traced(structure, inputs, used)
             params = self._values()
             trained = {name: params[name] for name in structure.trainable}
             with tf.GradientTape(watch_accessed_variables=False) as record:
@@ -90,11 +91,15 @@ class TensorFlowExecutor(FunctionalExecutor):
         return {name: tf.Variable(value) for name, value in network.params.items()}
 
     def _inference(self, inputs: Collection[str]) -> Program:
-        outputs = self.structure.computable(inputs)
-        nodes, used = self.structure.part(outputs, training=False)
-        return self.traced(
-            lambda inputs: self.forward(nodes, self._values() | inputs, outputs)
-        ), used
+        structure = self.structure
+        outputs = structure.computable(inputs)
+        nodes, used = structure.part(outputs, training=False)
+
+        def run(inputs: Values) -> Values:
+            check_traced(structure, inputs, used)
+            return self.forward(nodes, self._values() | inputs, outputs)
+
+        return self.traced(run), used
 
     def _backprop(self, y: str, training: bool) -> Program:
         run, used = self.backprop(y, training)
@@ -112,7 +117,7 @@ class Traced:
         self._graphs: dict[tuple, Any] = {}
 
     def __call__(self, inputs: Values) -> Any:
-        shapes = tuple(tuple(value.shape) for value in inputs.values())
+        shapes = (*inputs, *[tuple(value.shape) for value in inputs.values()])
         if shapes not in self._graphs:
             specs = {name: tf.TensorSpec(v.shape, v.dtype) for name, v in inputs.items()}
             self._graphs[shapes] = self.function.get_concrete_function(specs)

@@ -54,9 +54,15 @@ class TensorFlowStep(FunctionalStep):
             self.states[name][key].assign(value)
 
     def _assign(self, gradients: Values) -> Any:
-        """The optimizer's formula, parameter by parameter."""
+        """TensorFlow's own rule for all parameters, or the optimizer's formula, parameter by parameter."""
         params = self.executor.params
         step = self._device_count.assign_add(1).read_value()
+        native = self.optimizer.native(self.executor.framework.name)
+        if native is not None:
+            names = [*self.states]
+            own_params, own_grads = [params[n] for n in names], [gradients[n] for n in names]
+            native(tf, own_params, own_grads, [*self.states.values()], step)
+            return step
         for name, own in self.states.items():
             state = {key: tf.convert_to_tensor(variable) for key, variable in own.items()}
             param = tf.convert_to_tensor(params[name])
