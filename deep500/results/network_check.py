@@ -66,11 +66,9 @@ class NetworkCheck(ResultKind):
             return None
         sides = _sides(blocks)
         first = first_of(side.first for side in sides)
-        return {
-            "ok": all(side.verdict == "ok" for side in sides),
-            "first": first.to_json() if first else None,
-            "sides": [_numbers(side) for side in sides],
-        }
+        right = all(side.verdict == "ok" for side in sides)
+        numbers = [_numbers(side) for side in sides]
+        return {"ok": right, "first": first and first.to_json(), "sides": numbers}
 
     def report(self, record: Record) -> Report:
         if not record.blocks:
@@ -120,14 +118,19 @@ def _sides(blocks: Blocks) -> list[Side]:
 
 
 def _numbers(side: Side) -> dict[str, Any]:
-    worst = {name: check.to_json() for name in DIRECTIONS if (check := side.worst(name))}
+    worst = {}
+    for direction in DIRECTIONS:
+        check = side.worst(direction)
+        if check:
+            worst[direction] = check.to_json()
+    first = side.first
     return {
         "framework": side.framework,
         "verdict": side.verdict,
         "checks": len(side.checks),
         "wrong": len(side.wrong),
         "unavailable": len(side.undecided),
-        "first": side.first.to_json() if side.first else None,
+        "first": first and first.to_json(),
         "worst": worst,
     }
 

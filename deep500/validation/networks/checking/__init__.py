@@ -26,7 +26,7 @@ from ....errors import Deep500Error
 from ...checking.judging import quiet
 from .comparing import Original, WrappedModel, check_against, check_model
 from .data import checked_data, drawn_data
-from .nodes import Bench, check_nodes
+from .nodes import Panel, check_nodes
 from .parcels import Parcel, Unpackable
 from .processes import OtherProcess, OwnProcess, Process
 from .remarks import remarks_of
@@ -77,18 +77,18 @@ def check_network(
         processes = [_process(name, seed, timeout_s, elsewhere) for name in named]
         for process in processes:
             stack.callback(process.close)
-        bench = Bench(processes, say)
+        panel = Panel(processes, say)
         if against is None:
-            _check_alone(bench, original, arrays, y, seed, _rule(optimizer))
+            _check_alone(panel, original, arrays, y, seed, _rule(optimizer))
             sides = []
         else:
-            sides = _check_against(bench, subject, Original(original, arrays, seed, y))
-    sides += [replace(side, lost=bench.lost.get(name, "")) for name, side in bench.sides.items()]
-    return NetworkReport(original.name, sides, remarks_of(original), _files(bench))
+            sides = _check_against(panel, subject, Original(original, arrays, seed, y))
+    sides += [replace(side, lost=panel.lost.get(name, "")) for name, side in panel.sides.items()]
+    return NetworkReport(original.name, sides, remarks_of(original), _files(panel))
 
 
 def _check_alone(
-    bench: Bench,
+    panel: Panel,
     network: Network,
     data: Mapping[str, np.ndarray],
     y: str | None,
@@ -97,17 +97,17 @@ def _check_alone(
 ) -> None:
     subject, scalar = differentiated(network, data, seed, y)
     truth = Truth(subject, scalar, data, seed)
-    check_nodes(bench, truth)
-    bench.give_up_crashed()
+    check_nodes(panel, truth)
+    panel.give_up_crashed()
     if truth.complete and truth.trainable:
-        check_step(bench, subject, truth, data, optimizer)
-    check_whole(bench, subject, truth, data)
+        check_step(panel, subject, truth, data, optimizer)
+    check_whole(panel, subject, truth, data)
 
 
-def _check_against(bench: Bench, subject: Network | Executor, original: Original) -> list[Side]:
+def _check_against(panel: Panel, subject: Network | Executor, original: Original) -> list[Side]:
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
-    return check_against(original, subject, bench)
+    return check_against(original, subject, panel)
 
 
 def _network(network: Any) -> Network:
@@ -139,11 +139,11 @@ def _rule(optimizer: "Optimizer | str") -> Optimizer:
     return cast(Optimizer, kind(learning_rate=LEARNING_RATE))
 
 
-def _files(bench: Bench) -> dict[str, bytes]:
+def _files(panel: Panel) -> dict[str, bytes]:
     """What shows the first divergence to others."""
     for direction in ("forward", "backward"):
-        if direction in bench.evidence:
-            return reproduction(*bench.evidence[direction])
+        if direction in panel.evidence:
+            return reproduction(*panel.evidence[direction])
     return {}
 
 

@@ -15,7 +15,7 @@ from ....errors import Deep500Error
 from ...checking.bounds import depth
 from ...checking.comparing import deviation
 from .accumulated import Expected, expected_gradients, expected_outputs
-from .nodes import Bench
+from .nodes import Panel
 from .processes import Process
 from .report import NodeCheck, Side
 from .runner import Made, arrays_of
@@ -64,19 +64,19 @@ class Original:
         return expected_outputs(self.network, self.truth, self.operations, names)
 
 
-def check_against(original: Original, other: Network, bench: Bench) -> list[Side]:
+def check_against(original: Original, other: Network, panel: Panel) -> list[Side]:
     """The other network in float64, and on every framework."""
     data = renamed_inputs(original, list(other.inputs))
     outputs = paired(list(other.outputs), original.network.outputs, "outputs")
     itself = Original(other, data, original.seed, None)
     sides = [_in_float64(original, itself, outputs)]
     forward = Comparison(other, data, None, original.outputs, outputs)
-    _asked(bench, forward)
+    _asked(panel, forward)
     same_outputs = all(a == b for a, b in outputs.items())
     if same_outputs and itself.y is not None and itself.y == original.y:
         shared = _shared(itself.subject, original.subject)
         wanted = original.gradients()
-        _asked(bench, Comparison(itself.subject, data, itself.y, wanted, shared))
+        _asked(panel, Comparison(itself.subject, data, itself.y, wanted, shared))
     return sides
 
 
@@ -101,9 +101,9 @@ class Comparison:
         return settled(process.framework, direction, self.network.name, found)
 
 
-def _asked(bench: Bench, comparison: Comparison) -> None:
-    for framework, found in bench.each(comparison.checks):
-        bench.sides[framework].checks.extend(found)
+def _asked(panel: Panel, comparison: Comparison) -> None:
+    for framework, found in panel.each(comparison.checks):
+        panel.sides[framework].checks.extend(found)
 
 
 def check_model(original: Original, model: WrappedModel) -> list[Side]:

@@ -15,7 +15,7 @@ Progress = Callable[[float, str], None]
 Judge = Callable[[Process, Node, NodeExample], NodeCheck]
 
 
-class Bench:
+class Panel:
     """Frameworks that are asked the same questions, and what they were found to answer."""
 
     def __init__(self, processes: Sequence[Process], progress: Progress):
@@ -48,25 +48,25 @@ class Bench:
         self.sides[framework].checks.append(check)
 
 
-def check_nodes(bench: Bench, truth: Truth) -> None:
+def check_nodes(panel: Panel, truth: Truth) -> None:
     """Every node forward, then every derivative backward."""
     total = 2 * len(truth.nodes)
     for done, (node, example) in enumerate(truth.forward()):
-        bench.progress(done / total, f"forward of {node.name}")
-        _judged(bench, judge_forward, node, example)
+        panel.progress(done / total, f"forward of {node.name}")
+        _judged(panel, judge_forward, node, example)
         operations = depth(example) / max(example.outputs[0].size, 1)
-        bench.operations = max(bench.operations, operations)
+        panel.operations = max(panel.operations, operations)
     try:
         for done, (node, example) in enumerate(truth.backward()):
-            bench.progress(0.5 + done / total, f"backward of {node.name}")
-            _judged(bench, judge_backward, node, example)
+            panel.progress(0.5 + done / total, f"backward of {node.name}")
+            _judged(panel, judge_backward, node, example)
     except Unsupported as error:
-        for framework in bench.sides:
-            bench.add(framework, NodeCheck(framework, "backward", "", ok=None, text=str(error)))
+        for framework in panel.sides:
+            panel.add(framework, NodeCheck(framework, "backward", "", ok=None, text=str(error)))
 
 
-def _judged(bench: Bench, judge: Judge, node: Node, example: NodeExample) -> None:
-    for framework, check in bench.each(lambda process: judge(process, node, example)):
-        bench.add(framework, check)
+def _judged(panel: Panel, judge: Judge, node: Node, example: NodeExample) -> None:
+    for framework, check in panel.each(lambda process: judge(process, node, example)):
+        panel.add(framework, check)
         if check.ok is False:
-            bench.evidence.setdefault(check.direction, (check, node, example))
+            panel.evidence.setdefault(check.direction, (check, node, example))

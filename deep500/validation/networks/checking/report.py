@@ -136,13 +136,10 @@ class NetworkReport:
         return "\n".join(map(summary, self.sides))
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "network": self.network,
-            "ok": self.ok,
-            "first": self.first.to_json() if self.first else None,
-            "remarks": self.remarks,
-            "sides": [side.to_json() for side in self.sides],
-        }
+        first = self.first
+        sides = [side.to_json() for side in self.sides]
+        facts = {"network": self.network, "ok": self.ok, "remarks": self.remarks}
+        return facts | {"first": first and first.to_json(), "sides": sides}
 
 
 def first_of(found: Iterable[NodeCheck | None]) -> NodeCheck | None:

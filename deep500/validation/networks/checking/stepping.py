@@ -13,7 +13,7 @@ from ...checking.comparing import deviation
 from ...checking.examples import XP
 from ...checking.formats import wide
 from ...checking.rounding import Noise, RoundedNamespace
-from .nodes import Bench
+from .nodes import Panel
 from .processes import Process
 from .report import NodeCheck
 from .truth import Truth
@@ -23,7 +23,7 @@ OPERATIONS = 16.0  # of the longest rule, for every element
 
 
 def check_step(
-    bench: Bench, subject: Network, truth: Truth, data: Mapping[str, Any], optimizer: Optimizer
+    panel: Panel, subject: Network, truth: Truth, data: Mapping[str, Any], optimizer: Optimizer
 ) -> None:
     """Every parameter after the step, against the rule in float64."""
     gradients = {name: truth.gradient(name) for name in truth.trainable}
@@ -43,9 +43,9 @@ def check_step(
 
         return settled(process.framework, "step", rule, checks)
 
-    bench.progress(1.0, f"a step of {rule}")
-    for framework, checks in bench.each(question):
-        bench.sides[framework].checks.extend(checks)
+    panel.progress(1.0, f"a step of {rule}")
+    for framework, checks in panel.each(question):
+        panel.sides[framework].checks.extend(checks)
 
 
 def _judged(

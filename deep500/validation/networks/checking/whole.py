@@ -15,7 +15,7 @@ from ....contracts.network import Network
 from ....errors import Unsupported, one_line
 from ...checking.comparing import deviation, output_check
 from .accumulated import Expected, expected_gradients, expected_outputs
-from .nodes import Bench
+from .nodes import Panel
 from .processes import Lost, Process
 from .report import NodeCheck
 from .runner import Made
@@ -25,17 +25,17 @@ FUSED = "only where no value in between is asked for: a pass over the whole netw
 EXPLAINED = "every node agrees on its own inputs: rounding decided on a branch or a kink"
 
 
-def check_whole(bench: Bench, subject: Network, truth: Truth, data: Mapping[str, Any]) -> None:
+def check_whole(panel: Panel, subject: Network, truth: Truth, data: Mapping[str, Any]) -> None:
     """Inference, then training with gradients, on every framework."""
-    wholes = [Whole(subject, truth, data, None, bench.operations)]
+    wholes = [Whole(subject, truth, data, None, panel.operations)]
     if truth.y is not None and truth.complete:
-        wholes.append(Whole(subject, truth, data, truth.y, bench.operations))
-    explained = [name for name, side in bench.sides.items() if side.wrong]
+        wholes.append(Whole(subject, truth, data, truth.y, panel.operations))
+    explained = [name for name, side in panel.sides.items() if side.wrong]
     for whole in wholes:
-        bench.progress(1.0, whole.direction)
+        panel.progress(1.0, whole.direction)
         question = partial(whole.checks, explained=explained)
-        for framework, checks in bench.each(question):
-            bench.sides[framework].checks.extend(checks)
+        for framework, checks in panel.each(question):
+            panel.sides[framework].checks.extend(checks)
 
 
 class Whole:
