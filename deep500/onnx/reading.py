@@ -19,6 +19,7 @@ from ..errors import Deep500Error, Unsupported, one_line
 from .control_flow import CONTROL_FLOW, Expansion
 from .flex_attention import flex_attention
 from .functions import inlined
+from .preparing import UNSORTED, in_order, with_shared_weights
 from .roles import RUNNING, Roles, read_roles
 from .scopes import Reference, Scope
 from .sequences import SEQUENCES
@@ -49,7 +50,8 @@ def network_of(
     constant.
     """
     try:
-        return Reader(inlined(model), given or {}, evaluate).network
+        model = with_shared_weights(inlined(model))
+        return Reader(model, given or {}, evaluate).network
     except Unsupported as error:
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
@@ -71,7 +73,7 @@ class Reader:
         for node in graph.node:
             if _expansion(node) is None:
                 self._class(node)  # which says more than onnx's checker of what is not there
-        _check(model)
+        graph = _checked(model).graph
         self.network = Network(graph.name or "network")
         self.nodes: list[Node] = []
         self.roles = Roles(graph)
@@ -477,17 +479,27 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
     return found
 
 
-def _check(model: onnx.ModelProto) -> None:
-    """What onnx's own checker says about types, missing inputs, cycles and names that are used twice."""
+def _checked(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, with its nodes in order, if onnx's own checker finds nothing wrong."""
     if model.graph.sparse_initializer:
         raise Unsupported("sparse initializers are not read")
+    problem = _problem(model)
+    if UNSORTED in problem:
+        ordered = in_order(model)
+        if ordered is not None:
+            model, problem = ordered, _problem(ordered)
+    if problem:
+        raise Deep500Error(f"it is no valid ONNX: {problem}")
+    return model
+
+
+def _problem(model: onnx.ModelProto) -> str:
+    """What onnx's checker says about types, missing inputs, cycles and names that are used twice."""
     try:
         onnx.checker.check_model(model)
-    except (
-        onnx.checker.ValidationError,
-        ValueError,
-    ) as error:  # a ValueError: beyond protobuf's 2 GB
-        raise Deep500Error(f"it is no valid ONNX: {one_line(error, 300)}") from None
+    except (onnx.checker.ValidationError, ValueError) as error:  # the latter beyond protobuf's 2 GB
+        return one_line(error, 300)
+    return ""
 
 
 def _schema(node: onnx.NodeProto, opsets: dict[str, int]) -> onnx.defs.OpSchema | None:

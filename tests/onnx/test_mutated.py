@@ -1,0 +1,35 @@
+"""Models with random damage, read and run on every framework in a child process."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deep500.frameworks import available_frameworks
+
+TOOL = Path(__file__).parents[2] / "benchmarks" / "_mutated.py"
+
+
+def mutated(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", str(TOOL), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow  # a minute, most of which frameworks take to start
+def test_sixty_on_every_framework() -> None:
+    done = mutated("--count", "60", "--sample", "60")
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+    assert [line.split(":")[0] for line in done.stdout.splitlines()] == available_frameworks()
+
+
+def test_three_hundred_on_the_reference() -> None:
+    done = mutated("--count", "300", "--sample", "60", "--frameworks", "reference")
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", available_frameworks())
+def test_five_thousand(name: str) -> None:
+    done = mutated("--count", "5000", "--frameworks", name)
+    assert done.returncode == 0, done.stdout + done.stderr[-2000:]
