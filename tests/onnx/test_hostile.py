@@ -4,6 +4,7 @@ import os
 import resource
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +77,17 @@ def windows(n: int) -> Iterator[tuple[str, Make]]:
     """Kernels, strides, dilations and pads of n."""
     for operator in ("AveragePool", "MaxPool", "LpPool", "Conv", "ConvTranspose"):
         for name, count in (("kernel_shape", 1), ("strides", 1), ("dilations", 1), ("pads", 2)):
-            yield f"{operator} {name}", lambda o=operator, m=name, c=count: window(o, m, c, n)
+            yield f"{operator} {name}", partial(window, operator, name, count, n)
 
 
 def window(operator: str, name: str, count: int, n: int) -> onnx.ModelProto:
     has_weights = operator.startswith("Conv")
-    attributes = {"kernel_shape": [2], name: [n] * count}
+    attributes: dict[str, Any] = {"kernel_shape": [2], name: [n] * count}
     inputs = ["x", "w"] if has_weights else ["x"]
-    weights = {"w": np.ones((1, 1, 2), np.float32)} if has_weights else {}
-    return model(node(operator, inputs, ["y"], **attributes), shape=(1, 1, 8), **weights)
+    made = node(operator, inputs, ["y"], **attributes)
+    if has_weights:
+        return model(made, shape=(1, 1, 8), w=np.ones((1, 1, 2), np.float32))
+    return model(made, shape=(1, 1, 8))
 
 
 def loop(count: int | None, until: float, *before: onnx.NodeProto) -> onnx.ModelProto:
@@ -246,8 +249,8 @@ def test_a_weight_in_a_body_is_one_weight() -> None:
     repeated = model(node("Loop", ["most", "", "x"], ["y"], body=body), shape=(3,), most=50)
     network = Network.from_onnx(repeated)
     assert network.trainable == ["w_then"]
-    result = framework("reference").executor(network).inference({"x": np.zeros(3, np.float32)})
-    assert result["y"].tolist() == [50, 50, 50]
+    results = framework("reference").executor(network).inference({"x": np.zeros(3, np.float32)})
+    assert results["y"].tolist() == [50, 50, 50]
 
 
 def test_nodes_out_of_order_are_put_in_order() -> None:
