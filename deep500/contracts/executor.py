@@ -16,6 +16,7 @@ from .folding import Evaluate
 from .layout import FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
+from .operator_times import OperatorTimes, operator_times
 from .optimizer import Optimizer
 from .programs import Programs
 from .specialising import Mode, Specialised, Specialiser, is_open
@@ -203,6 +204,12 @@ class Executor(ABC):
                 inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
                 self.choose(node, inputs)
         return {node.name: self._kernel_words[node.name] for node in self.structure.nodes}
+
+    def operator_times(
+        self, inputs: Mapping[str, Any], training: bool = False, rounds: int = 10
+    ) -> list[OperatorTimes]:
+        """What each node takes alone, with the values that it gets here; with `training`, its derivative as well."""
+        return operator_times(self, inputs, training, rounds)
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
         """The kernel of a node for these inputs, and its word, which is noted."""

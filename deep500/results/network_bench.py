@@ -21,13 +21,16 @@ class NetworkBench(Bench):
     """Blocks of times as of any benchmark, and blocks of the times of single operators."""
 
     def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
-        timed = [block for block in blocks if not _is_breakdown(block)]
-        check_blocks(plan, timed)
         names = {entry["name"] for entry in plan["entries"]}
+        checked: list[dict[str, Any]] = []
         for block in blocks:
-            if _is_breakdown(block):
+            if isinstance(block, dict) and KEY in block:
                 _check_breakdown(block, names)
-        return [dict(block) for block in blocks if isinstance(block, dict)]
+                checked.append(block)
+            else:
+                checked += check_blocks(plan, [block])
+        check_blocks(plan, _timed(checked))  # also together
+        return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         derived = super().derive(plan, _timed(blocks))
@@ -46,10 +49,6 @@ class NetworkBench(Bench):
 
 def _timed(blocks: Blocks) -> list[Any]:
     return [block for block in blocks if KEY not in block]
-
-
-def _is_breakdown(block: object) -> bool:
-    return isinstance(block, dict) and KEY in block
 
 
 def _check_breakdown(block: Any, names: set[str]) -> None:

@@ -162,3 +162,16 @@ def test_a_dimension_without_a_size_is_named():
     with pytest.raises(Deep500Error, match="'length' has no size.* --set length=64"):
         d5.network_costs(network)
     assert d5.network_costs(network, batch=3, sizes={"length": 5}).flops == 15
+
+
+@pytest.mark.parametrize("engine", ["reference", "pytorch"])
+def test_an_executor_times_its_operators_on_request(engine):
+    network = NETWORKS["cnn"]()
+    inputs = random_inputs(network, input_tensors(network, 2))
+    executor = framework(engine).executor(network)
+    times = executor.operator_times(inputs, training=True, rounds=3)
+    forward = [t.node for t in times if t.direction == "forward"]
+    assert forward == [node.name for node in network.ordered()]
+    assert {t.node for t in times if t.direction == "backward"} == set(forward)
+    assert {t.kernel for t in times} == ({"composed"} if engine == "reference" else {"native"})
+    assert all(len(t.ns) == 3 and min(t.ns) > 0 for t in times)

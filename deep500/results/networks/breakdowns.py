@@ -20,13 +20,15 @@ def breakdowns(blocks: Sequence[Block], level: float) -> list[dict[str, Any]]:
 
 
 def _breakdown(name: str, blocks: Sequence[Block], level: float) -> dict[str, Any]:
-    failed = [block["unsupported"] for block in blocks if "unsupported" in block]
     good = [block for block in blocks if "unsupported" not in block]
     if not good:
-        return {"of": name, "unsupported": failed[0]}
-    whole = [_seconds(block["network"]) for block in good]
-    sums = [_sum(block) for block in good]
-    overhead = [w - s for w, s in zip(whole, sums, strict=True)]
+        return {"of": name, "unsupported": blocks[0]["unsupported"]}
+    whole, sums, overhead = [], [], []
+    for block in good:
+        network, operators = _seconds(block["network"]), _sum(block)
+        whole.append(network)
+        sums.append(operators)
+        overhead.append(network - operators)  # round by round
     rows = []
     for i, row in enumerate(good[0]["operators"]):
         words = {key: row[key] for key in ("node", "operator", "kernel", "direction")}

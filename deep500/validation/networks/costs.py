@@ -122,10 +122,10 @@ def _nodes(
     network: Network, tensors: Mapping[str, Tensor], memory: Memory, inference: Memory
 ) -> list[NodeCosts]:
     specs = value_specs(network, tensors)
-    counted: set[str] = set()
+    trainable, counted = set(network.trainable), set[str]()
     found = []
     for node in network.ordered():
-        own = {i for i in node.inputs if i in network.trainable} - counted
+        own = trainable.intersection(i for i in node.inputs if isinstance(i, str)) - counted
         counted |= own
         known = memory.nodes.get(node.name) or inference.nodes.get(node.name) or NodeMemory()
         found.append(_node(node, specs, sum(network.params[name].size for name in own), known))

@@ -15,7 +15,7 @@ def load_network(name: str, settings: Mapping[str, Any]) -> tuple[Network, dict[
     if ".py:" in name:
         return _written(name, settings), {}
     if not (name.endswith(".onnx") or Path(name).exists()):
-        return _built_in(name, settings), {}
+        return networks.create(name, **settings), {}
     network = Network.load(name)
     for key, value in settings.items():
         if key not in network.dimensions:
@@ -37,10 +37,3 @@ def _written(name: str, settings: Mapping[str, Any]) -> Network:
     if not isinstance(network, Network):
         raise Deep500Error(f"{name} returns a {type(network).__name__}, and a d5.Network is wanted")
     return network
-
-
-def _built_in(name: str, settings: Mapping[str, Any]) -> Network:
-    create = vars(networks).get("create")
-    if create is None:
-        raise Deep500Error(f"there is no file {name!r}: give an ONNX file")
-    return create(name, **settings)

@@ -71,6 +71,7 @@ class _Walk:
 
     def __init__(self, network: Network, inputs: Mapping[str, Tensor], framework: Framework | None):
         self.network, self.framework = network, framework
+        self.trainable = set(network.trainable)
         self.meter = Meter()
         self.xp = HollowNamespace(self.meter)
         self.nodes: dict[str, NodeMemory] = {}
@@ -137,7 +138,7 @@ class _Walk:
         self.depth = max(self.depth, depth_of(found))
         made = 0
         for name, gradient in zip(node.inputs, found, strict=True):
-            category = BY_WEIGHTS if name in self.network.trainable else BY_OUTPUTS
+            category = BY_WEIGHTS if name in self.trainable else BY_OUTPUTS
             made += self._count_as(category, [gradient])
         known = self.nodes[node.name]
         known.backward = meter.highest

@@ -15,8 +15,11 @@ def input_tensors(
     """Every input with its dimensions bound: a first one to the batch, others by their names."""
     if batch < 1:
         raise Deep500Error(f"a batch of {batch}: give 1 or more")
-    first = {dimension for t in network.inputs.values() for dimension in t.shape[:1]}
-    known = {name: batch for name in network.dimensions if name in first} | dict(sizes or {})
+    known: dict[str, int] = {}
+    for tensor in network.inputs.values():
+        if tensor.shape and isinstance(tensor.shape[0], str):
+            known[tensor.shape[0]] = batch
+    known |= dict(sizes or {})
     for name in network.dimensions:
         if name not in known:
             raise Deep500Error(
