@@ -11,7 +11,7 @@ import sys
 
 from deep500 import optimizers
 from deep500.frameworks import framework
-from deep500.networks import GPT, DigitsCnn, Mlp, ResNet
+from deep500.networks import create
 from deep500.validation.networks.examples import random_inputs
 from deep500.validation.networks.measured import measured_training
 from deep500.validation.networks.memory import training_memory
@@ -19,13 +19,15 @@ from deep500.validation.networks.shapes import input_tensors
 
 GOAL = 0.2
 FRAMEWORKS = ("reference", "pytorch")
-
-
 NETWORKS = {
-    "MLP": lambda: Mlp(hidden=(512, 512)).build((784,), 10),
-    "CNN": lambda: DigitsCnn().build((3, 32, 32), 10),
-    "ResNet-14": lambda: ResNet(14).build((3, 32, 32), 10),
-    "GPT": lambda: GPT(layers=2, width=128, heads=4).build((64,), 500),
+    "MLP": lambda: create("mlp", hidden=(512, 512), shape=(784,), classes=10),
+    "LeNet": lambda: create("lenet"),
+    "VGG-11": lambda: create("vgg", depth=11, width=0.25, shape=(3, 32, 32), classes=10),
+    "ResNet-20": lambda: create("resnet", depth=20),
+    "GPT": lambda: create("gpt", width=128, layers=2, heads=4, shape=(64,), classes=500),
+    "ViT": lambda: create(
+        "vit", width=64, layers=2, heads=4, patch=8, shape=(3, 32, 32), classes=10
+    ),
 }
 
 

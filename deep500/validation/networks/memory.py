@@ -119,7 +119,7 @@ class _Walk:
         before = self.meter.level
         with self.meter.without_workspace(self._native(node)):
             results = self._results(node, inputs)
-        made = self._count_as(OUTPUTS, results)
+            made = self._count_as(OUTPUTS, results)
         self._own_workspace(node, "forward", inputs)
         known = self.nodes.setdefault(node.name, NodeMemory())
         known.outputs, known.forward = made, self.meter.highest
@@ -134,12 +134,9 @@ class _Walk:
         before = meter.level
         with meter.without_workspace(self._native(node)):
             found = self._gradients(entry, grads)
+            made = self._count_gradients(node, found)
         self._own_workspace(node, "backward", entry.inputs)
         self.depth = max(self.depth, depth_of(found))
-        made = 0
-        for name, gradient in zip(node.inputs, found, strict=True):
-            category = BY_WEIGHTS if name in self.trainable else BY_OUTPUTS
-            made += self._count_as(category, [gradient])
         known = self.nodes[node.name]
         known.backward = meter.highest
         known.workspace = max(known.workspace, meter.highest - before - made)
@@ -184,6 +181,13 @@ class _Walk:
             if isinstance(result, Hollow) and result.buffer.category == WORKSPACE:
                 result.buffer.count_as(category)
                 made += result.buffer.nbytes
+        return made
+
+    def _count_gradients(self, node: Node, gradients: Sequence[Any]) -> int:
+        made = 0
+        for name, gradient in zip(node.inputs, gradients, strict=True):
+            category = BY_WEIGHTS if name in self.trainable else BY_OUTPUTS
+            made += self._count_as(category, [gradient])
         return made
 
     def _note_kept(self, record: Sequence[tape.Entry]) -> None:
