@@ -98,6 +98,8 @@ class Executor(ABC):
     passes: ClassVar[tuple[str, ...]] = ()  # names of transformations
     optimize = True
 
+    always_compiles: ClassVar[bool] = False  # whether networks run compiled, asked for or not
+
     model: Any = None  # what from_model got without a loss: a trainer attaches its task's
     options: Mapping[str, Any] = {}  # what from_model got with it
     unchecked = True  # before the first call, whose cost is estimated

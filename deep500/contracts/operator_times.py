@@ -93,33 +93,61 @@ class _Single:
             inputs = inputs[: len(node.operator.inputs)]  # the key comes behind them
         self.inputs: Sequence[Any] = inputs
         self.kernel = executor.choose(node, node.inputs)[1]
+        self.compiled = executor.compile or executor.always_compiles
         self.results: list[np.ndarray] = []
 
     def forward(self) -> NodeCall:
-        call = self.framework.forward_call(self.node.operator, self.inputs, self.kernel)
-        self.results = call.run()
+        def prepare(kernel: str) -> Call:
+            return self.framework.forward_call(self.node.operator, self.inputs, kernel)
+
+        call, self.results = self._first_that_runs(prepare)
         return self._named("forward", call)
 
     def backward(self) -> list[NodeCall]:
         """By the framework's own derivative, or by our formula where it has none; nothing without a derivative."""
-        if not self.node.operator.differentiable:
+        operator = self.node.operator
+        if not operator.differentiable:
             return []
         seeds = [np.ones_like(y) if y.dtype.kind == "f" else None for y in self.results]
-        for kernel in dict.fromkeys((self.kernel, "composed")):
-            try:
-                call = self.framework.backward_call(self.node.operator, self.inputs, seeds, kernel)
-                call.run()
-            except Deep500Error:
-                continue
-            return [self._named("backward", call)]
-        return []
+
+        def prepare(kernel: str) -> Call:
+            return self.framework.backward_call(operator, self.inputs, seeds, kernel)
+
+        try:
+            call, _ = self._first_that_runs(prepare)
+        except Deep500Error:
+            return []
+        return [self._named("backward", call)]
+
+    def _first_that_runs(self, prepare: Callable[[str], Call]) -> tuple[Call, list[np.ndarray]]:
+        """By the kernel of the network, or by our formula where the node has none alone."""
+        try:
+            call = prepare(self.kernel)
+            return call, call.run()
+        except Deep500Error:
+            if self.kernel == "composed":
+                raise
+        self.kernel = "composed"
+        call = prepare(self.kernel)
+        return call, call.run()
 
     def _named(self, direction: str, call: Call) -> NodeCall:
-        function, arguments = call.function, call.arguments
+        function, arguments = self._as_in_the_network(call), call.arguments
         operator = type(self.node.operator).__name__
         return NodeCall(
             self.node.name, operator, self.kernel, direction, lambda: function(*arguments)
         )
+
+    def _as_in_the_network(self, call: Call) -> Callable[..., Any]:
+        """Compiled, if that is how the network runs and the node can be compiled alone."""
+        if not self.compiled:
+            return call.function
+        try:
+            compiled = self.framework.compile(call.function)
+            compiled(*call.arguments)
+        except Exception:  # whatever a compiler says
+            return call.function
+        return compiled
 
 
 def timed_rounds(

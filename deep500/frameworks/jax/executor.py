@@ -23,6 +23,8 @@ class JaxExecutor(FunctionalExecutor):
     `params` holds the current arrays: a training step reuses their memory, and puts new ones in their place.
     """
 
+    always_compiles = True
+
     def __init__(
         self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
     ):

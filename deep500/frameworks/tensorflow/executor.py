@@ -22,6 +22,8 @@ class TensorFlowExecutor(FunctionalExecutor):
     `params` are the live variables: a training step assigns to them, while `arrays` copies.
     """
 
+    always_compiles = True
+
     def __init__(
         self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
     ):
