@@ -131,16 +131,16 @@ class Graph:
                 todo.extend(later)
         return end in reached
 
-    def ordered(self, sources: Collection[str]) -> list[Node]:
-        """The nodes in an order in which every value is made before it is used.
+    def ordered(self) -> list[Node]:
+        """The nodes in an order in which every value is made before it is used."""
+        return [*self.nodes.values()] if self._in_order else self._sorted()
 
-        `sources` are the values that no node makes.
-        """
+    def check_closed(self, sources: Collection[str]) -> None:
+        """Refuse a node that takes what nothing makes; `sources` come from elsewhere."""
         for node in self.nodes.values():
             for value in node.values:
                 if value not in self.producers and value not in sources:
                     raise _open_end(node, value)
-        return [*self.nodes.values()] if self._in_order else self._sorted()
 
     def free_name(self, stem: str, taken: Callable[[str], bool]) -> str:
         """A name that no node has and that is not taken: the stem, or the stem with a number."""

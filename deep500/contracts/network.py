@@ -13,7 +13,7 @@ import numpy as np
 from .. import registry
 from ..canonical import shown
 from ..errors import Deep500Error
-from . import random_key, shape_inference
+from . import cutting, random_key, shape_inference
 from .format import Format
 from .graph import Graph, Node, Subgraph, in_evaluation
 from .inputs import static_input
@@ -21,12 +21,11 @@ from .layout import Layout
 from .operator import Adapted, Operator, Tensor
 from .shape_inference import Sizes, Specs, spec_of
 from .shape_tracking import ShapeTracker
-from .weights import host_array, read_weights, write_weights
+from .weights import host_array, listed, matching_weights, read_weights, write_weights
 
 __all__ = ["KEY", "Network", "Node", "Subgraph", "in_evaluation", "take_keys"]
 
 KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
-MOST_LISTED = 40  # names in a message
 
 
 def take_keys(network: "Network") -> dict[str, Operator]:
@@ -211,7 +210,7 @@ class Network:
             return self._graph.nodes[name]
         except KeyError:
             raise Deep500Error(
-                f"no node is named {name!r}; there are: {_listed(self._graph.nodes)}"
+                f"no node is named {name!r}; there are: {listed(self._graph.nodes)}"
             ) from None
 
     def producer(self, value: str) -> Node | None:
@@ -242,7 +241,8 @@ class Network:
 
     def ordered(self) -> list[Node]:
         """The nodes in an order in which every value is made before it is used."""
-        return self._graph.ordered({*self.inputs, *self.params})
+        self._graph.check_closed({*self.inputs, *self.params})
+        return self._graph.ordered()
 
     def part(self, outputs: Collection[str], training: bool = True) -> tuple[list[Node], list[str]]:
         """The nodes, in order, and the inputs that these outputs need; without training, as they are in evaluation."""
@@ -298,9 +298,9 @@ class Network:
         """
         params = {name: spec_of(value) for name, value in self.params.items()}
         if sizes is None:
-            return shape_inference.named(self.inputs, self.ordered(), params)
+            return shape_inference.named(self.inputs, self._graph.ordered(), params)
         inputs = {name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()}
-        return shape_inference.infer(self.ordered(), params | inputs)
+        return shape_inference.infer(self._graph.ordered(), params | inputs)
 
     def bind(
         self, shapes: Mapping[str, tuple[int, ...]], names: Iterable[str] | None = None
@@ -318,7 +318,7 @@ class Network:
     def feed_tensor(self, name: str, value: Any) -> None:
         """Replace a parameter."""
         if name not in self.params:
-            raise Deep500Error(f"no parameter is named {name!r}; there are: {_listed(self.params)}")
+            raise Deep500Error(f"no parameter is named {name!r}; there are: {listed(self.params)}")
         old = self.params[name]
         array = np.asarray(host_array(name, value), old.dtype)
         if array.shape != old.shape:
@@ -331,7 +331,7 @@ class Network:
         names = list(names)
         if missing := [n for n in names if n not in self.params]:
             raise Deep500Error(
-                f"no parameter is named {missing[0]!r}; there are: {_listed(self.params)}"
+                f"no parameter is named {missing[0]!r}; there are: {listed(self.params)}"
             )
         return [self.params[n] for n in names]
 
@@ -357,27 +357,13 @@ class Network:
         names = fnmatch.filter(self.params, pattern)
         if not names:
             raise Deep500Error(
-                f"no parameter matches {pattern!r}; there are: {_listed(self.params)}"
+                f"no parameter matches {pattern!r}; there are: {listed(self.params)}"
             )
         return names
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Set parameters by name from arrays or tensors; `strict` wants all of them and no others."""
-        if strict and (missing := [name for name in self.params if name not in state]):
-            raise Deep500Error(
-                f"the weights lack {missing[0]!r} ({len(missing)} in all); they have: {_listed(state)}"
-            )
-        if strict and (unknown := [name for name in state if name not in self.params]):
-            raise Deep500Error(
-                f"the network has no parameter {unknown[0]!r} ({len(unknown)} in all); it has: "
-                f"{_listed(self.params)}; strict=False leaves out what does not match"
-            )
-        arrays = {n: host_array(n, value) for n, value in state.items() if n in self.params}
-        for name, array in arrays.items():
-            if array.shape != self.params[name].shape:
-                raise Deep500Error(
-                    f"the parameter {name!r} has the shape {self.params[name].shape}, not {array.shape}"
-                )
+        arrays = matching_weights(self.params, state, strict)
         for name, array in arrays.items():
             self.feed_tensor(name, array)
 
@@ -420,44 +406,12 @@ class Network:
         shapes of the cut values, which are inferred otherwise.
         """
         shapes = dict(inputs) if isinstance(inputs, Mapping) else {}
-        cut, results = [*inputs], [*outputs]
-        for name in (*cut, *results):
+        cut_values, results = [*inputs], [*outputs]
+        for name in (*cut_values, *results):
             self._known(name)
-        nodes = self._between({*cut}, {*results})
-        used = {*results}.union(*(node.values for node in nodes))
-        own_inputs = [name for name in self.inputs if name in used and name not in cut]
         part = Network(self.name)
-        for name in (*cut, *own_inputs):
-            spec = self._cut_spec(name, shapes)
-            part.add_input(name, spec.shape, spec.dtype)
-        part.params = {n: p for n, p in self.params.items() if n in used and n not in cut}
-        part.nodes = nodes
-        part.outputs = results
-        part.trainable = [name for name in self.trainable if name in part.params]
-        updates = self.state_updates.items()
-        part.state_updates = {param: value for param, value in updates if part._has(value)}
+        cutting.fill(part, self, cut_values, results, shapes)
         return part
-
-    def _between(self, cut: set[str], outputs: set[str]) -> list[Node]:
-        """The nodes, in order, that the outputs need when the cut values are there."""
-        wanted = outputs - cut
-        nodes = []
-        for node in reversed(self.ordered()):
-            if not wanted.isdisjoint(node.outputs):
-                wanted |= node.values - cut
-                nodes.append(node)
-        return nodes[::-1]
-
-    def _cut_spec(self, name: str, shapes: Mapping[str, Sequence[int | str]]) -> Tensor:
-        spec = self.inputs.get(name) or self.specs().get(name)
-        if name in shapes:
-            return Tensor(tuple(shapes[name]), spec.dtype if spec else "float32")
-        if spec is None:
-            raise Deep500Error(
-                f"the shape of {name!r} cannot be told before a run: give it, "
-                f"inputs={{{name!r}: ('batch', ...)}}"
-            )
-        return spec
 
     def backward_network(
         self, y: str = "loss", batch: int | None = None, training: bool = True
@@ -516,7 +470,7 @@ class Network:
     def _known(self, name: str) -> None:
         if not self._has(name):
             values = sorted({*self.inputs, *self.params, *self._graph.producers})
-            raise Deep500Error(f"no value is named {name!r}; there are: {_listed(values)}")
+            raise Deep500Error(f"no value is named {name!r}; there are: {listed(values)}")
 
     def _new(self, name: str) -> None:
         if self._has(name):
@@ -532,13 +486,6 @@ def _operator(operator: Operator | Adapted | str, attributes: Mapping[str, Any])
     if isinstance(operator, Operator):
         return operator
     return cast(Operator, registry.find("operators", operator)(**attributes))
-
-
-def _listed(names: Collection[str]) -> str:
-    shown_names = [*names][:MOST_LISTED]
-    rest = len(names) - len(shown_names)
-    more = f" and {rest} more" if rest else ""
-    return ", ".join(shown_names) + more
 
 
 def _onnx() -> Format:

@@ -1,13 +1,15 @@
 """Weights that come from elsewhere: a state_dict, or a safetensors file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import Deep500Error, one_line
+
+MOST_LISTED = 40  # names in a message
 
 
 def host_array(name: str, value: Any) -> np.ndarray:
@@ -23,6 +25,41 @@ def host_array(name: str, value: Any) -> np.ndarray:
     if array.dtype.kind not in "biufcV":
         raise Deep500Error(f"the weight {name!r} is no array of numbers but {type(value).__name__}")
     return array
+
+
+def matching_weights(
+    params: Mapping[str, Any], state: Mapping[str, Any], strict: bool
+) -> dict[str, np.ndarray]:
+    """The arrays of a state that are parameters; all of them have the right shapes, or it is refused."""
+    missing = [name for name in params if name not in state]
+    unknown = [name for name in state if name not in params]
+    if strict and missing:
+        raise Deep500Error(
+            f"the weights lack {missing[0]!r} ({len(missing)} in all); they have: {listed(state)}"
+        )
+    if strict and unknown:
+        raise Deep500Error(
+            f"the network has no parameter {unknown[0]!r} ({len(unknown)} in all); it has: "
+            f"{listed(params)}; strict=False leaves out what does not match"
+        )
+    arrays = {}
+    for name, value in state.items():
+        if name not in params:
+            continue
+        arrays[name] = host_array(name, value)
+        if arrays[name].shape != params[name].shape:
+            raise Deep500Error(
+                f"the parameter {name!r} has the shape {params[name].shape}, not {arrays[name].shape}"
+            )
+    return arrays
+
+
+def listed(names: Collection[str]) -> str:
+    """Names for a message, the first of them if there are many."""
+    first = [*names][:MOST_LISTED]
+    rest = len(names) - len(first)
+    more = f" and {rest} more" if rest else ""
+    return ", ".join(first) + more
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

@@ -129,6 +129,13 @@ def test_open_ends_are_refused_when_the_network_runs_or_is_written() -> None:
         output(network)
 
 
+def test_a_copy_with_an_open_end_can_be_edited() -> None:
+    network = pictures().copy()
+    network.remove_node("relu")
+    network.add_node("Tanh", ["a"], ["b"])
+    assert output(network).shape == (2, 2)
+
+
 def test_a_replacement_makes_the_same_values() -> None:
     network = pictures()
     before = output(network)
