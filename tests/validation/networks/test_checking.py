@@ -15,6 +15,7 @@ import deep500 as d5
 from deep500.errors import Deep500Error
 from deep500.frameworks import available_frameworks
 from deep500.validation.networks.checking import processes
+from deep500.validation.networks.checking.comparing import paired
 from deep500.validation.networks.checking.data import drawn_data
 from deep500.validation.networks.checking.report import NetworkReport, NodeCheck, Side
 from deep500.validation.networks.checking.reproducing import reproduction
@@ -235,6 +236,15 @@ def test_an_executor_against_its_network():
     assert not checked(executor, against=other).ok
     with pytest.raises(Deep500Error, match="against"):
         d5.check_network(executor)
+
+
+def test_names_are_paired_before_places():
+    assert paired(["output", "loss"], ["loss", "linear"], "outputs") == {
+        "loss": "loss",
+        "output": "linear",
+    }
+    with pytest.raises(Deep500Error, match="different outputs"):
+        paired(["a", "b"], ["a"], "outputs")
 
 
 def test_a_network_without_a_loss_and_without_labels():

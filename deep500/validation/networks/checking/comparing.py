@@ -137,14 +137,15 @@ def renamed_inputs(original: Original, inputs: Sequence[str]) -> dict[str, np.nd
 
 
 def paired(own: Sequence[str], others: Sequence[str], what: str) -> dict[str, str]:
-    """Each name with that of the other network: the same, where all are, else the one in its place."""
-    if {*own} <= {*others}:
-        return {name: name for name in own}
-    if len(own) != len(others):
+    """Each name with that of the other network: the same where there is one, the others in their order."""
+    rest = [name for name in others if name not in own]
+    left = [name for name in own if name not in others]
+    if len(left) > len(rest):
         raise Deep500Error(
             f"the networks have different {what}: {', '.join(own)}, and {', '.join(others)}"
         )
-    return dict(zip(own, others, strict=True))
+    found = {name: name for name in own if name in others}
+    return found | dict(zip(left, rest, strict=False))
 
 
 def _shared(network: Network, other: Network) -> dict[str, str]:
