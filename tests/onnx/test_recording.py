@@ -149,3 +149,17 @@ def test_the_gradient_by_a_kernel_is_a_product(groups: int, channels: int, size:
     right = framework("reference").gradient(conv, [x, w], [dy])
     for a, b in zip(found, right, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.slow
+def test_two_thousand_nodes_are_recorded() -> None:
+    network = d5.Network("chain")
+    network.add_input("x", (2, 3))
+    network.add_param("w", np.ones(3, "f4"))
+    value = "x"
+    for _ in range(1000):
+        value = network.add_node("Mul", (network.add_node("Tanh", (value,)), "w"))
+    network.add_node("ReduceSum", (value,), ["loss"], keepdims=0)
+    network.add_output("loss")
+    model = backward_model(Recorder(), network, "loss", {"x": (2, 3)})
+    assert len(model.graph.node) > 4000

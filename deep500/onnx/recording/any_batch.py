@@ -62,6 +62,7 @@ class _Merged:
     model: onnx.ModelProto
     places: Mapping[str, tuple[str, int]]
     nodes: list[onnx.NodeProto] = field(default_factory=list)  # that compute sizes
+    _sizes: set[str] = field(default_factory=set)
     _count: int = 0
 
     def finished(self) -> onnx.ModelProto:
@@ -77,21 +78,28 @@ class _Merged:
         if len({len(graph.node) for graph in graphs}) > 1:
             raise Unsupported("the backward pass has other nodes for other sizes: give batch=")
         reshapes = _only_for_reshape(graphs[0])
-        removed = []
+        kept = []
         for nodes in zip(*(graph.node for graph in graphs), strict=True):
             if nodes[0].op_type == "Constant" and any(node != nodes[0] for node in nodes):
-                if not self._constant(nodes, nodes[0].output[0] in reshapes):
-                    removed.append(nodes[0])
+                if self._constant(nodes, nodes[0].output[0] in reshapes):
+                    kept.append(nodes[0])
             else:
                 self._merge_node(nodes)
-        for node in removed:
-            graphs[0].node.remove(node)
+                kept.append(nodes[0])
+        del graphs[0].node[:]
+        graphs[0].node.extend(kept)
+        self._merge_initializers(graphs)
+
+    def _merge_initializers(self, graphs: Sequence[onnx.GraphProto]) -> None:
+        kept = []
         for tensors in zip(*(graph.initializer for graph in graphs), strict=True):
-            if any(tensor != tensors[0] for tensor in tensors):
+            if all(tensor == tensors[0] for tensor in tensors):
+                kept.append(tensors[0])
+            else:
                 values = [numpy_helper.to_array(tensor) for tensor in tensors]
-                name = tensors[0].name
-                graphs[0].initializer.remove(tensors[0])
-                self._compute(name, values)
+                self._compute(tensors[0].name, values)
+        del graphs[0].initializer[:]
+        graphs[0].initializer.extend(kept)
 
     def _merge_node(self, nodes: Sequence[onnx.NodeProto]) -> None:
         first = nodes[0]
@@ -178,7 +186,8 @@ class _Merged:
 
     def _size(self, dimension: str) -> str:
         name = SIZE + dimension
-        if not any(name in node.output for node in self.nodes):
+        if name not in self._sizes:
+            self._sizes.add(name)
             source, axis = self.places[dimension]
             self._node("Shape", [source], name, start=axis, end=axis + 1)
         return name

@@ -1,6 +1,6 @@
 """How a number in a recorded graph depends on the sizes of dimensions, told from its values at some sizes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -52,8 +52,11 @@ class Formula:
     @property
     def terms(self) -> dict[tuple[str, ...], np.ndarray]:
         """The products whose coefficients are not all zero."""
-        named = {names: c for names, c in self.coefficients.items() if names}
-        return {names: c for names, c in named.items() if np.any(c)}
+        terms = {}
+        for names, coefficient in self.coefficients.items():
+            if names and np.any(coefficient):
+                terms[names] = coefficient
+        return terms
 
     def at(self, sizes: Mapping[str, float]) -> np.ndarray:
         total = np.array(self.constant)
@@ -115,8 +118,4 @@ def _factor(names: Sequence[str], sizes: Mapping[str, float], reciprocal: bool) 
 
 
 def _named(plan: Plan, point: Point) -> dict[str, float]:
-    return dict(_pairs(plan, point))
-
-
-def _pairs(plan: Plan, point: Point) -> Iterator[tuple[str, float]]:
-    yield from zip(plan.names, point, strict=True)
+    return dict(zip(plan.names, point, strict=True))
