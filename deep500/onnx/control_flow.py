@@ -13,7 +13,7 @@ from ..contracts.graph import Subgraph
 from ..contracts.operator import Tensor
 from ..contracts.shape_inference import dimension_names
 from ..errors import Deep500Error, Unsupported
-from .operators import If, Loop, Scan
+from .operators import UNKNOWN, If, Loop, Scan
 from .rows import slices, stacked
 from .scopes import Reference, Scope
 from .values import array, label, tensor
@@ -147,13 +147,13 @@ def _held(reader: "Reader", node: onnx.NodeProto, body: Body) -> tuple[Subgraph,
     return replace(part, inputs=(*formal, *around)), around
 
 
-def _row_kind(info: onnx.ValueInfoProto) -> Tensor | None:
+def _row_kind(info: onnx.ValueInfoProto) -> Tensor:
     """What a row is, if the file says so."""
     try:
         kind = tensor(info)
     except Unsupported:
-        return None
-    return None if dimension_names([kind]) else kind
+        return UNKNOWN
+    return UNKNOWN if dimension_names([kind]) else kind
 
 
 def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:

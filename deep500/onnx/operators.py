@@ -15,6 +15,7 @@ from ..namespace import kind
 from .rows import slices, stacked
 
 MOST_ROUNDS = 20_000  # of a loop whose end only a run tells
+UNKNOWN = Tensor((), "")  # a row of which the file does not say what it is
 
 
 class If(Expandable):
@@ -108,7 +109,7 @@ class Loop(Expandable):
     domain = "deep500"
     body: Subgraph
     carried: int
-    rows: tuple[Tensor | None, ...] = ()  # what a row is, where the file says so
+    rows: tuple[Tensor, ...] = ()  # what a row is, or UNKNOWN
     outputs = ("*ys",)
 
     def forward(self, xp, most=None, go=None, *xs):
@@ -181,7 +182,7 @@ class Scan(Expandable):
     carried: int
     axes: tuple[int, ...]
     backwards: tuple[int, ...]  # which inputs are scanned from their end
-    rows: tuple[Tensor | None, ...]
+    rows: tuple[Tensor, ...]
     row_axes: tuple[int, ...]
     rows_backwards: tuple[int, ...]
     outputs = ("*ys",)
@@ -271,7 +272,7 @@ def _columns(
     writer: Writer,
     node: Node,
     rows: Sequence[Sequence[str]],
-    kinds: Sequence[Tensor | None],
+    kinds: Sequence[Tensor],
     axes: Sequence[int] | None = None,
     backwards: Sequence[int] | None = None,
 ) -> list[str]:
@@ -290,8 +291,8 @@ def _columns(
     return columns
 
 
-def _no_rows(writer: Writer, node: Node, row: Tensor | None, axis: int, stem: str) -> str:
-    if row is None:
+def _no_rows(writer: Writer, node: Node, row: Tensor, axis: int, stem: str) -> str:
+    if row == UNKNOWN:
         raise Unsupported(
             f"node {node.name!r} does not run once, and the file does not say of what shape its rows are"
         )

@@ -1,14 +1,26 @@
 """What the names in a graph stand for: a subgraph has names of its own and sees those around it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import onnx
 
 from ..errors import Unsupported
 from .values import label
 
+
+@dataclass(frozen=True)
+class Pieces:
+    """A sequence of pieces of one value, along an axis; how many there are is known only when it runs."""
+
+    value: str
+    axis: int
+    length: int  # of a piece; the last may be shorter
+    keeps_axis: bool
+
+
 # A value of the network by its name; a sequence of those; None for an optional that holds nothing.
-Reference = str | tuple["Reference", ...] | None
+Reference = str | tuple["Reference", ...] | Pieces | None
 
 
 class Scope:
@@ -30,7 +42,7 @@ class Scope:
     def value(self, node: onnx.NodeProto, name: str) -> str:
         """The value that a name stands for; an empty one is an input left out."""
         found = self[name] if name else ""
-        if isinstance(found, tuple):
+        if isinstance(found, tuple | Pieces):
             raise Unsupported(
                 f"node {label(node)} takes the sequence {name!r}, and {node.op_type} is there for "
                 "tensors only"

@@ -9,7 +9,7 @@ from onnx import helper
 
 from ..errors import Deep500Error, Unsupported
 from .control_flow import Expansion
-from .scopes import Reference, Scope
+from .scopes import Pieces, Reference, Scope
 from .values import label
 
 if TYPE_CHECKING:
@@ -39,8 +39,27 @@ def _erase(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
 
 
 def _at(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
+    pieces = scope[node.input[0]]
+    if isinstance(pieces, Pieces):
+        return [_piece(reader, node, scope, pieces)]
     given = scope.sequence(node, node.input[0])
     return [given[_position(reader, node, scope, 1, len(given), len(given) - 1)]]
+
+
+def _piece(reader: "Reader", node: onnx.NodeProto, scope: Scope, pieces: Pieces) -> str:
+    """A piece by its place from the front; from the end it would take their number."""
+    place = reader.value(scope[node.input[1]])
+    if place is None or place.item() < 0:
+        raise Unsupported(
+            f"node {label(node)} takes a place of a sequence whose length only a run brings: give the "
+            "model fixed shapes"
+        )
+    start, stem = int(place.item()) * pieces.length, _stem(node, scope)
+    limits = [(start,), (start + pieces.length,), (pieces.axis,)]
+    (piece,) = reader.emit("Slice", [pieces.value, *limits], stem)
+    if pieces.keeps_axis:
+        return piece
+    return reader.emit("Squeeze", [piece, (pieces.axis,)], stem)[0]
 
 
 def _length(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
@@ -66,37 +85,41 @@ def _concat(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
 
 def _split(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
     name, axis = scope.value(node, node.input[0]), _attribute(node, "axis", 0)
-    if name not in reader.folding.tensors:
+    one_by_one = len(node.input) < 2 or not node.input[1]
+    lengths = np.asarray(1) if one_by_one else reader.value(scope[node.input[1]])
+    if lengths is None:
         raise Unsupported(
-            f"node {label(node)} splits {node.input[0]!r}, whose shape is not known: give the model "
-            "fixed shapes"
+            f"node {label(node)} splits by {node.input[1]!r}, which only a run brings"
         )
-    shape = reader.folding.tensors[name].shape
-    if not -len(shape) <= axis < len(shape):
-        raise Deep500Error(
-            f"node {label(node)} splits along axis {axis}, and the shape is {list(shape)}"
-        )
-    size = shape[axis]
-    reader.spend(size, node)
-    sizes, one = (1,) * size, True
-    if len(node.input) > 1 and node.input[1]:
-        one = False
-        if (given := reader.value(scope[node.input[1]])) is None:
-            raise Unsupported(
-                f"node {label(node)} splits by {node.input[1]!r}, which only a run brings"
-            )
-        sizes = tuple(given.tolist()) if given.ndim else _chunks(size, int(given))
+    keeps_axis = not one_by_one or bool(_attribute(node, "keepdims", 1))
+    if lengths.ndim:
+        sizes = tuple(lengths.tolist())
         reader.spend(len(sizes), node)
+    elif name in reader.folding.tensors:
+        size = _size(node, reader.folding.tensors[name].shape, axis)
+        each = max(int(lengths), 1)
+        reader.spend(-(-size // each), node)
+        sizes = _chunks(size, each)
+    else:
+        return [Pieces(name, axis, max(int(lengths), 1), keeps_axis)]
     parts = reader.emit(
         "Split", [name, sizes], f"{_stem(node, scope)}.parts", len(sizes), axis=axis
     )
-    if one and not _attribute(node, "keepdims", 1):
+    if not keeps_axis:
         parts = [reader.emit("Squeeze", [part, (axis,)], _stem(node, scope))[0] for part in parts]
     return [tuple(parts)]
 
 
+def _size(node: onnx.NodeProto, shape: tuple[int, ...], axis: int) -> int:
+    if not -len(shape) <= axis < len(shape):
+        raise Deep500Error(
+            f"node {label(node)} splits along axis {axis}, and the shape is {list(shape)}"
+        )
+    return shape[axis]
+
+
 def _chunks(size: int, each: int) -> tuple[int, ...]:
-    return tuple(min(each, size - at) for at in range(0, size, max(each, 1)))
+    return tuple(min(each, size - at) for at in range(0, size, each))
 
 
 def _optional(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:

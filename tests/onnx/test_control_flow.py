@@ -299,6 +299,21 @@ def test_rows_that_a_run_counts(name: str) -> None:
         agree(arrays, right(model, x, count=limit))
 
 
+def test_rows_of_a_shape_that_the_file_does_not_say() -> None:
+    """All is well as long as there is one."""
+    loop = loop_of((*COUNTED[:-1], node("Sub", ["v2", "x"], ["row"])), ["row"], more=["rows"])
+    loop.attribute[0].g.output[-1].type.tensor_type.ClearField("shape")
+    count = info("count", (), TensorProto.INT64)
+    weights = {"true": np.asarray(True), "w": np.ones(4, "f4")}
+    model = model_of(loop, weights=weights, more=[count], outputs="y2 rows3")
+    network = read(model)
+    executor = framework("reference").executor(network)
+    found = executor.inference({"x": X, "count": np.asarray(3)})
+    agree([found[name] for name in network.outputs], right(model, X, count=np.asarray(3)))
+    with pytest.raises(Unsupported, match="does not run once, and the file does not say"):
+        executor.inference({"x": X, "count": np.asarray(0)})
+
+
 def test_a_loop_that_a_run_does_not_end_is_said() -> None:
     forever = (node("Identity", ["c"], ["go"]), node("Neg", ["v"], ["v2"]))
     rows = (*forever, node("Neg", ["v"], ["row"]))
