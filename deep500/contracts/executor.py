@@ -12,7 +12,6 @@ from ..errors import Deep500Error
 from .arrays import Shaped, check_matching
 from .dtypes import name_of
 from .failures import named_failures
-from .folding import Evaluate
 from .layout import FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
@@ -94,7 +93,6 @@ class Executor(ABC):
     buffers.
     """
 
-    evaluate: ClassVar[Evaluate]  # an operator on the host; set where the frameworks are found
     passes: ClassVar[tuple[str, ...]] = ()  # names of transformations
     optimize = True
 
@@ -128,7 +126,7 @@ class Executor(ABC):
         self.decided: Specialised | None = None
         self._specialiser: Specialiser | None = None
         if is_open(self.structure):
-            self._specialiser = Specialiser(self.structure, type(self).evaluate)
+            self._specialiser = Specialiser(self.structure)
         self.takes_inputs_as_they_are = not self.random and self._specialiser is None
         self.layout = self.structure.layout()
         self.params: Values = {}  # native, set by the subclass

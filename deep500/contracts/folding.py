@@ -3,10 +3,11 @@
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from .. import registry
 from ..errors import Deep500Error, one_line
 from .network import Network, Node
 from .operator import Operator, Tensor
@@ -15,6 +16,11 @@ from .shape_inference import Mismatch, dimension_names, node_specs
 Evaluate = Callable[[Operator, Sequence[Any]], Sequence[np.ndarray]]  # an operator on NumPy inputs
 LARGEST = 1 << 16  # elements; a static input is small, and a file may come from anyone
 OF_SHAPES = {"Shape", "Size"}  # operators that look only at the shape of their input
+
+
+def on_host(operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
+    """An operator on NumPy arrays, by the reference framework."""
+    return cast(Any, registry.find("frameworks", "Host")()).evaluate(operator, inputs)
 
 
 class Folding:

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -296,11 +297,13 @@ class Network:
 
         With `sizes` of the named dimensions (1 for one that is left out) all shapes are numbers.
         """
-        params = {name: spec_of(value) for name, value in self.params.items()}
+        from .specialising import inferred  # which is about networks
+
+        nodes = self._graph.ordered()  # some may lack an input, while the network is edited
         if sizes is None:
-            return shape_inference.named(self.inputs, self._graph.ordered(), params)
+            return shape_inference.named(self.inputs, partial(inferred, self, nodes))
         inputs = {name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()}
-        return shape_inference.infer(self._graph.ordered(), params | inputs)
+        return inferred(self, nodes, inputs)
 
     def bind(
         self, shapes: Mapping[str, tuple[int, ...]], names: Iterable[str] | None = None
@@ -423,8 +426,14 @@ class Network:
         `Unsupported` without `batch` if the backward pass has other nodes for other sizes.
         """
         self._known(y)
-        take_keys(twin := self.copy())
+        from .specialising import specialised  # which is about networks
+
         sizes = None if batch is None else dict.fromkeys(self.dimensions, batch)
+        twin = self.copy()
+        if sizes is not None:
+            inputs = {name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()}
+            twin = specialised(self, inputs)
+        take_keys(twin)
         return _onnx().backward(twin, y, sizes, training)
 
     def warn_before_training(self) -> None:

@@ -1,6 +1,6 @@
 """Shapes of the values of a network: named dimensions, and what follows from them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ..errors import Deep500Error
@@ -95,12 +95,14 @@ def infer(nodes: Iterable[Node], sources: Mapping[str, Tensor]) -> Specs:
     return specs
 
 
-def named(tensors: Mapping[str, Tensor], nodes: Iterable[Node], params: Specs) -> Specs:
-    """Shapes with the names of the inputs' dimensions; one that depends on them otherwise is called "value.axis"."""
-    nodes = [*nodes]
+def named(tensors: Mapping[str, Tensor], inferred: Callable[[Specs], Specs]) -> Specs:
+    """Shapes with the names of the inputs' dimensions; one that depends on them otherwise is called "value.axis".
+
+    `inferred` tells the shapes of all values for inputs of these sizes.
+    """
     first, second = _two_choices(tensors.values())
     one, other = (
-        infer(nodes, params | {name: sized(tensor, sizes) for name, tensor in tensors.items()})
+        inferred({name: sized(tensor, sizes) for name, tensor in tensors.items()})
         for sizes in (first, second)
     )
     pairs = {(first[name], second[name]): name for name in first}

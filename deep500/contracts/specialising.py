@@ -1,21 +1,22 @@
 """Networks made for the values that decide on them: shapes, axes and numbers of rounds that only a run brings."""
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import Deep500Error
 from .expansion import Expandable
-from .folding import Evaluate
-from .graph import in_evaluation
+from .graph import Node, in_evaluation
 from .limits import check_cost
 from .network import Network
 from .operator import Tensor
 from .programs import Programs
+from .shape_inference import Specs, infer, spec_of
 from .writing_out import WritingOut
 
-Fetch = Callable[[str], np.ndarray]  # an input or a parameter on the host
+Fetch = Callable[[str], np.ndarray | None]  # an input or a parameter on the host, if it is there
 
 
 class Mode(NamedTuple):
@@ -39,9 +40,8 @@ class Specialiser:
     training changes are looked at in every call: whoever sets another one calls `forget`.
     """
 
-    def __init__(self, structure: Network, evaluate: Evaluate):
+    def __init__(self, structure: Network):
         self.structure = structure
-        self.evaluate = evaluate
         self.sources: list[str] = []
         self._changing = {*structure.trainable, *structure.state_updates}
         self._names = {name for node in structure.nodes for name in node.outputs}
@@ -79,7 +79,7 @@ class Specialiser:
         structure = self.structure
         structure.check_shapes(inputs, {name: tensor.shape for name, tensor in inputs.items()})
         sources: dict[str, Any] = {**structure.params, **inputs}
-        written = WritingOut(sources, fetch, self.evaluate, mode.derivative, self._names)
+        written = WritingOut(sources, fetch, mode.derivative, self._names)
         for node in structure.ordered():
             written.write(node if mode.training else in_evaluation(node))
         return written
@@ -95,7 +95,42 @@ def is_open(network: Network) -> bool:
     return any(isinstance(node.operator, Expandable) or node.deciding for node in network.nodes)
 
 
-def digest(array: np.ndarray) -> Hashable:
+def inferred(network: Network, nodes: Sequence[Node], inputs: Mapping[str, Tensor]) -> Specs:
+    """Shape and dtype of what these nodes of a network make, in order, as far as shapes and parameters tell."""
+    sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
+    sources.update(inputs)
+    if not is_open(network):
+        return infer(nodes, sources)
+    written = _from_shapes(network, nodes, sources)
+    return written.tensors
+
+
+def specialised(network: Network, inputs: Mapping[str, Tensor]) -> Network:
+    """A copy with constants wherever the shapes of the inputs and the parameters decide."""
+    copy = network.copy()
+    sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
+    copy.nodes = _from_shapes(network, network.ordered(), sources | dict(inputs)).nodes
+    return copy
+
+
+def _from_shapes(network: Network, nodes: Sequence[Node], sources: Specs) -> WritingOut:
+    def fetch(name: str) -> np.ndarray | None:
+        value = network.params.get(name)
+        return value if isinstance(value, np.ndarray) else None
+
+    names = {name for node in network.nodes for name in node.outputs}
+    written = WritingOut(sources, fetch, derivative=False, reserved=names)
+    for node in nodes:
+        try:
+            written.write(node)
+        except Deep500Error:  # whoever runs the node will say so
+            written.append(node)
+    return written
+
+
+def digest(array: np.ndarray | None) -> Hashable:
     """What is equal for the same values of the same dtype and shape."""
+    if array is None:
+        return None
     data = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).digest()
     return array.dtype.name, array.shape, data

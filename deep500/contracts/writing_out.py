@@ -10,7 +10,7 @@ import numpy as np
 from .. import registry
 from ..errors import Deep500Error, Unsupported
 from .expansion import Expandable, Writer
-from .folding import Evaluate, Folding
+from .folding import Folding, on_host
 from .graph import Node, Subgraph
 from .inputs import static_input
 from .operator import Operator, Tensor
@@ -29,12 +29,11 @@ class WritingOut(Folding, Writer):
     def __init__(
         self,
         sources: Mapping[str, Tensor],
-        fetch: Callable[[str], np.ndarray],
-        evaluate: Evaluate,
+        fetch: Callable[[str], np.ndarray | None],
         derivative: bool,
         reserved: Collection[str] = (),
     ):
-        super().__init__({}, {}, {}, evaluate)
+        super().__init__({}, {}, {}, on_host)
         self.tensors = dict(sources)
         self.derivative = derivative
         self.nodes: list[Node] = []
@@ -53,7 +52,7 @@ class WritingOut(Folding, Writer):
             if outputs is not None:
                 self._name_outputs(node, outputs)
                 return
-        self._append(self._with_constants(node))
+        self.append(self._with_constants(node))
 
     def tensor(self, name: str) -> Tensor | None:
         if name not in self.tensors:
@@ -66,8 +65,11 @@ class WritingOut(Folding, Writer):
         return [self.tensors.get(name) for name in names]
 
     def has(self, name: str) -> bool:
+        value = None
         if name not in self.values and name in self._sources:
-            self.values[name] = self._fetch(name)
+            value = self._fetch(name)
+        if value is not None:
+            self.values[name] = value
             self.fetched.append(name)
         return name in self.values
 
@@ -117,7 +119,8 @@ class WritingOut(Folding, Writer):
             self.decisions.append((node.name, place, value.dtype.name, repr(constant)))
         return replace(node, inputs=tuple(inputs))
 
-    def _append(self, node: Node) -> None:
+    def append(self, node: Node) -> None:
+        """The node as it is."""
         self.nodes.append(node)
         self.add(node)
 
@@ -125,7 +128,7 @@ class WritingOut(Folding, Writer):
         """The node's own names for what stands for its outputs."""
         for name, output in zip(node.outputs, outputs, strict=False):
             identity = registry.find("operators", "Identity")()
-            self._append(Node(f"{node.name}.{name}", identity, (output,), (name,)))
+            self.append(Node(f"{node.name}.{name}", identity, (output,), (name,)))
 
     def _free(self, stem: str) -> str:
         name, count = stem, 0

@@ -159,3 +159,31 @@ def test_networks_of_constants_pay_nothing() -> None:
     network.add_output("y")
     executor = framework("reference").executor(network)
     assert executor.takes_inputs_as_they_are and executor.decided is None
+
+
+def test_shapes_behind_a_shape_that_is_computed() -> None:
+    network = flattening()
+    assert network.specs()["flat"].shape == ("batch", 12)
+    assert network.specs({"batch": 7})["y"].shape == (7, 5)
+    assert "y" not in reshaping().specs()  # only the value of an input tells
+
+
+def test_a_loss_behind_a_shape_that_is_computed() -> None:
+    network = flattening()
+    network.outputs.remove("loss")
+    network.remove_node(network.producer("loss").name)
+    executor = framework("reference").from_model(network, loss=d5.losses.CrossEntropy())
+    for rows in (2, 3):
+        batch = {"x": np.ones((rows, 3, 4), "float32"), "label": np.zeros(rows, "int64")}
+        assert executor.inference_and_backprop(batch)["loss"].shape == ()
+
+
+def test_the_backward_pass_behind_a_shape_that_is_computed() -> None:
+    network = flattening()
+    backward = network.backward_network(batch=3)
+    x = np.random.default_rng(3).standard_normal((3, 3, 4)).astype("float32")
+    params = {name: network.params[name] for name in backward.inputs if name != "x"}
+    executor = framework("reference").executor(backward)
+    found = executor.inference({"x": x, **params})["w.grad"]
+    gradient = np.maximum(x, 0).reshape(3, 12).T @ np.full((3, 5), 1 / 15, "float32")
+    np.testing.assert_allclose(found, gradient, rtol=1e-4, atol=1e-6)
