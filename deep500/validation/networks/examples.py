@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...contracts.executor import Executor
 from ...contracts.network import Network, Node
 from ...contracts.operator import Tensor
 from ...contracts.specialising import Mode, Specialiser, is_open
@@ -36,7 +35,7 @@ def decided_network(network: Network, tensors: Mapping[str, Tensor]) -> Network:
     if not is_open(network):
         return network
     values = random_inputs(network, tensors) | network.params
-    specialiser = Specialiser(network.outline(), Executor.evaluate)
+    specialiser = Specialiser(network.outline())
     mode = Mode(derivative=False, training=True)
     return specialiser.specialised(tensors, lambda name: np.asarray(values[name]), mode).network
 

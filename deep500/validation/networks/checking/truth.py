@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ....contracts.executor import Executor
 from ....contracts.network import KEY, Network, Node, take_keys
 from ....contracts.operator import Operator, Tensor
 from ....contracts.specialising import Mode, Specialiser, is_open
@@ -57,7 +56,7 @@ def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
     specs = network.inputs
     tensors = {name: Tensor(x.shape, specs[name].dtype) for name, x in data.items()}
     known = {**network.params, **data}
-    specialiser = Specialiser(network, Executor.evaluate)
+    specialiser = Specialiser(network)
     mode = Mode(derivative=True, training=True)
     found = specialiser.specialised(tensors, known.__getitem__, mode).network
     twin = network.copy()
