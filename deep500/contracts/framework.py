@@ -321,8 +321,11 @@ class Framework(ABC):
             )
         if not 0 <= seed < 2**63:
             raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
-        if threads is not None:
-            self.set_threads(threads)
+        if threads is None:
+            return
+        if threads < 1:
+            raise Deep500Error(f"threads is {threads}: give a number from 1 on, or leave it out")
+        self.set_threads(threads)
 
     @abstractmethod
     def _executor(self, network: Network, seed: int, compile: bool) -> "Executor":

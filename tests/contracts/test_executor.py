@@ -379,3 +379,9 @@ def test_a_kernel_word_follows_the_dtype() -> None:
         net = d5.networks.DigitsCnn().build((1, 8, 8), 10, dtype=dtype)
         words[dtype] = framework("onnxruntime").executor(net).kernels()["conv1"]
     assert words == {"float32": "native", "float64": "composed"}
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_no_threads_are_refused(threads: int) -> None:
+    with pytest.raises(Deep500Error, match=f"threads is {threads}: give a number from 1 on"):
+        framework("reference").executor(network(), threads=threads)
