@@ -1,6 +1,6 @@
 """A network in JAX: pure functions of the parameters and the inputs, compiled once for every shape of the inputs."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,6 +16,9 @@ from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
 from .step import JaxStep
 
+ARRAY = type(jnp.zeros(()))
+Call = Callable[[Values, Mapping[str, Any]], Values]
+
 
 class JaxExecutor(FunctionalExecutor):
     """Runs a network compiled by XLA; derivatives are JAX's own through native kernels, ours through formulas.
@@ -30,11 +33,39 @@ class JaxExecutor(FunctionalExecutor):
     ):
         super().__init__(framework, network, seed, compile)
         self.params = copies(network.params)
+        self._calls: dict[tuple[str, ...], Call] = {}  # by the names of the inputs
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
-        inputs = self.keyed(inputs)
+        if self.takes_inputs_as_they_are:
+            names = tuple(inputs)
+            call = self._calls.get(names)
+            if call is None:
+                call = self._calls[names] = self._inference_call(inputs)
+        else:
+            inputs = self.keyed(inputs)
+            call = self._inference_call(inputs)
+        return call(self.params, inputs)
+
+    def _inference_call(self, inputs: Collection[str]) -> Call:
+        """A function of parameters and inputs with these names; all that can be worked out before a call is."""
         program, used = self.program(("inference", *inputs), lambda: self._inference(inputs))
-        return self.ordered(program(self.params, self.natives(inputs, used)))
+        specs = self.structure.inputs
+        dtypes = [(name, np.dtype(specs[name].dtype)) for name in used if name in inputs]
+        outputs = self.structure.computable(inputs)
+        in_order = outputs == sorted(outputs)
+        native, ordered = self.native, self.ordered
+
+        def call(params: Values, inputs: Mapping[str, Any]) -> Values:
+            values = {}
+            for name, dtype in dtypes:
+                value = inputs[name]
+                if type(value) is not ARRAY or value.dtype is not dtype:
+                    value = native(value, dtype.name)
+                values[name] = value
+            results = program(params, values)
+            return results if in_order else ordered(results)
+
+        return call
 
     def inference_and_backprop(
         self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
