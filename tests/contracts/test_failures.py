@@ -18,11 +18,12 @@ def misfit() -> Network:
     network = Network("misfit")
     network.add_input("x", (0, 2))
     network.add_param("w", np.ones((2, 3), np.float32))
-    network.add_param("v", np.ones((4, 2), np.float32))
+    network.add_param("v", np.ones((3, 2), np.float32))
     network.add_node("MatMul", ("x", "w"), ["a"], name="first")
     network.add_node("MatMul", ("a", "v"), ["b"], name="second")
     network.add_node("ReduceSum", ("b",), ["loss"], name="sum", keepdims=0)
     network.add_output("loss")
+    network.params["v"] = np.ones((4, 2), np.float32)  # an edit would be refused
     return network
 
 
