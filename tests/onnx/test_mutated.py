@@ -12,7 +12,7 @@ TOOL = Path(__file__).parents[2] / "benchmarks" / "_mutated.py"
 
 
 def mutated(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", str(TOOL), *options]
+    command = [sys.executable, str(TOOL), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
