@@ -35,6 +35,7 @@ from deep500.measure.statistics.comparison import Comparison, compare
 GOAL, HIGHEST, GOAL_ONE_NODE = 1.02, 1.05, 2.0
 CLASSES, WORDS, LENGTH, WIDTH, HEADS, LAYERS = 10, 256, 64, 128, 4, 4
 ROUND_S = 0.02  # that a timed run lasts at least
+FEWEST_ROUNDS = 60  # neighbours depend on each other, so that an interval takes more than twenty
 Call = Callable[[], Any]
 
 
@@ -181,7 +182,7 @@ def measured(pair: Pair, seconds: float) -> tuple[Comparison, Comparison]:
     calls = max(1, int(ROUND_S / (time.perf_counter() - start)))
     rounds = []
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(rounds) < 20:
+    while time.perf_counter() < end or len(rounds) < FEWEST_ROUNDS:
         order = (pair.module, pair.executor, pair.executor, pair.module)
         first, second, third, fourth = (timed(call, calls) for call in order)
         rounds.append((first + fourth, second + third))
