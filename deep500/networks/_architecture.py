@@ -58,7 +58,7 @@ class Architecture(Model):
         """The network without a loss. A seed of None makes parameters that take no memory, for counting."""
         self._check_sizes(shape, outputs)
         weights = registry.find("initialisers", self.weights)()
-        builder = Builder(type(self).__name__, seed, dtype, weights)
+        builder = Builder(type(self).__name__, seed, dtype, weights, output_name)
         x = builder.input(input_name, shape, self.input_dtype or dtype)
         result = self.forward(builder, x, outputs)
         _rename_result(builder.network, result, output_name)

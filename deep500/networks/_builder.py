@@ -21,9 +21,17 @@ class Builder:
     which takes no memory: such a network is for counting.
     """
 
-    def __init__(self, name: str, seed: int | None, dtype: str, weights: Initialiser):
+    def __init__(
+        self,
+        name: str,
+        seed: int | None,
+        dtype: str,
+        weights: Initialiser,
+        output_name: str = "logits",
+    ):
         self.network = Network(name)
         self.seed, self.dtype, self.weights = seed, dtype, weights
+        self.output_name = output_name  # what the result will be called
         self._tensors: dict[str, Tensor] = {}
 
     def shape(self, x: str) -> tuple[int, ...]:

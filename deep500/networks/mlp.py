@@ -15,7 +15,7 @@ class Mlp(Architecture):
         x = builder.flatten(x)
         for i, width in enumerate(self.hidden, 1):
             x = builder.relu(builder.dense(f"fc{i}", x, width))
-        return builder.dense("logits", x, outputs)
+        return builder.dense(builder.output_name, x, outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         return (1, 28, 28), 10
