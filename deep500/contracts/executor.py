@@ -119,7 +119,6 @@ class Executor(ABC):
         self.framework = framework
         self.seed = seed
         self.compile = compile
-        network.check_complete()
         self.structure = network.outline()
         self.random = take_keys(self.structure)  # operators by the inputs that are their keys
         self.programs: Programs[Any] = Programs()  # what has been built so far

@@ -301,6 +301,7 @@ class Framework(ABC):
         """
         self.require()
         self._settle(seed, threads, device)
+        network.check_complete()
         try:
             executor = self._executor(network, seed, compile)
         except Deep500Error:
