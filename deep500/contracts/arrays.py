@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 from ..errors import Deep500Error
 from .dtypes import name_of
 
@@ -14,6 +16,12 @@ class Shaped(Protocol):
     def shape(self) -> Any: ...
     @property
     def dtype(self) -> Any: ...
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a NumPy or native value, or of numbers."""
+    shape = getattr(value, "shape", None)
+    return tuple(shape() if callable(shape) else np.shape(value))
 
 
 def check_matching(

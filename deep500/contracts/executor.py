@@ -9,7 +9,7 @@ import numpy as np
 
 from ..canonical import has_dtype
 from ..errors import Deep500Error
-from .arrays import Shaped, check_matching
+from .arrays import Shaped, check_matching, shape_of
 from .dtypes import name_of
 from .failures import named_failures
 from .layout import FlatBuffers
@@ -399,12 +399,6 @@ def _rows(inputs: Mapping[str, Any]) -> int:
         if shape:
             return shape[0]
     return 1
-
-
-def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a NumPy or native value, or of numbers."""
-    shape = getattr(value, "shape", None)
-    return tuple(shape() if callable(shape) else np.shape(value))
 
 
 class HostMemoryExecutor(Executor):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import Deep500Error, Unsupported, one_line
+from .arrays import shape_of
 from .limits import check_cost
 from .network import Node
 from .wrapping import Opaque
@@ -45,15 +46,9 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
     """Refuse what would cost far too much, before it is paid."""
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
-        shapes = {name: _shape(value) for name, value in inputs.items()}
+        shapes = {name: shape_of(value) for name, value in inputs.items()}
         check_cost(executor.structure, shapes)
         runner.unchecked = False
-
-
-def _shape(value: Any) -> tuple[int, ...]:
-    """The shape of a NumPy or native value, or of numbers."""
-    shape = getattr(value, "shape", None)
-    return tuple(shape() if callable(shape) else np.shape(value))
 
 
 def failure(executor: "Executor", inputs: Any, error: Exception, backprop: bool) -> Deep500Error:

@@ -91,6 +91,8 @@ class Architecture(Model):
 
 def _rename_result(network: Network, result: str, name: str) -> None:
     """Give the value that the last node makes another name."""
+    if result == name:
+        return
     last = network.remove_node(network.nodes[-1].name)
     outputs = [name if output == result else output for output in last.outputs]
     network.add_node(last.operator, last.inputs, outputs, last.name)

@@ -76,6 +76,7 @@ class Reader:
         graph = _checked(model).graph
         self.network = Network(graph.name or "network")
         self.nodes: list[Node] = []
+        self.trained: dict[str, None] = {}  # names of weights, in the order of their first use
         self.roles = Roles(graph)
         self.weights = {weight.name: array(weight) for weight in graph.initializer}
         self.constants = dict(self.weights)
@@ -95,10 +96,9 @@ class Reader:
             self._add_output(output.name, scope[output.name])
         self.network.nodes = self.folding.without_folded(self.network, self.nodes)
         self.network.ordered()
+        self.network.trainable = [*self.trained]
         read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
-        tie_again(
-            self.network, {name for name, is_parameter in self.roles.said.items() if is_parameter}
-        )
+        tie_again(self.network, [name for name, trained in self.roles.said.items() if trained])
 
     def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
         """Add nodes of a graph; those about sequences and control flow come to an end here."""
@@ -239,12 +239,8 @@ class Reader:
 
     def _carried(self, name: str) -> str:
         """A value that goes into a sequence or a subgraph: a weight that its exporter calls a parameter is trained."""
-        if (
-            name in self.weights
-            and self.roles.said.get(name)
-            and name not in self.network.trainable
-        ):
-            self.network.trainable.append(name)
+        if name in self.weights and self.roles.said.get(name):
+            self.trained[name] = None
         return self._parameter(name)
 
     def _add_proto(self, proto: onnx.NodeProto) -> None:
@@ -408,14 +404,10 @@ class Reader:
         if not name:
             return None
         self._known(proto, name)
-        if (
-            name in self.weights
-            and name not in self.network.trainable
-            and self.roles.trains(
-                proto, position, name, self.weights[name], _schema(proto, self.opsets)
-            )
-        ):
-            self.network.trainable.append(name)
+        if name in self.weights and name not in self.trained:
+            schema = _schema(proto, self.opsets)
+            if self.roles.trains(proto, position, name, self.weights[name], schema):
+                self.trained[name] = None
         self._parameter(name)
         return name
 

@@ -1,7 +1,7 @@
 """Weights that were one before a file was written: exporters fold the transpose of a shared weight."""
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -9,11 +9,12 @@ from .. import registry
 from ..contracts.network import Network, Node
 
 
-def tie_again(network: Network, parameters: Collection[str]) -> None:
+def tie_again(network: Network, parameter_names: Iterable[str]) -> None:
     """Make a trained matrix that is the transpose of one of these parameters its Transpose again.
 
     Only a matrix that is no parameter by the exporter's own word can be such a copy.
     """
+    parameters = {*parameter_names}
     originals = {}
     for name in network.trainable:
         if name in parameters and network.params[name].ndim == 2:
