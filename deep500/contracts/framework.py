@@ -354,6 +354,8 @@ class Framework(ABC):
         other names than the model's own, "output", "output_1" … and "label". The rest is as for `executor`; without a
         seed, a framework's own model draws by the framework's own generator.
         """
+        if isinstance(loss, Loss):
+            loss.check_trains()
         wrapping = Wrapping(loss, params, inputs, outputs, label)
         options = {"seed": seed, "compile": compile, "threads": threads, "device": device}
         if _is_onnx(model):

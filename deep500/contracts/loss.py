@@ -1,23 +1,55 @@
 """The loss contract: what a network is trained to make small, as nodes of the network itself."""
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ..definition import Definition
-from ..errors import Deep500Error, lacking
+from ..errors import Deep500Error, Unsupported, lacking
+from .loss_formula import NodeNamespace, NodeValue
 from .network import Network
 from .operator import Tensor
 
 
 class Loss(Definition):
-    """Adds its nodes to a network; so every framework computes and differentiates the same loss."""
+    """Adds its nodes to a network; so every framework computes and differentiates the same loss.
+
+    formula(xp, prediction, target)   The loss as one number, over an array namespace (loss_formula.py has its
+        functions). A loss that ONNX has an operator for overrides `add` instead.
+    trains      False if it has no useful derivative: such a loss is evaluated, and never trained by.
+    """
 
     target_name: ClassVar[str] = (
         "target"  # of the array that data bring, unless a task says otherwise
     )
+    trains: ClassVar[bool] = True
+
+    def formula(self, xp: Any, prediction: Any, target: Any) -> Any:
+        raise lacking(self, "formula")
 
     def add(self, network: Network, prediction: str, target: str) -> str:
         """Append the loss of `prediction` against `target`; returns the name of the scalar, "loss"."""
-        raise lacking(self, "add")
+        specs = network.specs()
+        values = []
+        for name in (prediction, target):
+            spec = _known_spec(specs, name)
+            values.append(NodeValue(network, name, spec.dtype, spec.shape))
+        result = self.formula(NodeNamespace(), *values)
+        last = network.producer(result.name) if isinstance(result, NodeValue) else None
+        if last is None:
+            raise Deep500Error(
+                f"the formula of {type(self).__name__} returns {result!r}: it returns what it computes "
+                "from the prediction and the target by the functions of xp"
+            )
+        network.remove_node(last.name)
+        return network.add_node(last.operator, last.inputs, ["loss"], name="loss")
+
+    def check_trains(self) -> None:
+        """Raise Unsupported if nothing can be trained by this loss."""
+        if not self.trains:
+            raise Unsupported(
+                f"{type(self).__name__} is for evaluation only: its derivative is 0 wherever there is one, so "
+                "no optimizer gets anywhere; train by a surrogate such as CrossEntropy or Hinge"
+            )
 
     def target(self, prediction: Tensor) -> Tensor:
         """What a target for this prediction looks like: by default the same."""
@@ -58,7 +90,10 @@ class Loss(Definition):
 
 def described(network: Network, name: str) -> Tensor:
     """Shape and dtype of a value of the network."""
-    specs = network.specs()
+    return _known_spec(network.specs(), name)
+
+
+def _known_spec(specs: Mapping[str, Tensor], name: str) -> Tensor:
     if name not in specs:
         raise Deep500Error(f"the shape of {name!r} cannot be told without running the network")
     return specs[name]

@@ -119,7 +119,9 @@ class Task(Definition):
         """The network with an output "loss": itself if it has one, else a copy with this loss or the task's."""
         if "loss" in network.outputs:
             return network
-        return (loss or self.loss()).attach(network, self.prediction, self.target)
+        chosen = loss or self.loss()
+        chosen.check_trains()
+        return chosen.attach(network, self.prediction, self.target)
 
 
 def check_classes(splits: Mapping[str, Split], name: str, classes: int, what: str) -> None:

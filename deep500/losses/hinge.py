@@ -1,0 +1,20 @@
+"""The hinge loss of classes: a right answer must win by a margin."""
+
+from ..contracts.loss import Loss
+from ..contracts.operator import Tensor
+
+
+class Hinge(Loss):
+    """The mean over a batch and over the classes of max(0, margin - score of the label + score of another class)."""
+
+    margin: float = 1.0
+    target_name = "label"
+
+    def formula(self, xp, prediction, target):
+        labels = xp.one_hot(target, prediction.shape[1], prediction.dtype)
+        of_label = xp.sum(labels * prediction, axis=1, keepdims=True)
+        shortfall = xp.maximum(prediction - of_label + self.margin, 0.0)
+        return xp.mean((1 - labels) * shortfall)
+
+    def target(self, prediction: Tensor) -> Tensor:
+        return Tensor(prediction.shape[:1], "int64")

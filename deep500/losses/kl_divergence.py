@@ -1,0 +1,14 @@
+"""How far predicted probabilities are from given ones."""
+
+from ..contracts.loss import Loss
+
+SMALLEST = 1.1754943508222875e-38  # the smallest normal float32: 0 log 0 is 0
+
+
+class KLDivergence(Loss):
+    """The mean over a batch of sum p log(p / q): p are the target's probabilities, q is softmax of the scores."""
+
+    def formula(self, xp, prediction, target):
+        log_q = prediction - xp.logsumexp(prediction, axis=1, keepdims=True)
+        log_p = xp.log(xp.maximum(target, SMALLEST))
+        return xp.mean(xp.sum(target * (log_p - log_q), axis=1))
