@@ -1,3 +1,4 @@
+from . import augmentations as augmentations
 from . import datasets as datasets
 from . import frameworks as frameworks
 from . import initialisers as initialisers
@@ -10,6 +11,8 @@ from . import optimizers as optimizers
 from . import samplers as samplers
 from . import tasks as tasks
 from . import transformations as transformations
+from .contracts.augmentation import Augmentation as Augmentation
+from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
 from .contracts.loss import Loss as Loss
@@ -25,6 +28,7 @@ from .contracts.task import Task as Task
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
+from .datasets.numpy_dataset import NumpyDataset as NumpyDataset
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples

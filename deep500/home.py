@@ -1,4 +1,4 @@
-"""Where Deep500 keeps what outlives one result: the ledger, measured peaks; and what can be made again."""
+"""Where Deep500 keeps what outlives one result (ledger, measured peaks, builds), and where data sets lie."""
 
 import os
 from pathlib import Path
@@ -32,6 +32,20 @@ def cache() -> Path:
         return Path.home() / ".cache" / "deep500"
     except RuntimeError:
         raise Deep500Error("this user has no home folder to build in: set DEEP500_CACHE") from None
+
+
+def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+    """The folder with the files of data sets: the one that is named, else $DEEP500_DATA, which `--data` sets too."""
+    chosen = folder or os.environ.get("DEEP500_DATA")
+    if not chosen:
+        raise Deep500Error(
+            "no folder with data is named: give the data set folder=…, `d5 run` --data FOLDER, or set "
+            "DEEP500_DATA"
+        )
+    path = Path(chosen).expanduser()
+    if not path.is_dir():
+        raise Deep500Error(f"the folder with data, {path}, is not there or is no folder")
+    return path
 
 
 def make_folder(folder: Path, variable: str) -> None:

@@ -1,33 +1,134 @@
 """The data-set contract: arrays by name, split for training, choosing and reporting."""
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..definition import Definition
-from ..errors import lacking
+from ..errors import Deep500Error, lacking
+from .augmentation import Augmentation, Draws, Spec
+
+Indices = np.ndarray | slice
+CHUNK_BYTES = 1 << 24  # of what is read at a time where a whole column is read
+
+
+class Bounds(NamedTuple):
+    """The smallest and the largest element of a column."""
+
+    low: Any
+    high: Any
+
+
+class Column(ABC):
+    """An array with one entry per example that is read by index, such as pictures in files.
+
+    A subclass sets `shape` (the first number counts the examples) and `dtype`, and says `read` and `digest`. Several
+    threads may read at the same time.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @abstractmethod
+    def read(self, indices: np.ndarray, out: np.ndarray) -> None:
+        """Write the entries of these indices (each from 0 to the count of examples) into `out`."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """A checksum of everything that the column may give: of its files, or of its elements."""
+
+    def bounds(self) -> Bounds:
+        """The smallest and the largest element; by default everything is read, a part at a time."""
+        parts = [Bounds(part.min(), part.max()) for part in chunks(self)]
+        return Bounds(min(part.low for part in parts), max(part.high for part in parts))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, indices: Indices) -> np.ndarray:
+        rows = row_numbers(indices, len(self))
+        out = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        self.read(rows, out)
+        return out
 
 
 @dataclass(frozen=True)
 class Split:
-    """Arrays of equal length by name, which the task of a run asks for: "x" and "label" for classification."""
+    """Columns of equal length by name, which the task of a run asks for: "x" and "label" for classification.
 
-    arrays: dict[str, np.ndarray]
+    A column is an array, a memory map, or a Column that is read by index.
+    """
+
+    columns: Mapping[str, np.ndarray | Column]
+    augmentations: tuple[Augmentation, ...] = ()
+    seed: int = 0
 
     def __len__(self) -> int:
-        return len(next(iter(self.arrays.values())))
+        return len(next(iter(self.columns.values())))
 
-    def batch(self, indices: np.ndarray | slice) -> dict[str, np.ndarray]:
-        return {name: values[indices] for name, values in self.arrays.items()}
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All columns as arrays, if they are in memory or in a memory map."""
+        arrays: dict[str, np.ndarray] = {}
+        for name, column in self.columns.items():
+            if isinstance(column, Column):
+                raise Deep500Error(
+                    f"{name!r} is not in memory: read it with split.batch(indices); its shape and "
+                    "dtype are in split.specs"
+                )
+            arrays[name] = column
+        return arrays
+
+    @property
+    def specs(self) -> dict[str, Spec]:
+        """The shape of one example and the dtype of every array of a batch, by name."""
+        specs = {n: Spec(tuple(c.shape[1:]), c.dtype) for n, c in self.columns.items()}
+        for augmentation in self.augmentations:
+            specs = augmentation.specs(specs)
+        return specs
+
+    def batch(self, indices: Indices, epoch: int = 0) -> dict[str, np.ndarray]:
+        """The examples of these indices, as the augmentations of this epoch leave them."""
+        batch = {name: column[indices] for name, column in self.columns.items()}
+        if not self.augmentations:
+            return batch
+        rows = row_numbers(indices, len(self))
+        for position, augmentation in enumerate(self.augmentations):
+            batch = augmentation.apply(batch, Draws(self.seed, epoch, position, rows))
+        return batch
+
+    def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
+        """The same examples, changed by these augmentations after the ones that there are."""
+        return replace(self, augmentations=(*self.augmentations, *augmentations), seed=seed)
+
+    def renamed(self, names: Mapping[str, str]) -> "Split":
+        """The same split, with other names (new by old) for some of its arrays."""
+        columns = {names.get(name, name): column for name, column in self.columns.items()}
+        augmentations = tuple(augmentation.renamed(names) for augmentation in self.augmentations)
+        return replace(self, columns=columns, augmentations=augmentations)
+
+    def bounds(self, name: str) -> Bounds:
+        """The smallest and the largest element of a column, before any augmentation."""
+        column = self.columns[name]
+        if isinstance(column, Column):
+            return column.bounds()
+        return Bounds(column.min(), column.max())
 
     def digest(self) -> str:
-        """SHA-256 of all arrays: their names, dtypes, shapes and elements."""
+        """SHA-256 of all columns (names, dtypes, shapes, and elements or files) and of the augmentations."""
         total = hashlib.sha256()
-        for name, values in sorted(self.arrays.items()):
-            total.update(f"{name} {values.dtype.str} {values.shape}\n".encode())
-            total.update(_element_bytes(values))
+        for name, column in sorted(self.columns.items()):
+            total.update(f"{name} {column.dtype.str} {column.shape}\n".encode())
+            if isinstance(column, Column):
+                total.update(column.digest().encode())
+            else:
+                update_digest(total, column)
+        if self.augmentations:
+            total.update(repr((self.augmentations, self.seed)).encode())
         return total.hexdigest()
 
 
@@ -42,8 +143,29 @@ class Dataset(Definition):
         raise lacking(self, "load")
 
 
-def _element_bytes(values: np.ndarray) -> Any:
-    """The elements in order, as anything that hashlib takes."""
+def row_numbers(indices: Indices, size: int) -> np.ndarray:
+    """The indices as an array of whole numbers from 0 on; a Deep500Error if one is beyond the data."""
+    if isinstance(indices, slice):
+        return np.arange(*indices.indices(size))
+    rows = np.asarray(indices)
+    if rows.size and (rows.min() < 0 or rows.max() >= size):
+        raise Deep500Error(
+            f"an index goes from {rows.min()} to {rows.max()}, and the data have {size} examples"
+        )
+    return rows
+
+
+def chunks(column: np.ndarray | Column) -> Iterator[np.ndarray]:
+    """The column in parts of a few megabytes, in order."""
+    example_bytes = column.dtype.itemsize * int(np.prod(column.shape[1:]))
+    step = max(1, CHUNK_BYTES // max(1, example_bytes))
+    return (column[start : start + step] for start in range(0, len(column), step))
+
+
+def update_digest(total: Any, values: np.ndarray) -> None:
+    """Add the elements of an array to a digest, without a copy of the whole of it."""
     if values.dtype.hasobject:
-        return repr(values.tolist()).encode()
-    return np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        total.update(repr(values.tolist()).encode())
+        return
+    for part in chunks(np.atleast_1d(values)):
+        total.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..definition import Definition
 from ..errors import Deep500Error, lacking
+from .augmentation import Spec
 from .dataset import Split
 from .loss import Loss
 from .network import Network
@@ -42,12 +43,12 @@ class Array:
         if self.kind not in KINDS:
             raise Deep500Error(f"an array holds no {self.kind!r} numbers: say {' or '.join(KINDS)}")
 
-    def fault(self, array: np.ndarray) -> str | None:
+    def fault(self, spec: Spec) -> str | None:
         """What is wrong with an array of a split; None if nothing is."""
-        if array.dtype.kind not in KINDS[self.kind]:
-            return f"holds {array.dtype}, and {self.kind} numbers are needed"
-        if self.dimensions is not None and array.ndim - 1 != self.dimensions:
-            return f"has the shape {array.shape}, and {self.dimensions + 1} dimensions are needed"
+        if spec.dtype.kind not in KINDS[self.kind]:
+            return f"holds {spec.dtype}, and {self.kind} numbers are needed"
+        if self.dimensions is not None and len(spec.shape) != self.dimensions:
+            return f"has examples of the shape {spec.shape}, and {self.dimensions} dimensions are needed"
         return None
 
 
@@ -106,13 +107,14 @@ class Task(Definition):
     def check_arrays(self, splits: Mapping[str, Split]) -> None:
         """Raise a Deep500Error if an array that the task needs is missing or of another kind."""
         for split_name, split in splits.items():
+            specs = split.specs
             for name, wanted in self.arrays().items():
-                if name not in split.arrays:
+                if name not in specs:
                     raise Deep500Error(
                         f"the task {type(self).__name__} needs {name!r}, and the split {split_name!r} "
-                        f"has: {', '.join(split.arrays)}"
+                        f"has: {', '.join(specs)}"
                     )
-                if fault := wanted.fault(split.arrays[name]):
+                if fault := wanted.fault(specs[name]):
                     raise Deep500Error(f"{name!r} of the split {split_name!r} {fault}")
 
     def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
@@ -127,7 +129,9 @@ class Task(Definition):
 def check_classes(splits: Mapping[str, Split], name: str, classes: int, what: str) -> None:
     """Refuse a label beyond the network's classes: it costs nothing on one framework and fails on another."""
     for split_name, split in splits.items():
-        low, high = split.arrays[name].min(), split.arrays[name].max()
+        if split.specs[name].dtype.kind not in KINDS["integer"]:
+            continue  # probabilities, of an augmentation that mixes labels
+        low, high = split.bounds(name)
         if low < 0 or high >= classes:
             raise Deep500Error(
                 f"{name!r} of the split {split_name!r} goes from {low} to {high}, and the network has "

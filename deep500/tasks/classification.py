@@ -25,7 +25,7 @@ class Classification(Task):
         return registry.find("losses", "CrossEntropy")()
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        return train.arrays[self.input].shape[1:], int(train.arrays[self.target].max()) + 1
+        return train.specs[self.input].shape, int(train.bounds(self.target).high) + 1
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         """100 for a right answer, 0 for a wrong one; an answer that is not a number is wrong."""

@@ -33,8 +33,8 @@ class NextToken(Task):
         return registry.find("losses", "TokenCrossEntropy")()
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        tokens = max(int(train.arrays[name].max()) for name in (self.input, self.target))
-        return train.arrays[self.input].shape[1:], tokens + 1
+        tokens = max(int(train.bounds(name).high) for name in (self.input, self.target))
+        return train.specs[self.input].shape, tokens + 1
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         logits, target = outputs[self.prediction].astype(np.float64), batch[self.target]

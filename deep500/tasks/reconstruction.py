@@ -26,7 +26,7 @@ class Reconstruction(Task):
         return registry.find("losses", "MeanSquaredError")()
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        shape = train.arrays[self.target].shape[1:]
+        shape = train.specs[self.target].shape
         return shape, math.prod(shape)
 
     def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:

@@ -29,7 +29,7 @@ class Regression(Task):
         return registry.find("losses", "MeanSquaredError")()
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        return train.arrays[self.input].shape[1:], train.arrays[self.target].shape[1]
+        return train.specs[self.input].shape, train.specs[self.target].shape[0]
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         target = batch[self.target].astype(np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import registry
-from ..contracts.dataset import Split
+from ..contracts.dataset import Dataset, Split
 from ..contracts.executor import Executor, Values
 from ..contracts.metric import History
 from ..contracts.network import Network
@@ -21,6 +21,7 @@ from ..measure.clock import now
 from .checkpoint import Checkpoint
 from .evaluation import evaluate
 from .events import Event, SaveCheckpoint
+from .matching import matched_splits, matched_task
 from .one_network import OneNetwork
 from .sections import load_sections, procedure_sections, saved_sections
 
@@ -43,7 +44,7 @@ class Trainer:
         self,
         executor: Executor | Procedure,
         optimizer: Optimizer | None,
-        splits: Mapping[str, Split],
+        splits: Mapping[str, Split] | Dataset,
         sampler: Sampler,
         epochs: int,
         events: Iterable[Event] = (),
@@ -51,13 +52,13 @@ class Trainer:
         task: Task | type[Task] | str | None = None,
     ):
         self.optimizer = optimizer
-        self.splits = splits
         self.sampler = sampler
         self.epochs = epochs
         # a checkpoint holds the states of the other events, so that it is made after they have been told
         self.events = tuple(sorted(events, key=lambda event: isinstance(event, SaveCheckpoint)))
         self.loss = loss
-        self.task = named_task(task)
+        self.task = matched_task(named_task(task), executor)
+        self.splits = matched_splits(splits, self.task)
         self._check_data()
         self._subject = executor
         if isinstance(executor, Procedure):
@@ -231,7 +232,7 @@ class Trainer:
         self.task.check_arrays(self.splits)
 
     def _check_network(self) -> None:
-        outputs, arrays = self.executor.structure.outputs, self.splits["train"].arrays
+        outputs, arrays = self.executor.structure.outputs, self.splits["train"].specs
         for name in (self.loss, *self.task.reads()):
             if name not in outputs:
                 raise Deep500Error(

@@ -122,8 +122,9 @@ def test_data_of_another_kind_are_refused(task: Task) -> None:
 
 
 def test_dimensions_are_checked() -> None:
-    assert Array("integer", 0).fault(np.zeros(3, int)) is None
-    assert "2 dimensions are needed" in str(Array("real", 1).fault(np.zeros((2, 3, 4))))
+    specs = Split({"label": np.zeros(3, int), "x": np.zeros((2, 3, 4))}).specs
+    assert Array("integer", 0).fault(specs["label"]) is None
+    assert "1 dimensions are needed" in str(Array("real", 1).fault(specs["x"]))
 
 
 def test_labels_beyond_the_classes_are_refused() -> None:

@@ -1,0 +1,112 @@
+"""The augmentation contract: how examples are changed on their way to a network."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..definition import Definition
+from ..errors import Deep500Error, lacking
+
+Batch = dict[str, np.ndarray]
+
+
+class Spec(NamedTuple):
+    """What an array of a batch holds: the shape of one example, and its dtype."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Random numbers of one augmentation, decided by the seed, the epoch, its position and each example's index.
+
+    So they do not depend on the batch that an example is in, or on who reads it.
+    """
+
+    seed: int
+    epoch: int
+    position: int
+    indices: np.ndarray
+
+    def uniform(self, count: int) -> np.ndarray:
+        """Numbers from 0 to below 1, of the shape (examples, count)."""
+        stream = _mixed(np.uint64(self.seed) + _word(self.epoch) * ODD)
+        stream = _mixed(stream + _word(self.position) * ODD)
+        examples = _mixed(stream + self.indices.astype(np.uint64) * ODD)
+        numbers = np.arange(1, count + 1, dtype=np.uint64) * ODD
+        bits = _mixed(examples[:, None] + numbers)
+        return (bits >> np.uint64(11)) * 2.0**-53
+
+    def integers(self, below: int, count: int) -> np.ndarray:
+        """Whole numbers from 0 to below `below`, of the shape (examples, count)."""
+        return (self.uniform(count) * below).astype(np.int64)
+
+
+class Augmentation(Definition):
+    """Changes batches. A subclass says `apply`, and `specs` if it changes a shape or a dtype; fields are its settings.
+
+    apply(batch, draws)   The batch changed, all examples at once; what came in stays as it is. Random numbers come
+                          from `draws` alone.
+    specs(specs)          The shape and dtype of every array after it.
+    """
+
+    def apply(self, batch: Batch, draws: Draws) -> Batch:
+        raise lacking(self, "apply")
+
+    def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
+        return dict(specs)
+
+    def renamed(self, names: Mapping[str, str]) -> "Augmentation":
+        """The same for arrays that have other names (new by old)."""
+        changes: dict[str, Any] = {}
+        for setting, value in self.settings.items():
+            if setting == "array" and value in names:
+                changes[setting] = names[value]
+            if setting == "arrays":
+                changes[setting] = tuple(names.get(name, name) for name in value)
+        return replace(self, **changes)
+
+
+class ImageAugmentation(Augmentation):
+    """Changes one array of pictures, (channel, row, column) each. A subclass says `change`, and perhaps `spec`."""
+
+    array: str = "x"
+
+    def apply(self, batch: Batch, draws: Draws) -> Batch:
+        return batch | {self.array: self.change(batch[self.array], draws)}
+
+    def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
+        if self.array not in specs:
+            raise Deep500Error(
+                f"{type(self).__name__} changes {self.array!r}, and the data have: {', '.join(specs)}"
+            )
+        before = specs[self.array]
+        if len(before.shape) != 3:
+            raise Deep500Error(
+                f"{type(self).__name__} changes pictures (channel, row, column), and {self.array!r} "
+                f"has the shape {before.shape}"
+            )
+        return {**specs, self.array: self.spec(before)}
+
+    def change(self, pictures: np.ndarray, draws: Draws) -> np.ndarray:
+        raise lacking(self, "change")
+
+    def spec(self, before: Spec) -> Spec:
+        return before
+
+
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio, as in SplitMix64
+
+
+def _word(number: int) -> np.ndarray:
+    return np.asarray([number], dtype=np.uint64)
+
+
+def _mixed(bits: np.ndarray) -> np.ndarray:
+    """The finaliser of SplitMix64: every bit of the result depends on every bit of the argument."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))

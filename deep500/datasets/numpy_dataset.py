@@ -1,0 +1,59 @@
+"""Arrays that are there already, cut into three parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..contracts.dataset import Dataset, Split
+from ..errors import Deep500Error
+from ._parts import random_parts
+
+
+class NumpyDataset(Dataset):
+    """Arrays of equal length by name. `validation` and `test` are shares of the examples, drawn with the seed."""
+
+    arrays: Mapping[str, np.ndarray]
+    validation: float = 0.1
+    test: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.arrays, Mapping) or not self.arrays:
+            raise Deep500Error(
+                "NumpyDataset takes arrays by name, such as "
+                'd5.NumpyDataset({"x": inputs, "label": labels})'
+            )
+        arrays = {str(name): np.asanyarray(values) for name, values in self.arrays.items()}
+        lengths = {name: values.shape[:1] for name, values in arrays.items()}
+        if len(set(lengths.values())) > 1 or () in lengths.values():
+            shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
+            raise Deep500Error(
+                f"the arrays have one entry per example each, and these differ: {shapes}"
+            )
+        object.__setattr__(self, "arrays", arrays)
+        self._parts()
+
+    def load(self) -> dict[str, Split]:
+        splits: dict[str, Split] = {}
+        for name, rows in self._parts().items():
+            splits[name] = Split({key: values[rows] for key, values in self.arrays.items()})
+        return splits
+
+    def _parts(self) -> dict[str, np.ndarray]:
+        size = len(next(iter(self.arrays.values())))
+        return random_parts(size, self.validation, self.test, self.seed)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name} {values.shape}" for name, values in self.arrays.items())
+        return f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, NumpyDataset) and self._digest() == other._digest()
+
+    def __hash__(self) -> int:
+        return hash(self._digest())
+
+    def _digest(self) -> tuple[Any, ...]:
+        return Split(self.arrays).digest(), self.validation, self.test, self.seed
