@@ -46,6 +46,7 @@ from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccurac
 from .recipe_runner import run_recipe as run_recipe
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
+from .training import events as events
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences

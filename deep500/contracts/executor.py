@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -101,6 +101,8 @@ class Executor(ABC):
     model: Any = None  # what from_model got without a loss: a trainer attaches its task's
     options: Mapping[str, Any] = {}  # what from_model got with it
     unchecked = True  # before the first call, whose cost is estimated
+    tells_forward: ClassVar[bool] = False  # whether it calls `after_forward`
+    after_forward: Callable[[], None] | None = None  # called between forward and backward
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -17,15 +17,18 @@ class History:
     """What one training run leaves behind; a metric reads it and computes nothing on a device."""
 
     seed: int
-    # by name, a number for each step: "loss", "seconds" (of training only), and what a procedure or an event adds
+    # by name, a number for each step: "loss", "seconds" (of training only), "data" (of these, for its batch), "batch"
+    # (its examples), and what a procedure or an event adds
     series: dict[str, list[float]] = field(default_factory=dict)
-    # by name: "samples" (examples trained on), and what an event adds
+    # by name: "samples" (examples trained on), "run seconds" and "evaluation seconds", and what an event adds
     counters: dict[str, float] = field(default_factory=dict)
     # after every epoch: "epoch" (from 1), "step", "seconds" (of training), "validation" and "test" (last only; None
     # before), which are the qualities of the task by name
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     # what metrics that are not derived said while the run was there, by name
     recorded: dict[str, float | None] = field(default_factory=dict)
+    # why the run stopped before its last epoch; empty if it did not
+    ended: str = ""
 
     @property
     def losses(self) -> list[float]:

@@ -1,7 +1,8 @@
 """The training loop, the same for every framework and task: batches in, a history out."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from .. import registry
 from ..contracts.dataset import Dataset, Split
-from ..contracts.executor import Executor, Values
+from ..contracts.executor import Executor
 from ..contracts.metric import History
 from ..contracts.network import Network
 from ..contracts.optimizer import Optimizer
@@ -18,24 +19,34 @@ from ..contracts.sampler import Sampler
 from ..contracts.task import Task
 from ..errors import Deep500Error
 from ..measure.clock import now
+from ..measure.regions.region import region
 from .checkpoint import Checkpoint
+from .checks import check_data, check_epochs, check_network, check_outputs
 from .evaluation import evaluate
-from .events import Event, SaveCheckpoint
+from .events import Event, ProgressBar, SaveCheckpoint
 from .matching import matched_splits, matched_task
 from .one_network import OneNetwork
+from .phases import in_region, phased
 from .sections import load_sections, procedure_sections, saved_sections
+
+OF_EVERY_STEP = ("seconds", "data", "batch")  # the series that every run has beside its procedure's
 
 
 class Trainer:
     """Trains on `splits["train"]`, evaluates "validation" after every epoch and "test" once, at the end.
 
-    What is trained is an executor with an optimizer, or a Procedure of your own (then the optimizer is None). The task
-    (an instance, a class or a name; classification by default) says which arrays the data have, which loss a network
-    without one gets, and which qualities an evaluation reports.
+    What is trained is an executor with an optimizer, or a Procedure of your own (then the optimizer is None). The data
+    are a Dataset, or its splits by name. The task (an instance, a class or a name; classification by default) says
+    which arrays the data have, which loss a network without one gets, and which qualities an evaluation reports.
+    Without `events` there is a progress bar.
 
-    A step's time runs from taking its batch out of the data to the end of the update on the device; sampling,
-    evaluation, events and the conversion of losses are outside of it. What a framework builds once for a size of batch
-    is built before the first step: it takes `build_seconds`, which no step's time holds.
+    A step's time runs from taking its batch out of the data (that part alone is the series "data") to the end of the
+    update on the device; evaluation, events and the conversion of losses are outside of it. What a framework builds
+    once for a size of batch is built before the first step: it takes `build_seconds`, which no step's time holds. With
+    `breakdown`, the halves of a step are done one after the other, and the history has the series "forward",
+    "backward" and "update" (see breakdown.py).
+
+    `ended` says why a run stopped before its last epoch: an event's reason, or a loss that is not finite.
     """
 
     build_seconds = 0.0
@@ -47,34 +58,34 @@ class Trainer:
         splits: Mapping[str, Split] | Dataset,
         sampler: Sampler,
         epochs: int,
-        events: Iterable[Event] = (),
+        events: Iterable[Event] | None = None,
         loss: str = "loss",
         task: Task | type[Task] | str | None = None,
+        breakdown: bool = False,
     ):
         self.optimizer = optimizer
         self.sampler = sampler
         self.epochs = epochs
-        # a checkpoint holds the states of the other events, so that it is made after they have been told
-        self.events = tuple(sorted(events, key=lambda event: isinstance(event, SaveCheckpoint)))
+        self.events = _in_order([ProgressBar()] if events is None else events)
         self.loss = loss
         self.task = matched_task(named_task(task), executor)
         self.splits = matched_splits(splits, self.task)
-        self._check_data()
+        self.breakdown = breakdown
+        check_data(self.splits, self.task, self.epochs)
         self._subject = executor
         if isinstance(executor, Procedure):
             self.executor = next(iter(executor.executors.values()))
         else:
             self.executor = self._with_loss(executor)
-            self._check_network()
+            check_network(self.executor, self.splits["train"], self.task, self.loss)
 
     def run(self, start: Checkpoint | None = None) -> History:
         """Train from the executor's parameters, or go on from a checkpoint."""
         self._begin(start)
         try:
-            while self.epoch < self.epochs and not self._tell("before_epoch", self.epoch):
+            while self._next_epoch():
                 self._train()
-                if self._tell("after_epoch", self._evaluate()):
-                    break
+                self._tell("after_epoch", self._evaluate())
             if self.evaluations:
                 self.evaluations[-1]["test"] = self._qualities("test")
         finally:
@@ -84,12 +95,13 @@ class Trainer:
 
     def history(self) -> History:
         """What the run has left behind so far."""
-        self._convert_series()
+        self.convert_series()
         return History(
             self.sampler.seed,
             {name: numbers.copy() for name, numbers in self.series.items()},
             self.counters.copy(),
             [record.copy() for record in self.evaluations],
+            ended=self.ended,
         )
 
     def checkpoint(self) -> Checkpoint:
@@ -106,23 +118,49 @@ class Trainer:
         """Examples trained on."""
         return int(self.counters["samples"])
 
+    @property
+    def steps(self) -> int:
+        """Steps done."""
+        return len(self.series["seconds"])
+
+    def convert_series(self) -> None:
+        """Make numbers of the losses so far, which waits for the device."""
+        array = self.procedure.framework.array
+        for name, values in self._native_series.items():
+            self.series[name] += [float(array(value)) for value in values]
+            values.clear()
+
+    def divergence(self) -> str:
+        """Which loss was the first that is not finite, in words; nothing if none is."""
+        for step, loss in enumerate(self.series["loss"], 1):
+            if not math.isfinite(loss):
+                return f"the loss of step {step} is {loss}, not a finite number"
+        return ""
+
     def _begin(self, start: Checkpoint | None) -> None:
         self.procedure = self._new_procedure()
         if start:
-            self._check_epochs(start)
+            check_epochs(start, self.epochs)
             load_sections(start.sections, self.procedure, self.sampler, self.events)
         self._build()
         before = start.history if start else History(self.sampler.seed)
         # of the epoch, this many batches are done
         self.epoch, self.batch = (start.epoch, start.batch) if start else (0, 0)
         self.evaluations = [record.copy() for record in before.evaluations]
-        self.counters: dict[str, float] = {"samples": 0, **before.counters}
-        self.series: dict[str, list[float]] = {"seconds": []}
-        self._native_series: dict[str, list[Any]] = {}  # not converted yet
-        for name in self.procedure.series:
-            self.series[name], self._native_series[name] = [], []
+        self.counters: dict[str, float] = {
+            "samples": 0,
+            "run seconds": 0.0,
+            "evaluation seconds": 0.0,
+            **before.counters,
+        }
+        self._native_series: dict[str, list[Any]] = {name: [] for name in self.procedure.series}
+        self.series: dict[str, list[float]] = {}
+        for name in (*OF_EVERY_STEP, *self._native_series):
+            self.series[name] = []
         for name, numbers in before.series.items():
             self.series[name] = numbers.copy()
+        self._began = now() - int(self.counters["run seconds"] * 1e9)
+        self.ended = self.divergence()
 
     def _new_procedure(self) -> Procedure:
         if isinstance(self._subject, Procedure):
@@ -136,9 +174,9 @@ class Trainer:
         begin, train = now(), self.splits["train"]
         parts = procedure_sections(self.procedure)
         states = {name: _copies(part.state()) for name, part in parts.items()}
-        size = min(self.sampler.batch_size, len(train))
-        first = train.batch(slice(0, size))
-        self._check_outputs(self.procedure.step(first), first)
+        first = self._first_batch()
+        size = len(next(iter(first.values())))
+        check_outputs(self.procedure, self.splits, self.task, self.procedure.step(first), first)
         if len(train) % size:
             self.procedure.step(train.batch(slice(0, len(train) % size)))
         self.procedure.framework.sync()
@@ -146,38 +184,62 @@ class Trainer:
             part.load_state(states[name])
         self.build_seconds = (now() - begin) / 1e9
 
+    def _first_batch(self) -> dict[str, np.ndarray]:
+        """As many examples as a batch has."""
+        train = self.splits["train"]
+        return train.batch(slice(0, min(self.sampler.batch_size, len(train))))
+
+    def _next_epoch(self) -> bool:
+        """Whether there is another epoch to train."""
+        if self.epoch >= self.epochs or self.ended:
+            return False
+        self._tell("before_epoch", self.epoch)
+        return not self.ended
+
     def _train(self) -> None:
         """What is left of an epoch. Losses stay native until its end: to convert one is to wait for the device."""
-        train, step, sync = self.splits["train"], self.procedure.step, self.procedure.framework.sync
-        seconds, counters = self.series["seconds"], self.counters
+        step, sync = self.procedure.step, self.procedure.framework.sync
+        batches = self._batches()
+        if self.breakdown:
+            step = phased(self.procedure, self.record, self._first_batch())
+            batches = in_region("data", batches)
+        seconds, waits, sizes = (self.series[name] for name in OF_EVERY_STEP)
+        counters, after_step = self.counters, self._hooks("after_step")
         recordings = [
             (self._native_series[name], output) for name, output in self.procedure.series.items()
         ]
-        after_step = self._hooks("after_step")
-        for indices in islice(self.sampler.epoch(len(train), self.epoch), self.batch, None):
+        while not self.ended:
             begin = now()
-            outputs = step(train.batch(indices))
+            batch = next(batches, None)
+            taken = now()
+            if batch is None:
+                self.epoch, self.batch = self.epoch + 1, 0
+                return
+            outputs = step(batch)
             sync()
             seconds.append((now() - begin) / 1e9)
+            waits.append((taken - begin) / 1e9)
             for values, output in recordings:
                 values.append(outputs[output])
+            size = len(next(iter(batch.values())))
+            sizes.append(size)
+            counters["samples"] += size
             self.batch += 1
-            counters["samples"] += len(indices)
             for hook in after_step:
-                hook(self, outputs)
-        self.epoch, self.batch = self.epoch + 1, 0
+                if ending := hook(self, outputs):
+                    self._end(hook, ending)
 
-    def _convert_series(self) -> None:
-        array = self.procedure.framework.array
-        for name, values in self._native_series.items():
-            self.series[name] += [float(array(value)) for value in values]
-            values.clear()
+    def _batches(self) -> Iterator[dict[str, np.ndarray]]:
+        train = self.splits["train"]
+        for indices in islice(self.sampler.epoch(len(train), self.epoch), self.batch, None):
+            yield train.batch(indices, self.epoch)
 
     def _evaluate(self) -> dict[str, Any]:
-        self._convert_series()
+        self.convert_series()
+        self.ended = self.ended or self.divergence()
         record = {
-            "epoch": self.epoch,
-            "step": len(self.series["seconds"]),
+            "epoch": self.epoch + (self.batch > 0),
+            "step": self.steps,
             "seconds": math.fsum(self.series["seconds"]),
             "validation": self._qualities("validation"),
             "test": None,
@@ -186,7 +248,12 @@ class Trainer:
         return record
 
     def _qualities(self, split: str) -> dict[str, float]:
-        return evaluate(self.procedure, self.task, self.splits[split], self.sampler.batch_size)
+        begin = now()
+        with region("evaluation") if self.breakdown else nullcontext():
+            found = evaluate(self.procedure, self.task, self.splits[split], self.sampler.batch_size)
+        self.counters["evaluation seconds"] += (now() - begin) / 1e9
+        self.counters["run seconds"] = (now() - self._began) / 1e9
+        return found
 
     def _hooks(self, name: str) -> list[Callable]:
         return [
@@ -195,11 +262,16 @@ class Trainer:
             if getattr(type(e), name) is not getattr(Event, name)
         ]
 
-    def _tell(self, name: str, *facts: Any) -> bool:
-        """Call a hook of every event; whether one of them wants to end the run."""
-        return any(
-            [hook(self, *facts) for hook in self._hooks(name)]
-        )  # a list: every one is called
+    def _tell(self, name: str, *facts: Any) -> None:
+        """Call a hook of every event, even if one of them ends the run."""
+        for hook in self._hooks(name):
+            if ending := hook(self, *facts):
+                self._end(hook, ending)
+
+    def _end(self, hook: Any, ending: bool | str) -> None:
+        """End the run for the reason that an event gives; the first one counts."""
+        reason = ending if isinstance(ending, str) else f"{type(hook.__self__).__name__} says so"
+        self.ended = self.ended or reason
 
     def _with_loss(self, executor: Executor) -> Executor:
         """The executor, or another one for the same model with the task's loss."""
@@ -220,48 +292,10 @@ class Trainer:
         if isinstance(self._subject, Executor) and self._subject is not self.executor:
             self._subject.load(self.executor.arrays())
 
-    def _check_data(self) -> None:
-        if self.epochs < 1:
-            raise Deep500Error(f"epochs is {self.epochs}: a run needs at least 1")
-        for name in ("train", "validation", "test"):
-            if name not in self.splits or not len(self.splits[name]):
-                raise Deep500Error(
-                    f"the data have no split {name!r} with examples in it; there are: "
-                    f"{', '.join(f'{k} ({len(v)})' for k, v in self.splits.items())}"
-                )
-        self.task.check_arrays(self.splits)
 
-    def _check_network(self) -> None:
-        outputs, arrays = self.executor.structure.outputs, self.splits["train"].specs
-        for name in (self.loss, *self.task.reads()):
-            if name not in outputs:
-                raise Deep500Error(
-                    f"the network has no output {name!r}; its outputs are: {', '.join(outputs)}"
-                )
-        for name in self.executor.structure.inputs:
-            if name not in arrays and name not in self.executor.random:
-                raise Deep500Error(
-                    f"the network needs {name!r}, and the data have: {', '.join(arrays)}"
-                )
-
-    def _check_outputs(self, outputs: Values, batch: Mapping[str, np.ndarray]) -> None:
-        """Whether the data go with what the network gives for a batch."""
-        reads = self.task.reads()
-        if not outputs.keys() >= {*reads}:
-            outputs = self.procedure.inference(batch)
-        if missing := [name for name in reads if name not in outputs]:
-            raise Deep500Error(
-                f"the task {type(self.task).__name__} reads {missing[0]!r}, and these come out: "
-                f"{', '.join(outputs)}"
-            )
-        array = self.procedure.framework.array
-        self.task.check_data(self.splits, {name: array(outputs[name]) for name in reads})
-
-    def _check_epochs(self, start: Checkpoint) -> None:
-        if start.epoch > self.epochs or (start.epoch == self.epochs and start.batch):
-            raise Deep500Error(
-                f"the checkpoint has seen {start.epoch} epochs, and this run has {self.epochs}"
-            )
+def _in_order(events: Iterable[Event]) -> tuple[Event, ...]:
+    """A checkpoint holds the states of the other events, so that it is made after they have been told."""
+    return tuple(sorted(events, key=lambda event: isinstance(event, SaveCheckpoint)))
 
 
 def named_task(task: Task | type[Task] | str | None) -> Task:

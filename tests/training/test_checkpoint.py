@@ -144,7 +144,8 @@ def test_what_a_checkpoint_holds_matters(trainer: Make, tmp_path: Path, pair: st
 def test_a_finished_run_is_only_tested(trainer: Make, tmp_path: Path) -> None:
     path = tmp_path / "run.safetensors"
     history = trainer(events=[SaveCheckpoint(path)]).run()
-    assert trainer().run(load_checkpoint(path)) == history
+    again = trainer().run(load_checkpoint(path))
+    assert (again.series, again.evaluations) == (history.series, history.evaluations)
 
 
 def test_a_checkpoint_in_memory_is_a_copy(trainer: Make) -> None:

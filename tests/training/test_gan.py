@@ -143,7 +143,7 @@ def test_it_learns_where_the_data_are() -> None:
     history = gan().run()
     first, last = history.evaluations[0]["validation"], history.evaluations[-1]["test"]
     assert last["distance of means"] < 0.5 < first["distance of means"]
-    assert history.series.keys() == {"loss", "discriminator loss", "seconds"}
+    assert history.series.keys() == {"loss", "discriminator loss", "seconds", "data", "batch"}
     assert len(history.series["discriminator loss"]) == history.steps == 300
 
 

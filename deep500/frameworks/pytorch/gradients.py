@@ -23,6 +23,7 @@ class AutogradExecutor(HostMemoryExecutor):
     # all of them by dtype, if they lie together
     flat: Mapping[str, torch.Tensor] = MappingProxyType({})
     _gradients_are_flat = False
+    tells_forward = True
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
@@ -44,6 +45,8 @@ class AutogradExecutor(HostMemoryExecutor):
 
     def backward(self, loss: torch.Tensor, y: str) -> None:
         """Leave the gradients of the loss behind."""
+        if self.after_forward is not None:
+            self.after_forward()
         for param in self.trained.values():
             param.grad = None  # then autograd hands its own result over, and adds nothing
         if loss.requires_grad:

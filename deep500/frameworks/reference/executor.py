@@ -19,6 +19,8 @@ class ReferenceExecutor(HostMemoryExecutor):
     Trained parameters are parts of flat buffers, which an update changes in place.
     """
 
+    tells_forward = True
+
     def __init__(
         self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
     ):
@@ -54,6 +56,8 @@ class ReferenceExecutor(HostMemoryExecutor):
         values = self._values(inputs, used)
         self.gradients, self._gradient_buffers = {}, None  # free before new ones are there
         results, record = tape.forward(xp, nodes, values, wanted)
+        if self.after_forward is not None:
+            self.after_forward()
         by = {name: self.params[name] for name in structure.trainable}
         self.gradients = tape.backward(xp, record, y, tape.seed(xp, results[y], y), by)
         self.generation += 1

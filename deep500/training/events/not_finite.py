@@ -1,0 +1,33 @@
+"""Stop at a loss that is not a number."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .event import Ending, Event
+
+if TYPE_CHECKING:
+    from ..trainer import Trainer
+
+
+class NotFinite(Event):
+    """Ends the run at the first loss that is infinite or not a number, within an epoch already.
+
+    The trainer itself looks at the losses at the end of every epoch. `every` is how many steps this event lets pass:
+    to read a loss is to wait for the device.
+    """
+
+    def __init__(self, every: int = 1):
+        self.every = every
+        self.waited = 0
+
+    def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> Ending:
+        self.waited += 1
+        if self.waited < self.every:
+            return None
+        self.waited = 0
+        loss = outputs[trainer.procedure.series["loss"]]
+        value = float(trainer.procedure.framework.array(loss))
+        if math.isfinite(value):
+            return None
+        trainer.convert_series()
+        return trainer.divergence()

@@ -1,0 +1,31 @@
+"""Stop when nothing gets better any more."""
+
+from typing import TYPE_CHECKING
+
+from .event import Ending, Event
+from .qualities import main_quality, validation_values
+
+if TYPE_CHECKING:
+    from ..trainer import Trainer
+
+
+class Plateau(Event):
+    """Ends the run after `patience` epochs without a better quality on validation data (by default the task's first).
+
+    Better is better by more than `change`.
+    """
+
+    def __init__(self, patience: int, quality: str | None = None, change: float = 0.0):
+        self.patience, self.quality, self.change = patience, quality, change
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
+        quality = main_quality(trainer, self.quality)
+        sign = 1.0 if quality.better == "higher" else -1.0
+        best, waited = -float("inf"), 0
+        for value in validation_values(trainer, quality):
+            waited += 1
+            if sign * value > best + self.change:
+                best, waited = sign * value, 0
+            if waited >= self.patience:
+                return f"validation {quality.name} has not got better for {waited} epochs"
+        return None

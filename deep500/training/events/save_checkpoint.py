@@ -1,0 +1,24 @@
+"""Keep a run on disk."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..checkpoint import save_checkpoint
+from .event import Event
+
+if TYPE_CHECKING:
+    from ..trainer import Trainer
+
+
+class SaveCheckpoint(Event):
+    """Keeps one checkpoint: of the last whole epoch, and with `every` of the last of so many steps as well."""
+
+    def __init__(self, path: str | Path, every: int | None = None):
+        self.path, self.every = path, every
+
+    def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> None:
+        if self.every and trainer.steps % self.every == 0:
+            save_checkpoint(self.path, trainer.checkpoint())
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        save_checkpoint(self.path, trainer.checkpoint())

@@ -1,0 +1,59 @@
+"""Pictures of how a run goes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...errors import Deep500Error, one_line
+from .event import Event
+from .qualities import main_quality, validation_values
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..trainer import Trainer
+
+FORMATS = (".png", ".svg", ".pdf")
+DOTS_PER_INCH = 150
+
+
+class SaveCurves(Event):
+    """Draws loss over steps and a quality over epochs (by default the task's first) into one file, after every epoch.
+
+    The end of the path says the format: .png, .svg or .pdf.
+    """
+
+    def __init__(self, path: str | Path, quality: str | None = None):
+        self.path, self.quality = Path(path), quality
+        if self.path.suffix not in FORMATS:
+            raise Deep500Error(
+                f"curves cannot be drawn into {str(path)!r}: its name ends in {', '.join(FORMATS)}"
+            )
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        from ...reports.canvas import figure, settings
+
+        with settings():
+            canvas = figure(3.2)
+            left, right = canvas.subplots(1, 2)
+            self._draw_losses(left, trainer)
+            self._draw_quality(right, trainer)
+            try:
+                canvas.savefig(self.path, dpi=DOTS_PER_INCH, facecolor="white")
+            except OSError as error:
+                raise Deep500Error(f"{self.path} cannot be written: {one_line(error)}") from None
+
+    def _draw_losses(self, axes: "Axes", trainer: "Trainer") -> None:
+        losses = trainer.series["loss"]
+        axes.plot(range(1, len(losses) + 1), losses, lw=0.9)
+        axes.set_xlabel("step")
+        axes.set_ylabel("training loss")
+        axes.grid()
+
+    def _draw_quality(self, axes: "Axes", trainer: "Trainer") -> None:
+        quality = main_quality(trainer, self.quality)
+        epochs = [record["epoch"] for record in trainer.evaluations]
+        axes.plot(epochs, validation_values(trainer, quality), marker="o", ms=3, lw=1.2)
+        axes.set_xlabel("epoch")
+        unit = f" ({quality.unit})" if quality.unit else ""
+        axes.set_ylabel(f"validation {quality.name}{unit}")
+        axes.grid()
