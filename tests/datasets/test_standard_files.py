@@ -6,6 +6,7 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ from deep500.errors import Deep500Error
 from . import making
 
 
-def refusal(*arguments: object, **settings: object) -> str:
+def refusal(name: str, **settings: Any) -> str:
     """The one line with which a data set is refused."""
     with pytest.raises(Deep500Error) as caught:
-        splits = d5.datasets.load(*arguments, **settings)
+        splits = d5.datasets.load(name, **settings)
         for split in splits.values():
             split.batch(slice(None))
     assert "\n" not in str(caught.value)
