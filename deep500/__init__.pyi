@@ -51,6 +51,7 @@ from .samplers.partitioned_sampler import PartitionedSampler as PartitionedSampl
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
 from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
+from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
