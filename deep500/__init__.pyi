@@ -1,4 +1,5 @@
 from . import augmentations as augmentations
+from . import collectives as collectives
 from . import datasets as datasets
 from . import frameworks as frameworks
 from . import initialisers as initialisers
@@ -9,12 +10,15 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import samplers as samplers
+from . import schemes as schemes
 from . import tasks as tasks
 from . import transformations as transformations
+from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
 from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
+from .contracts.loggp import LogGP as LogGP
 from .contracts.loss import Loss as Loss
 from .contracts.metric import History as History
 from .contracts.metric import Metric as Metric
@@ -23,6 +27,7 @@ from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
+from .contracts.scheme import Scheme as Scheme
 from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
