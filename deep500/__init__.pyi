@@ -21,10 +21,13 @@ from .contracts.metric import Metric as Metric
 from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
+from .contracts.optimizer import Optimizer as Optimizer
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
 from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
+from .contracts.three_step import ThreeStepOptimizer as ThreeStepOptimizer
+from .contracts.three_step import UpdateRuleOptimizer as UpdateRuleOptimizer
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
