@@ -37,6 +37,7 @@ from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
 from .frameworks import gradient as gradient
+from .instrumentation.run import instrument as instrument
 from .metrics.final_loss import FinalLoss as FinalLoss
 from .metrics.final_quality import FinalQuality as FinalQuality
 from .metrics.test_accuracy import TestAccuracy as TestAccuracy
