@@ -1,4 +1,5 @@
 from . import augmentations as augmentations
+from . import codecs as codecs
 from . import datasets as datasets
 from . import frameworks as frameworks
 from . import initialisers as initialisers
@@ -12,6 +13,7 @@ from . import samplers as samplers
 from . import tasks as tasks
 from . import transformations as transformations
 from .contracts.augmentation import Augmentation as Augmentation
+from .contracts.codec import Codec as Codec
 from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
