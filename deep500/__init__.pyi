@@ -1,4 +1,5 @@
 from . import augmentations as augmentations
+from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
 from . import frameworks as frameworks
@@ -15,6 +16,7 @@ from . import tasks as tasks
 from . import transformations as transformations
 from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
+from .contracts.codec import Codec as Codec
 from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
@@ -25,11 +27,14 @@ from .contracts.metric import Metric as Metric
 from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
+from .contracts.optimizer import Optimizer as Optimizer
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
 from .contracts.scheme import Scheme as Scheme
 from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
+from .contracts.three_step import ThreeStepOptimizer as ThreeStepOptimizer
+from .contracts.three_step import UpdateRuleOptimizer as UpdateRuleOptimizer
 from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
@@ -42,6 +47,7 @@ from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
 from .frameworks import gradient as gradient
+from .instrumentation.run import instrument as instrument
 from .metrics.final_loss import FinalLoss as FinalLoss
 from .metrics.final_quality import FinalQuality as FinalQuality
 from .metrics.test_accuracy import TestAccuracy as TestAccuracy

@@ -25,6 +25,9 @@ class Procedure(ABC):
     executors: dict[str, Executor]
     series: Mapping[str, str] = {"loss": "loss"}
     parts: Mapping[str, Stateful] = {}
+    state_grows: bool = (
+        False  # whether steps add to `state`: then it checks what it loads by itself
+    )
 
     @property
     def framework(self) -> Framework:
