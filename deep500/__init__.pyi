@@ -68,5 +68,6 @@ from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.sampling import check_sampler as check_sampler
 
 __version__: str

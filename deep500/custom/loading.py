@@ -39,18 +39,29 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
     return _made(_class(path, name), settings)
 
 
-def _class(path: Path, name: str) -> type:
+def load_class(text: str, base: type, what: str) -> Any:
+    """The class of a user's file ("my.py:Class") that is derived from `base`; `what` is the word for it in errors."""
+    file, _, name = text.rpartition(":")
+    path = Path(file)
+    if path.suffix != ".py" or not path.is_file():
+        raise Deep500Error(f"there is no file {file}: name a {what} as my.py:Class")
+    return _class(path, name, (base,), what)
+
+
+def _class(
+    path: Path, name: str, bases: tuple[type, ...] = (CustomOp, Operator), what: str = "operator"
+) -> type:
     module = _imported(path)
     found = {
         key: value
         for key, value in vars(module).items()
         if isinstance(value, type)
-        and issubclass(value, CustomOp | Operator)
+        and issubclass(value, bases)
         and value.__module__ == module.__name__
     }
     if name in found:
         return found[name]
-    raise unknown(f"operator in {path}", name, found)
+    raise unknown(f"{what} in {path}", name, found)
 
 
 def _imported(path: Path) -> ModuleType:

@@ -44,6 +44,8 @@ MEANINGS = {
     "--direction": ("the direction", "DIRECTION"),
     "--threads": ("the threads", "N"),
     "--device": ("the device", "DEVICE"),
+    "--examples": ("how many examples there are", "N"),
+    "--epochs": ("how many epochs are drawn", "N"),
     "--n": ("how many arguments are drawn", "N"),
     "--reference": ("a NumPy function that computes the same", "FILE:NAME"),
     "--domain": ("the numbers that the operator is for", ("LOW", "HIGH")),
