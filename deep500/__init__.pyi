@@ -39,6 +39,10 @@ from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
 from .datasets.numpy_dataset import NumpyDataset as NumpyDataset
+from .distributed.communication import communication as communication
+from .distributed.optimizer import DistributedOptimizer as DistributedOptimizer
+from .distributed.simulation import simulate as simulate
+from .distributed.trainer import DistributedTrainer as DistributedTrainer
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples

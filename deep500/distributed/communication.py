@@ -141,4 +141,4 @@ def _copy(array: Any) -> np.ndarray:
     """A NumPy array of our own, with its elements in order."""
     if hasattr(array, "detach"):
         array = array.detach()
-    return np.array(array, order="C")
+    return np.asarray(array).copy(order="C")
