@@ -123,7 +123,12 @@ def neighbor_sum(rank: int, size: int, own: np.ndarray) -> Program:
     from_left, from_right = np.empty_like(own), np.empty_like(own)
     handles = []
     # what goes to the right has tag 0, what goes to the left tag 1: two ranks send both to each other
-    steps = (Recv(left, from_left, 0), Recv(right, from_right, 1), Send(right, own, 0), Send(left, own, 1))
+    steps = (
+        Recv(left, from_left, 0),
+        Recv(right, from_right, 1),
+        Send(right, own, 0),
+        Send(left, own, 1),
+    )
     for step in steps:
         handle = yield step
         handles.append(handle)

@@ -163,7 +163,9 @@ def _mpiexec() -> list[str]:
             "there is no mpiexec: install MPI (pip install 'deep500-bench[mpi]'), or use the "
             "transport torch or virtual"
         )
-    return [found]
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30)
+    # MPICH would kill all ranks when one dies, before anyone can say which
+    return [found, "-disable-auto-cleanup"] if "HYDRA" in version.stdout else [found]
 
 
 def _free_port() -> int:

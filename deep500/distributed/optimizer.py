@@ -13,7 +13,8 @@ from .communication import Communication, communication
 class DistributedOptimizer:
     """Any optimizer on many ranks. A subclass writes `step`; as it stands, gradients are averaged over all ranks.
 
-    base_optimizer   The optimizer as three steps: new_input(), prepare_param(name), update_rule(grad, param, name), loss.
+    base_optimizer   The optimizer as three steps: new_input(), prepare_param(name), update_rule(grad, param, name); and
+                     `loss`, the name of the output that is differentiated.
     communication    The ranks of the launcher, unless others are given.
     executor         What is trained; `network` is its network.
     """
@@ -33,8 +34,8 @@ class DistributedOptimizer:
     def step(self, inputs: Mapping[str, Any]) -> Values:
         """One step on this rank's part of a batch; the outputs from before the update."""
         self.base_optimizer.new_input()
-        for param in self.network.get_params():
-            self.base_optimizer.prepare_param(param)
+        for name in self.network.get_params():
+            self.base_optimizer.prepare_param(name)
         output = self.executor.inference_and_backprop(inputs, self.base_optimizer.loss)
         for param_name, grad_name in self.network.gradient(self.base_optimizer.loss):
             param, grad = self.network.fetch_tensors([param_name, grad_name])

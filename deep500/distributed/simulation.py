@@ -65,7 +65,9 @@ def simulate(
     history = None
     if isinstance(recipe_or_program, Recipe):
         if scheme is None:
-            raise Deep500Error("a recipe is simulated by a scheme: give one, as in d5.schemes.AllReduce()")
+            raise Deep500Error(
+                "a recipe is simulated by a scheme: give one, as in d5.schemes.AllReduce()"
+            )
         trainer = distributed_trainer(recipe_or_program, scheme, virtual, seed, epochs)
         history = trainer.run()
         results = {rank: own.executor.arrays() for rank, own in trainer.replicas.items()}

@@ -17,8 +17,8 @@ from ._compressing import compressed_mean
 class AllReduce(Scheme):
     """P ranks with b examples each do the step that one rank does with P b examples.
 
-    Without a `collective`, the engine's own allreduce reduces all buckets at the same time. A `codec` sends gradients in
-    a shorter form, by the engine's own allreduce or allgather, as the codec needs.
+    Without a `collective`, the engine's own allreduce reduces all buckets at the same time. A `codec` sends gradients
+    in a shorter form, by the engine's own allreduce or allgather, as the codec needs.
     """
 
     codec: Codec | None = None

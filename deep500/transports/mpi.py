@@ -1,6 +1,8 @@
 """MPI by mpi4py: the memory of arrays as it lies, never pickled, and no wait without a deadline."""
 
 import atexit
+import signal
+import threading
 import time
 from functools import cache
 from typing import Any
@@ -53,7 +55,18 @@ class Mpi(ProcessTransport):
         self.comm = self.MPI.COMM_WORLD.Dup()
         self.control = self.MPI.COMM_WORLD.Dup()
         super().__init__(self.comm.Get_rank(), self.comm.Get_size(), deadline)
+        self._peer_died = False
+        self._listen()
         atexit.register(self._leave)
+
+    def _listen(self) -> None:
+        """MPICH's launcher, told not to kill the others when a rank dies, sends them SIGUSR1 instead."""
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+            signal.signal(signal.SIGUSR1, self._hear)
+
+    def _hear(self, *_: object) -> None:
+        self._peer_died = True
 
     def close(self) -> None:
         if not self.broken:
@@ -123,7 +136,7 @@ class Mpi(ProcessTransport):
 
     def roll_call_heard(self) -> bool:
         """Whether another rank has failed."""
-        return bool(self.control.Iprobe(self.MPI.ANY_SOURCE, 0))
+        return self._peer_died or bool(self.control.Iprobe(self.MPI.ANY_SOURCE, 0))
 
     def _roll_call(self, seconds: float) -> list[int]:
         others = [rank for rank in range(self.size) if rank != self.rank]
@@ -169,7 +182,7 @@ class MpiPending(Pending):
             if now - last_look > ROLL_CALL:
                 last_look = now
                 if self.transport.roll_call_heard():
-                    raise ConnectionError("another rank has lost it, too")
+                    raise ConnectionError("it has died, or another rank has lost it")
         return True
 
     def result(self) -> Any:

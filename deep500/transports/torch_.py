@@ -21,7 +21,9 @@ from ..errors import Deep500Error, Unsupported, one_line
 from ..frameworks import framework
 from ._driver import Pending, ProcessTransport, as_bytes
 
-HERE = "deep500/here"  # keys of the store: ranks that have come, and ranks that have lost another one
+HERE = (
+    "deep500/here"  # keys of the store: ranks that have come, and ranks that have lost another one
+)
 LOST = "deep500/lost"
 
 
@@ -37,7 +39,9 @@ class Torch(ProcessTransport):
         self.torch = framework("pytorch").module
         self.dist = self.torch.distributed
         if not self.dist.is_available():
-            raise Unsupported("this build of PyTorch has no torch.distributed: use the transport mpi")
+            raise Unsupported(
+                "this build of PyTorch has no torch.distributed: use the transport mpi"
+            )
         self.store, rank, size = self._rendezvous(deadline)
         super().__init__(rank, size, deadline)
         self._meet(backend)
@@ -122,9 +126,7 @@ class Torch(ProcessTransport):
     def _lengths(self, step: AllGather, own: int) -> list[int]:
         lengths = self.torch.zeros(self.size, dtype=self.torch.int64)
         lengths[self.rank] = own
-        pending = self._begun(
-            step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True)
-        )
+        pending = self._begun(step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True))
         self._complete(pending, self.clock(self.rank) + self.deadline, self.deadline)
         return lengths.tolist()
 
@@ -218,6 +220,8 @@ class TorchPending(Pending):
             return step.into
         if self.gathered is not None:
             rows, counts = self.gathered
-            arrays = [row[:count].view(step.array.dtype) for row, count in zip(rows, counts, strict=True)]
+            arrays = [
+                row[:count].view(step.array.dtype) for row, count in zip(rows, counts, strict=True)
+            ]
             return arrays if step.uneven else [part.reshape(step.array.shape) for part in arrays]
         return getattr(step, "array", None) if not isinstance(step, Send) else None

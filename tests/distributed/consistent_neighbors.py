@@ -15,7 +15,7 @@ STEPS = 4
 class ConsistentNeighbors(DistributedOptimizer):
     # Follows communication scheme from https://arxiv.org/pdf/1705.09056.pdf
 
-    def step(self, inputs):  # type: ignore[no-untyped-def]
+    def step(self, inputs):
         self.base_optimizer.new_input()
         for param in self.network.get_params():
             self.base_optimizer.prepare_param(param)
@@ -24,7 +24,7 @@ class ConsistentNeighbors(DistributedOptimizer):
         for param_name, grad_name in gradients:
             param, grad = self.network.fetch_tensors([param_name, grad_name])
             grad = self.communication.reduce_from_neighbors(grad) / 3
-            param = self.base_optimizer.update_rule(grad, param, param_name)
+            param = self.base_optimizer.update_rule(grad, param, param_name)  # type: ignore[assignment]
             self.network.feed_tensor(param_name, param)
 
         return output

@@ -6,6 +6,7 @@ import pytest
 from deep500.codecs.identity import Identity
 from deep500.codecs.top_k import TopK
 from deep500.collectives.ring import Ring
+from deep500.contracts.codec import Codec
 from deep500.errors import Deep500Error
 from deep500.schemes.all_reduce import AllReduce
 
@@ -15,7 +16,7 @@ from .training import distributed
 
 @pytest.mark.parametrize("codec", [Identity(), TopK(1.0)])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_a_codec_that_keeps_everything_changes_nothing(codec: object, ranks: int) -> None:
+def test_a_codec_that_keeps_everything_changes_nothing(codec: Codec, ranks: int) -> None:
     plain, coded = distributed(AllReduce(), ranks), distributed(AllReduce(codec=codec), ranks)
     plain.run(), coded.run()
     assert largest_difference(plain.executor.arrays(), coded.executor.arrays()) < 1e-6

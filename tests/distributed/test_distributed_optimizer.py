@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
-from deep500.distributed.communication import launched_by, launched_rank
+from deep500.distributed.communication import Communication, launched_by, launched_rank
 from deep500.distributed.launching import launch, python_command
 from deep500.errors import Deep500Error
 
@@ -19,7 +19,9 @@ def by_hand(size: int) -> list[np.ndarray]:
     """The same training in float64: gradients of both neighbours and one's own, averaged, then momentum."""
     params = []
     for _ in range(size):
-        params.append([np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3).astype(float), np.zeros(3)])
+        params.append(
+            [np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3).astype(float), np.zeros(3)]
+        )
     velocity = [[np.zeros((6, 3)), np.zeros(3)] for _ in range(size)]
     data = [np.random.default_rng(rank) for rank in range(size)]
     for _ in range(4):
@@ -82,7 +84,7 @@ def test_it_runs_on_real_ranks_to_the_same_bits(transport: str, engine: str) -> 
 
 def test_an_error_in_a_users_step_comes_out() -> None:
     class Broken(ConsistentNeighbors):
-        def step(self, inputs):  # type: ignore[no-untyped-def]
+        def step(self, inputs):
             self.communication.barrier()
             raise ZeroDivisionError("my mistake")
 
@@ -91,7 +93,7 @@ def test_an_error_in_a_users_step_comes_out() -> None:
 
 
 def test_calls_of_a_communication() -> None:
-    def program(communication: d5.distributed.communication.Communication) -> list:  # type: ignore[name-defined]
+    def program(communication: Communication) -> list:
         rank = communication.rank
         total = communication.all_reduce([rank, 1.0])
         parts = communication.all_gather(np.full(rank, rank))
@@ -121,4 +123,4 @@ def test_the_launcher_is_detected(variables: dict, transport: str | None, rank: 
 
 def test_what_cannot_be_simulated_is_refused() -> None:
     with pytest.raises(Deep500Error, match="neither a d5.Recipe nor a program"):
-        d5.simulate(None, 3, ranks=2)
+        d5.simulate(None, 3, ranks=2)  # type: ignore[arg-type]
