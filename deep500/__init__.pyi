@@ -1,4 +1,5 @@
 from . import augmentations as augmentations
+from . import codecs as codecs
 from . import datasets as datasets
 from . import frameworks as frameworks
 from . import initialisers as initialisers
@@ -12,6 +13,7 @@ from . import samplers as samplers
 from . import tasks as tasks
 from . import transformations as transformations
 from .contracts.augmentation import Augmentation as Augmentation
+from .contracts.codec import Codec as Codec
 from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
@@ -37,6 +39,7 @@ from .frameworks import available_frameworks as available_frameworks
 from .frameworks import evaluate as evaluate
 from .frameworks import framework as framework
 from .frameworks import gradient as gradient
+from .instrumentation.run import instrument as instrument
 from .metrics.final_loss import FinalLoss as FinalLoss
 from .metrics.final_quality import FinalQuality as FinalQuality
 from .metrics.test_accuracy import TestAccuracy as TestAccuracy
