@@ -13,6 +13,7 @@ from . import optimizers as optimizers
 from . import samplers as samplers
 from . import schemes as schemes
 from . import tasks as tasks
+from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
