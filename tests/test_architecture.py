@@ -25,14 +25,14 @@ LAYERS = [
     "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
     " augmentations",
     "formats transformations",
-    "codecs collectives transports simulator",
+    "codecs collectives topologies transports simulator",
     "schemes",
     "training",
     "distributed",
     "validation",
     "results",
     "evidence",
-    "recipe_files recipe_runner",
+    "recipe_files recipe_runner instrumentation",
     "cli",
 ]
 STATISTICS = "measure/statistics/"  # pure functions of samples
