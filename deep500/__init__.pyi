@@ -13,6 +13,7 @@ from . import optimizers as optimizers
 from . import samplers as samplers
 from . import schemes as schemes
 from . import tasks as tasks
+from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
@@ -70,6 +71,7 @@ from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
+from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 

@@ -60,6 +60,9 @@ class Worker(Protocol):
     def skip_update(self) -> None:
         """Record a step whose gradients were sent elsewhere: the local optimizer does nothing."""
 
+    def apply(self, gradients: Buffers) -> None:
+        """Apply the optimizer to gradients of other ranks; this is no step of this rank, and is not recorded."""
+
     def gradients(self) -> Buffers:
         """The flat gradients; change them in place, then call `set_gradients`."""
 
@@ -86,9 +89,11 @@ class Scheme(Definition):
                     replica's own.
     trainers(size)  Which ranks train on data; by default all. The others are servers.
     synchronous     Whether all replicas are equal after every step.
+    averages_predictions   Whether an evaluation averages the outputs of all replicas, instead of evaluating `model`.
     """
 
     synchronous: ClassVar[bool] = False
+    averages_predictions: ClassVar[bool] = False
 
     def start(self, worker: Worker) -> Program:
         params = worker.params()

@@ -112,6 +112,9 @@ class Replica:
         self.training_step.count += 1  # random operators draw by it
         self._finish_step()
 
+    def apply(self, gradients: Buffers) -> None:
+        self.training_step.apply(gradients)
+
     def gradients(self) -> Buffers:
         return dict(self.executor.flat_gradients())
 
