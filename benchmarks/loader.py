@@ -170,12 +170,17 @@ def compare(title: str, epochs: dict[str, Epoch], examples: int, args: argparse.
     print(f"{title}, {args.workers} workers, batches of {BATCH}:")
     reached = True
     for name in epochs:
-        seconds = result.interval(name).estimate
+        seconds = np.median(np.concatenate(result.samples(name), axis=None))
         print(f"  {name:26} {examples / seconds:9.0f} examples/s")
     for name in epochs:
         if name == "ours":
             continue
-        answer = result.compare("ours", name)
+        try:
+            answer = result.compare("ours", name)
+        except measure.TooFewSamples as reason:
+            print(f"  {name:26} inconclusive: {reason}")
+            reached = reached and name != "DataLoader"
+            continue
         print(
             f"  {name:26} takes {answer.ratio:.2f} × the time of ours "
             f"[{answer.low:.2f}, {answer.high:.2f}], n = {answer.n}"

@@ -1,10 +1,10 @@
-"""check that an operator, a network or a sampler is right: each of them has its own options"""
+"""check that something is right: an operator, a network, a sampler, a codec; each has its own options"""
 
 import argparse
 
 from ..errors import Deep500Error
 
-SUBJECTS = ("operator", "network", "sampler")
+SUBJECTS = ("operator", "network", "sampler", "codec")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,32 +36,23 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
         raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({', '.join(CPP)})")
-    return _made(_class(path, name), settings)
+    return _made(load_class(file, name, CustomOp | Operator, "operator"), settings)
 
 
-def load_class(text: str, base: type, what: str) -> Any:
-    """The class of a user's file ("my.py:Class") that is derived from `base`; `what` is the word for it in errors."""
-    file, _, name = text.rpartition(":")
+def load_class(file: str, name: str, base: Any, what: str) -> type:
+    """The class of that name that a Python file defines; `what` says in errors what it should be."""
     path = Path(file)
-    if path.suffix != ".py" or not path.is_file():
-        raise Deep500Error(f"there is no file {file}: name a {what} as my.py:Class")
-    return _class(path, name, (base,), what)
-
-
-def _class(
-    path: Path, name: str, bases: tuple[type, ...] = (CustomOp, Operator), what: str = "operator"
-) -> type:
+    if not path.is_file():
+        raise Deep500Error(f"there is no file {file}: name a {what} in it as my_{what}.py:Name")
     module = _imported(path)
-    found = {
-        key: value
-        for key, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, bases)
-        and value.__module__ == module.__name__
-    }
-    if name in found:
-        return found[name]
-    raise unknown(f"{what} in {path}", name, found)
+    classes: dict[str, type] = {}
+    for key, value in vars(module).items():
+        defined_here = getattr(value, "__module__", None) == module.__name__
+        if defined_here and isinstance(value, type) and issubclass(value, base):
+            classes[key] = value
+    if name in classes:
+        return classes[name]
+    raise unknown(f"{what} in {path}", name, classes)
 
 
 def _imported(path: Path) -> ModuleType:

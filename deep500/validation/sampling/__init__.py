@@ -38,8 +38,12 @@ def check_sampler(
 
 def named_sampler(name: str, settings: Mapping[str, Any]) -> Sampler:
     """A built-in sampler, or one in a file (my.py:Class), with these settings; batches of 4 unless they say so."""
-    if ":" in name:
-        definition = load_class(name, Sampler, "sampler")
+    file, colon, class_name = name.rpartition(":")
+    definition: Any
+    if colon and not file.endswith(".py"):
+        raise Deep500Error(f"{file} is no Python file: name a sampler as my.py:Class")
+    if colon:
+        definition = load_class(file, class_name, Sampler, "sampler")
     else:
         definition = registry.named("samplers", name)
     try:
