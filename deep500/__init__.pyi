@@ -10,6 +10,7 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import samplers as samplers
+from . import schedules as schedules
 from . import tasks as tasks
 from . import transformations as transformations
 from .contracts.augmentation import Augmentation as Augmentation
@@ -58,5 +59,6 @@ from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.optimizers.checking import check_optimizer as check_optimizer
 
 __version__: str

@@ -1,10 +1,10 @@
-"""check that an operator or a network is right: `d5 check operator` and `d5 check network` have their own options"""
+"""check that an operator, a network or an optimizer is right: each has its own options, as in `d5 check operator`"""
 
 import argparse
 
 from ..errors import Deep500Error
 
-SUBJECTS = ("operator", "network")
+SUBJECTS = ("operator", "network", "optimizer")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -36,21 +36,20 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
         raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({', '.join(CPP)})")
-    return _made(_class(path, name), settings)
+    return _made(class_in_file(path, name, (CustomOp, Operator), "operator"), settings)
 
 
-def _class(path: Path, name: str) -> type:
+def class_in_file(path: Path, name: str, bases: tuple[type, ...], what: str) -> type:
+    """The class of that name in a Python file, which is run; it must be a subclass of one of the bases."""
     module = _imported(path)
-    found = {
-        key: value
-        for key, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, CustomOp | Operator)
-        and value.__module__ == module.__name__
-    }
-    if name in found:
-        return found[name]
-    raise unknown(f"operator in {path}", name, found)
+    classes = {}
+    for key, value in vars(module).items():
+        is_own = isinstance(value, type) and value.__module__ == module.__name__
+        if is_own and issubclass(value, bases):
+            classes[key] = value
+    if name in classes:
+        return classes[name]
+    raise unknown(f"{what} in {path}", name, classes)
 
 
 def _imported(path: Path) -> ModuleType:
