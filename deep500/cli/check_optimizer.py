@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--reference",
         default=None,
         metavar="NAME",
-        help="the built-in rule that it should follow: Adam, 'Adam(0.01)' (its own, if it is built in)",
+        help="what computes the same: a built-in rule, as Adam or 'Adam(0.01)' (its own, if it is one)",
     )
     options.set_(parser, "a setting of the optimizer, such as learning_rate=0.01")
     options.dtype(parser, ["float64", "float32"], ("float32", "float64"))

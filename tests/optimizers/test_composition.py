@@ -141,9 +141,9 @@ def test_a_modifier_twice_and_other_mistakes_are_refused() -> None:
     with pytest.raises(d5.Deep500Error, match="steps of Accumulate is 0"):
         Accumulate(0)
     with pytest.raises(d5.Deep500Error, match="give an instance, as in SGD"):
-        Group("*", SGD)  # type: ignore[arg-type]
+        Group("*", SGD)
     with pytest.raises(TypeError):
-        _ = SGD(0.1) | 3  # type: ignore[operator]
+        _ = SGD(0.1) | 3
     with pytest.raises(d5.Deep500Error, match="one value more than there are boundaries"):
         Piecewise((1, 2), (0.1, 0.2))
 

@@ -119,7 +119,7 @@ class LAMBOptimizer(OptaxRule, NativeLAMB):
 
 def _optax() -> ModuleType:
     try:
-        import optax
+        import optax  # type: ignore[import-untyped]
     except ImportError:
         raise Deep500Error(
             "optax is not installed: pip install optax, or use an optimizer of deep500.optimizers"

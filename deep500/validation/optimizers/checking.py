@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,10 @@ def check_optimizer(
     subject = load_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
     if not isinstance(subject, Optimizer | ThreeStepOptimizer):
         raise Deep500Error(f"{subject!r} is no optimizer: give an instance, as in SGD(0.1)")
-    if isinstance(reference, str):
-        reference = load_optimizer(reference)
+    rule = load_optimizer(reference) if isinstance(reference, str) else reference
     if steps < 2:
         raise Deep500Error(f"{steps} steps are too few: give at least 2")
-    runner = _Checks(subject, framework, reference, steps, progress or (lambda text: None))
+    runner = _Checks(subject, framework, rule, steps, progress or (lambda text: None))
     checks = []
     for dtype in dtypes:
         for problem in problems(seed):
@@ -119,57 +119,56 @@ class _Checks:
     def follow(self, problem: Problem, dtype: str) -> list[Check]:
         """Whether every step is the reference's, and whether parameters move at all."""
         self.progress(f"{problem.name}, {dtype}")
-        where = {"dtype": dtype, "case": problem.name}
+        place = (dtype, problem.name)
         try:
             gradients, truth = self._truth(problem)
             path = trajectory(self.framework, self.optimizer, problem.start, gradients, dtype)
         except Exception as error:  # whatever the optimizer does
-            return [Check("steps", False, text=one_line(error, kind=True), **where)]
+            return [_check(place, "steps", False, text=one_line(error, kind=True))]
         value, step = deviation(path, truth, problem.start, dtype)
         bound = BOUNDS[dtype]
         text = "" if value <= bound else f"step {step} is the first that is too far off"
-        follows = Check("steps", value <= bound, value, bound, text, **where)
-        moves = self._moves(path, gradients, problem.start, where)
+        follows = _check(place, "steps", value <= bound, value, bound, text)
+        moves = self._moves(path, gradients, problem.start, place)
         return [follows, moves] if self._oracle_of() is None else [follows]
 
     def resume(self, problem: Problem, dtype: str) -> Check:
         """Whether a run that goes on from its saved state gives the bits of one that never stopped."""
         self.progress(f"resumption, {dtype}")
-        where = {"dtype": dtype, "case": problem.name}
+        place = (dtype, problem.name)
         try:
             different = self._differences_after_resuming(problem, dtype)
         except Exception as error:  # whatever the optimizer does
-            return Check("resumption", False, text=one_line(error, kind=True), **where)
+            return _check(place, "resumption", False, text=one_line(error, kind=True))
         text = f"{different[0]!r} is another" if different else ""
-        return Check("resumption", not different, float(len(different)), 0.0, text, **where)
+        return _check(place, "resumption", not different, float(len(different)), 0.0, text)
 
     def native(self, problem: Problem) -> Check:
         """Against the framework's own optimizer of the same rule, in float64."""
         rule = type(self.reference or self.optimizer).__name__
-        where = {"dtype": "float64", "case": problem.name}
+        place = ("float64", problem.name)
         rules, bound = SAME_RULE.get(self.framework, (set(), 0.0))
         theirs = native_optimizers(self.framework).get(f"{rule}Optimizer")
         if rule not in rules or theirs is None or isinstance(self.optimizer, NativeOptimizer):
             text = f"{self.framework} has no {rule} of the same formula"
-            return Check("native", None, text=text, **where)
+            return _check(place, "native", None, text=text)
         self.progress(f"{self.framework}'s own {rule}")
         settings = (self.reference or self.optimizer).settings
         shared = {key: settings[key] for key in _field_names(theirs)}
         changed = [key for key in settings if key not in shared and settings[key]]
         if changed:
             text = f"{self.framework}'s own {rule} has no {changed[0]}"
-            return Check("native", None, text=text, **where)
+            return _check(place, "native", None, text=text)
         try:
             gradients, _ = self._truth(problem)
-            paths = [
-                trajectory(self.framework, optimizer, problem.start, gradients, "float64")
-                for optimizer in (self.optimizer, theirs(**shared))
-            ]
+            run = partial(trajectory, self.framework)
+            ours_path = run(self.optimizer, problem.start, gradients, "float64")
+            theirs_path = run(theirs(**shared), problem.start, gradients, "float64")
         except Exception as error:  # whatever the optimizer does
-            return Check("native", False, text=one_line(error, kind=True), **where)
-        value, step = deviation(*paths, problem.start, "float64")
+            return _check(place, "native", False, text=one_line(error, kind=True))
+        value, step = deviation(ours_path, theirs_path, problem.start, "float64")
         text = "" if value <= bound else f"step {step} is the first that is too far off"
-        return Check("native", value <= bound, value, bound, text, **where)
+        return _check(place, "native", value <= bound, value, bound, text)
 
     def _truth(self, problem: Problem) -> tuple[list[Arrays], Path]:
         """The gradients of every step, and the parameters after it."""
@@ -205,15 +204,15 @@ class _Checks:
         return gradients, path
 
     def _moves(
-        self, path: Path, gradients: Sequence[Arrays], start: Arrays, where: Mapping[str, str]
+        self, path: Path, gradients: Sequence[Arrays], start: Arrays, place: tuple[str, str]
     ) -> Check:
         stuck = []
         for name, value in start.items():
             has_gradient = any(given[name].any() for given in gradients)
-            if has_gradient and np.array_equal(path[-1][name], value.astype(where["dtype"])):
+            if has_gradient and np.array_equal(path[-1][name], value.astype(place[0])):
                 stuck.append(name)
         text = f"{stuck[0]!r} has gradients and never changes" if stuck else ""
-        return Check("moves", not stuck, float(len(stuck)), 0.0, text, **where)
+        return _check(place, "moves", not stuck, float(len(stuck)), 0.0, text)
 
     def _differences_after_resuming(self, problem: Problem, dtype: str) -> list[str]:
         """The parameters that are not the same bits at the end of a run with a break in its middle."""
@@ -233,6 +232,19 @@ class _Checks:
             again(batch)
         expected = whole.arrays()
         return [n for n, v in resumed.arrays().items() if not np.array_equal(v, expected[n])]
+
+
+def _check(
+    place: tuple[str, str],
+    name: str,
+    ok: bool | None,
+    value: float | None = None,
+    bound: float | None = None,
+    text: str = "",
+) -> Check:
+    """A check in one dtype on one problem."""
+    dtype, case = place
+    return Check(name, ok, value, bound, text, dtype, case)
 
 
 def deviation(path: Path, truth: Path, start: Arrays, dtype: str) -> tuple[float, int]:
