@@ -25,7 +25,7 @@ LAYERS = [
     "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
     " augmentations",
     "formats transformations",
-    "codecs collectives transports simulator",
+    "codecs collectives topologies transports simulator",
     "schemes",
     "training",
     "distributed",

@@ -1,10 +1,10 @@
-"""check that an operator, a network or an optimizer is right: each has its own options, as in `d5 check operator`"""
+"""check that something is right: `d5 check operator`, `d5 check network` … have their own options"""
 
 import argparse
 
 from ..errors import Deep500Error
 
-SUBJECTS = ("operator", "network", "optimizer")
+SUBJECTS = ("operator", "network", "optimizer", "codec")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

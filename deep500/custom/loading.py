@@ -36,16 +36,19 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
         raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({', '.join(CPP)})")
-    return _made(class_in_file(path, name, (CustomOp, Operator), "operator"), settings)
+    return _made(load_class(file, name, CustomOp | Operator, "operator"), settings)
 
 
-def class_in_file(path: Path, name: str, bases: tuple[type, ...], what: str) -> type:
-    """The class of that name in a Python file, which is run; it must be a subclass of one of the bases."""
+def load_class(file: str, name: str, base: Any, what: str) -> type:
+    """The class of that name that a Python file defines; `what` says in errors what it should be."""
+    path = Path(file)
+    if not path.is_file():
+        raise Deep500Error(f"there is no file {file}: name a {what} in it as my_{what}.py:Name")
     module = _imported(path)
-    classes = {}
+    classes: dict[str, type] = {}
     for key, value in vars(module).items():
-        is_own = isinstance(value, type) and value.__module__ == module.__name__
-        if is_own and issubclass(value, bases):
+        defined_here = getattr(value, "__module__", None) == module.__name__
+        if defined_here and isinstance(value, type) and issubclass(value, base):
             classes[key] = value
     if name in classes:
         return classes[name]

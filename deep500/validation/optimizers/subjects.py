@@ -2,14 +2,13 @@
 
 import ast
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ... import registry
 from ...contracts.modifier import Modifier
 from ...contracts.optimizer import Optimizer
 from ...contracts.three_step import ThreeStepOptimizer
-from ...custom.loading import class_in_file
+from ...custom.loading import load_class
 from ...errors import Deep500Error, one_line
 
 KINDS = (Optimizer, ThreeStepOptimizer)
@@ -22,12 +21,7 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
     options = options | dict(settings or {})
     file, colon, class_name = name.rpartition(":")
     if colon:
-        path = Path(file)
-        if not path.is_file() or path.suffix != ".py":
-            raise Deep500Error(
-                f"there is no Python file {file}: name an optimizer as my_file.py:MyAdam, or Adam"
-            )
-        cls = class_in_file(path, class_name, KINDS, "optimizer")
+        cls = load_class(file, class_name, KINDS, "optimizer")
     else:
         cls = registry.named("optimizers", name)
     if issubclass(cls, Modifier):
