@@ -1,10 +1,10 @@
-"""check that something is right: an operator, a network, a sampler, a codec; each has its own options"""
+"""check that something is right: `d5 check operator`, `d5 check network` … have their own options"""
 
 import argparse
 
 from ..errors import Deep500Error
 
-SUBJECTS = ("operator", "network", "sampler", "codec")
+SUBJECTS = ("operator", "network", "optimizer", "sampler", "codec")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
