@@ -10,6 +10,7 @@ from ..errors import Deep500Error, Wrong, did_you_mean, one_line
 from ..supervision.own_process import Terminated, own_process, terminable
 from . import (
     bench,
+    bench_dataset,
     bench_elementary,
     bench_network,
     bench_operator,
@@ -45,6 +46,7 @@ VERBS = {
     "bench": bench,
     "bench operator": bench_operator,
     "bench network": bench_network,
+    "bench dataset": bench_dataset,
     "bench elementary": bench_elementary,
     "run": run,
     "compare": compare,
