@@ -70,5 +70,6 @@ from .validation.checking import differences as differences
 from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.schemes import check_scheme as check_scheme
 
 __version__: str
