@@ -65,6 +65,10 @@ class Replica:
         return self.executor.layout
 
     @property
+    def seed(self) -> int:
+        return self.executor.seed
+
+    @property
     def step_count(self) -> int:
         return self.training_step.count
 
