@@ -44,6 +44,7 @@ MEANINGS = {
     "--direction": ("the direction", "DIRECTION"),
     "--threads": ("the threads", "N"),
     "--device": ("the device", "DEVICE"),
+    "--ranks": ("how many ranks", "P"),
     "--examples": ("how many examples there are", "N"),
     "--epochs": ("how many epochs are drawn", "N"),
     "--n": ("how many arguments are drawn", "N"),
