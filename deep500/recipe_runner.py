@@ -27,8 +27,9 @@ from .frameworks import framework
 from .training.building import recipe_executor, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_plan, qualities
+from .training.outcome import CENSORING, check_plan, qualities
 from .training.trainer import Trainer
+from .validation.sources import sources_for
 
 LEVEL = 0.95
 
@@ -115,6 +116,7 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
             "qualities": [asdict(quality) for quality in task.qualities],
         },
         "level": LEVEL,
+        "censoring": CENSORING,
         "threads": recipe_threads(recipe),
     }
 
@@ -183,7 +185,13 @@ class _RecipeRun:
             raise Deep500Error(
                 f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
             ) from None
+        self.sources = sources_for(
+            [metric for metric, _ in self.recipe.metrics],
+            executor,
+            self.recipe.mutable["batch_size"],
+        )
         return {
+            "unavailable": self.sources.unavailable,
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
@@ -200,7 +208,7 @@ class _RecipeRun:
             self.splits,
             self._sampler(seed),
             self.plan["epochs"],
-            [*self.events, _Record(self, seed)],
+            [*self.events, *self.sources.events, _Record(self, seed)],
             task=self.task,
         )
         done = [b for b in self.blocks if b["seed"] == seed]
