@@ -116,10 +116,10 @@ def _check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
         raise Deep500Error("plan.json: a metric has no name, or no settings by name")
     if "recorded" in written and "settings" not in written:
         raise Deep500Error("plan.json: a recorded metric has no settings")
-    _definition(written, plan)
+    defined_metric(written, plan)
 
 
-def _definition(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
+def defined_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
     """One of our metrics by its name; nothing else is ever looked up, so that a file cannot name code to run.
 
     Of a metric that the recipe brought itself, the values were recorded.
@@ -199,7 +199,7 @@ def _metric(
     runs: Sequence[History],
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
-    metric, level = _definition(written, plan), plan["level"]
+    metric, level = defined_metric(written, plan), plan["level"]
     values = [_value(metric, run) for run in runs]
     reached = [v for v in values if v is not None]
     # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.

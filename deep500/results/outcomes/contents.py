@@ -175,7 +175,7 @@ def what_was_run(data: OutcomeData) -> Table:
     recipe, plan = data.plan["recipe"], data.plan
     rows: list[list[Text]] = []
     for part in ("fixed", "mutable"):
-        for key, value in _merged(recipe[part]).items():
+        for key, value in merged_entries(recipe[part]).items():
             rows.append([clean(key).replace("_", " "), value, part.upper()])
     seeds = plan["seeds"]
     shown = f"{len(seeds)} ({', '.join(map(plain, seeds[:3]))}{', …' if len(seeds) > 3 else ''})"
@@ -323,7 +323,7 @@ def _seeds(n: int) -> str:
     return f"{n} seed" + "s" * (n != 1)
 
 
-def _merged(entries: Mapping[str, Any]) -> dict[str, Text]:
+def merged_entries(entries: Mapping[str, Any]) -> dict[str, Text]:
     """The entries of one part, each thing with its own arguments: Momentum(0.1, 0.9)."""
     shown: dict[str, Text] = {}
     for key, value in entries.items():
