@@ -24,9 +24,10 @@ from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
 from .frameworks import framework
-from .training.building import recipe_executor, recipe_task
+from .training.building import in_float32, recipe_executor, recipe_procedure, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
+from .training.gradient_noise import MeasureNoise
 from .training.outcome import CENSORING, check_plan, qualities
 from .training.trainer import Trainer
 from .validation.sources import sources_for
@@ -202,13 +203,14 @@ class _RecipeRun:
         for event, state in zip(self.events, self.first_states, strict=True):
             event.load_state(state)  # no seed starts from what another one has left behind
         executor = self._executor(seed)
+        procedure = recipe_procedure(self.recipe, executor)
         trainer = Trainer(
-            executor,
-            self.recipe.make("optimizer"),
+            procedure or executor,
+            None if procedure else self.recipe.make("optimizer"),
             self.splits,
             self._sampler(seed),
             self.plan["epochs"],
-            [*self.events, *self.sources.events, _Record(self, seed)],
+            [*self.events, *self._measuring_events(seed), _Record(self, seed)],
             task=self.task,
         )
         done = [b for b in self.blocks if b["seed"] == seed]
@@ -236,6 +238,17 @@ class _RecipeRun:
         self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
+
+    def _measuring_events(self, seed: int) -> list[Event]:
+        """What measures beside the steps: sources of metrics, and the noise of low precision."""
+        events = list(self.sources.events)
+        if "precision" in self.recipe.mutable:
+            exact, train = in_float32(self.recipe), self.splits["train"]
+            threads = self.plan["threads"]
+            events.append(
+                MeasureNoise(lambda: recipe_executor(exact, self.task, train, seed, threads))
+            )
+        return events
 
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
         """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""

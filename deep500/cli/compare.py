@@ -19,8 +19,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="rank systems (MUTABLE) over problems (FIXED): the share within τ of the best",
     )
-    parser.add_argument("--metric", help="with --profile: the cost to rank by (TimeToAccuracy)")
-    options.out(parser, "with --profile: an HTML page with the picture")
+    parser.add_argument(
+        "--metric", metavar="NAME", help="the cost to rank by with --profile (TimeToAccuracy)"
+    )
+    options.out(parser, "the page with the picture of --profile (html)")
     options.margin(parser)
     options.level(parser)
     parser.add_argument(
