@@ -79,11 +79,14 @@ class Casting:
             return self._is_float(node.outputs[0])
         return kind in FOLLOWING and any(name in self.low for name in node.inputs)
 
-    def _is_float(self, name: object) -> bool:
-        return isinstance(name, str) and self.dtypes.get(name) == "float32"
+    def _is_float(self, name: str) -> bool:
+        return self.dtypes.get(name) == "float32"
 
     def _with_inputs(self, node: Node, choose: Callable[[str], str]) -> Node:
-        inputs = [choose(name) if self._is_float(name) else name for name in node.inputs]
+        inputs = list(node.inputs)
+        for place, name in enumerate(inputs):
+            if isinstance(name, str) and self._is_float(name):
+                inputs[place] = choose(name)
         return replace(node, inputs=tuple(inputs))
 
     def _narrowed(self, name: str) -> str:

@@ -15,13 +15,13 @@ class RoundToFormat(Operator):
     format: str
     rounds = False
 
-    def forward(self, xp: Namespace, x):  # type: ignore[no-untyped-def, override]
+    def forward(self, xp: Namespace, x):  # type: ignore[no-untyped-def]
         return rounded(xp, x, format_named(self.format))
 
-    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def, override]
+    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def]
         return dy
 
-    def infer(self, x):  # type: ignore[no-untyped-def]
+    def infer(self, x):
         return (x,)
 
 
@@ -32,13 +32,13 @@ class RoundGradient(Operator):
     format: str
     rounds = False
 
-    def forward(self, xp: Namespace, x):  # type: ignore[no-untyped-def, override]
+    def forward(self, xp: Namespace, x):  # type: ignore[no-untyped-def]
         return x * 1.0
 
-    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def, override]
+    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def]
         return rounded(xp, dy, format_named(self.format))
 
-    def infer(self, x):  # type: ignore[no-untyped-def]
+    def infer(self, x):
         return (x,)
 
 
@@ -53,10 +53,10 @@ class RoundStochastically(Operator):
     def forward(self, xp: Namespace, x, *, key):  # type: ignore[no-untyped-def, override]
         return rounded(xp, x, format_named(self.format), xp.uniform(key, x.shape))
 
-    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def, override]
+    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def]
         return dy
 
-    def infer(self, x):  # type: ignore[no-untyped-def]
+    def infer(self, x):
         return (x,)
 
 
@@ -66,13 +66,13 @@ class Ternary(Operator):
     domain = DOMAIN
     rounds = False
 
-    def forward(self, xp: Namespace, w):  # type: ignore[no-untyped-def, override]
+    def forward(self, xp: Namespace, w):  # type: ignore[no-untyped-def]
         return ternary(xp, w)
 
-    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def, override]
+    def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def]
         return dy
 
-    def infer(self, w):  # type: ignore[no-untyped-def]
+    def infer(self, w):
         return (w,)
 
 

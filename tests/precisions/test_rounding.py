@@ -19,12 +19,14 @@ def values(name: str) -> np.ndarray:
     form = FORMATS[name]
     top = int(np.log2(form.largest))
     powers = rng.uniform(form.lowest_exponent - 4, top, 4000)
-    drawn = np.float32(rng.choice([-1, 1], 4000) * 2.0**powers)
+    drawn = (rng.choice([-1, 1], 4000) * 2.0**powers).astype(np.float32)
     drawn = drawn[np.abs(drawn) <= form.largest]
     own = drawn.astype(name).astype(np.float32)
     own = np.unique(own[np.isfinite(own)])
     ties = ((own[1:].astype(np.float64) + own[:-1]) / 2).astype(np.float32)
-    return np.concatenate([drawn, own, ties, np.float32([0.0, form.largest, -form.largest])])
+    return np.concatenate(
+        [drawn, own, ties, np.array([0.0, form.largest, -form.largest], np.float32)]
+    )
 
 
 def normal_range(name: str, x: np.ndarray) -> np.ndarray:
@@ -63,9 +65,11 @@ def test_the_same_bits_on_every_framework(name, framework):
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_largest_number_is_ml_dtypes(name):
     assert FORMATS[name].largest == float(ml_dtypes.finfo(name).max)
-    beyond = np.float32([np.inf, -np.inf, np.nan])
+    beyond = np.array([np.inf, -np.inf, np.nan], np.float32)
     expected = [FORMATS[name].largest, -FORMATS[name].largest, np.nan]
-    np.testing.assert_array_equal(rounded(XP, beyond, FORMATS[name]), np.float32(expected))
+    np.testing.assert_array_equal(
+        rounded(XP, beyond, FORMATS[name]), np.array(expected, np.float32)
+    )
 
 
 def chance(shape, step=0):
@@ -91,7 +95,7 @@ def test_mean_and_variance_of_rounding_by_chance(value):
 
 
 def test_numbers_of_the_format_stay():
-    own = np.float32([0.0, 1.0, -1.5, 448.0, 2.0**-9])
+    own = np.array([0.0, 1.0, -1.5, 448.0, 2.0**-9], np.float32)
     np.testing.assert_array_equal(rounded(XP, own, FORMATS["float8_e4m3fn"], chance((5,))), own)
 
 

@@ -101,8 +101,8 @@ def test_seeds_that_never_arrive_are_not_dropped():
 
 
 def test_two_seeds_have_no_interval():
-    few = [record_of([(4, 0.01), (4, 0.01)]), record_of([(2, 0.01), (2, 0.01)])]
-    [split] = time_splits(*few, 0.95)
+    slow, fast = record_of([(4, 0.01), (4, 0.01)]), record_of([(2, 0.01), (2, 0.01)])
+    [split] = time_splits(slow, fast, 0.95)
     assert split.steps.ratio == pytest.approx(0.5) and split.steps.low is None
 
 

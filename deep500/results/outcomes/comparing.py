@@ -249,7 +249,7 @@ def _recipe_blocks(parts: Mapping[str, Sequence[Sequence[Any]]]) -> list[Block]:
 
 def _shown(value: object) -> str:
     """A setting in few words; the kernels of a network as counts."""
-    if isinstance(value, Mapping) and value and set(value.values()) <= {"native", "composed"}:
-        words = list(value.values())
+    words = list(value.values()) if isinstance(value, Mapping) else []
+    if words and all(word in ("native", "composed") for word in words):
         return f"{words.count('native')} native, {words.count('composed')} composed"
     return plain(None) if value is None else short_value(value)

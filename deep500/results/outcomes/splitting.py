@@ -5,7 +5,7 @@ For every seed, time to target = steps to target × mean time of those steps. Th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -93,9 +93,10 @@ def _split(
     all_ways = [*ways_a.values(), *ways_b.values()]
     censored = sum(not way.arrived for way in all_ways)
 
-    def factor(logs: Any) -> Factor:
-        sides = [[logs(way) for way in ways.values()] for ways in (ways_a, ways_b)]
-        return _factor(*sides, paired, level)
+    def factor(logarithm: Callable[[Arrival], float]) -> Factor:
+        of_a = [logarithm(way) for way in ways_a.values()]
+        of_b = [logarithm(way) for way in ways_b.values()]
+        return _factor(of_a, of_b, paired, level)
 
     step_time = factor(lambda way: math.log(way.seconds / way.steps))
     time = steps = None
