@@ -12,8 +12,10 @@ from . import operators as operators
 from . import optimizers as optimizers
 from . import precisions as precisions
 from . import samplers as samplers
+from . import schedules as schedules
 from . import schemes as schemes
 from . import tasks as tasks
+from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
@@ -32,6 +34,7 @@ from .contracts.optimizer import Optimizer as Optimizer
 from .contracts.precision import Precision as Precision
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
+from .contracts.sampler import Sampler as Sampler
 from .contracts.scheme import Scheme as Scheme
 from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
@@ -41,6 +44,10 @@ from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
 from .datasets.numpy_dataset import NumpyDataset as NumpyDataset
+from .distributed.communication import communication as communication
+from .distributed.optimizer import DistributedOptimizer as DistributedOptimizer
+from .distributed.simulation import simulate as simulate
+from .distributed.trainer import DistributedTrainer as DistributedTrainer
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
@@ -57,13 +64,19 @@ from .metrics.throughput import Throughput as Throughput
 from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
 from .recipe_runner import run_recipe as run_recipe
+from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
+from .samplers.partitioned_sampler import PartitionedSampler as PartitionedSampler
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
+from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
+from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
+from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.optimizers.checking import check_optimizer as check_optimizer
 
 __version__: str

@@ -22,10 +22,10 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
-    "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
+    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
     " augmentations precisions",
     "formats transformations",
-    "codecs collectives transports simulator",
+    "codecs collectives topologies transports simulator",
     "schemes",
     "training",
     "distributed",

@@ -47,7 +47,8 @@ MEANINGS = {
     "--threads": ("the threads", "N"),
     "--device": ("the device", "DEVICE"),
     "--n": ("how many arguments are drawn", "N"),
-    "--reference": ("a NumPy function that computes the same", "FILE:NAME"),
+    "--reference": ("what computes the same", "NAME"),
+    "--steps": ("the steps on every problem", "N"),
     "--domain": ("the numbers that the operator is for", ("LOW", "HIGH")),
     "--sanitize": ("also build a C++ operator", None),
     "--verbose": ("show every check", None),
@@ -165,7 +166,7 @@ UNKNOWN = {
     "check operator Relu --dtype float31": "does not know --dtype 'float31'. Did you mean 'float32'?",
     "checks": "`d5` does not know 'checks'. Did you mean 'check'? Known: doctor, check, ",
     "list operator": "`d5 list` does not know 'operator'. Did you mean 'operators'? Known: ",
-    "list quux": "`d5 list` does not know 'quux'. Known: datasets, ",
+    "list quux": "`d5 list` does not know 'quux'. Known: ",
 }
 
 
