@@ -78,5 +78,7 @@ from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 from .validation.optimizers.checking import check_optimizer as check_optimizer
+from .validation.sampling import check_sampler as check_sampler
+from .validation.schemes import check_scheme as check_scheme
 
 __version__: str

@@ -46,6 +46,8 @@ MEANINGS = {
     "--direction": ("the direction", "DIRECTION"),
     "--threads": ("the threads", "N"),
     "--device": ("the device", "DEVICE"),
+    "--examples": ("how many examples there are", "N"),
+    "--epochs": ("how many epochs are drawn", "N"),
     "--n": ("how many arguments are drawn", "N"),
     "--reference": ("what computes the same", "NAME"),
     "--steps": ("the steps on every problem", "N"),
