@@ -10,6 +10,7 @@ from . import metrics as metrics
 from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
+from . import precisions as precisions
 from . import samplers as samplers
 from . import schedules as schedules
 from . import schemes as schemes
@@ -30,6 +31,7 @@ from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
 from .contracts.optimizer import Optimizer as Optimizer
+from .contracts.precision import Precision as Precision
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
 from .contracts.sampler import Sampler as Sampler

@@ -24,6 +24,8 @@ MEANINGS = {
     "--wait-for-quiet": ("the longest wait until others", "SECONDS"),
     "--timeout": ("the longest wait for", "SECONDS"),
     "--precision": ("the relative half-width", "SHARE"),
+    "--profile": ("rank systems", None),
+    "--metric": ("the cost to rank by", "NAME"),
     "--margin": ("the relative difference that does not matter", "SHARE"),
     "--level": ("the level of confidence", "SHARE"),
     "--processes": ("the number of processes", "N"),
