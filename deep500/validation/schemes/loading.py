@@ -1,0 +1,42 @@
+"""From what a user writes (`LocalSGD(period=8)`, `my_scheme.py:Mine`) to a scheme, checked in a process of its own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ...contracts.definition_text import create, definition_of
+from ...contracts.scheme import Scheme
+from ...custom.loading import load_class
+from ..checking.report import Check
+from ..isolation import Died, isolated
+from . import SchemeReport, check_scheme
+
+SETTINGS = ("codecs", "topologies", "collectives")
+
+
+def load_scheme(text: str) -> Scheme:
+    """A built-in scheme with its settings, or a class in a file, with its default settings."""
+    file, colon, name = text.rpartition(":")
+    if colon and file.endswith(".py"):
+        return create(load_class(file, name, Scheme, "scheme"))
+    return definition_of(text, "schemes", SETTINGS)
+
+
+def check_scheme_elsewhere(
+    text: str, ranks: int, framework: str, seed: int, timeout_s: float
+) -> SchemeReport:
+    """As `check_scheme`, in a new process with a deadline: a user's scheme may crash or never end."""
+    arguments = {"text": text, "ranks": ranks, "framework": framework, "seed": seed}
+    try:
+        answer = isolated(f"{__name__}:check_named", arguments, timeout_s)
+    except Died as error:
+        fault = Check("process", False, text=str(error))
+        return SchemeReport(text, framework, "scheme", [fault], isolated=True)
+    return SchemeReport.from_json(answer)
+
+
+def check_named(
+    text: str, ranks: int, framework: str, seed: int, progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """What the new process does."""
+    report = check_scheme(load_scheme(text), ranks, framework, seed, progress)
+    return report.to_json() | {"isolated": True}
