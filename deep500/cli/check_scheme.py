@@ -15,7 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scheme",
         metavar="SCHEME",
-        help="a built-in one, 'LocalSGD(period=8)' or 'DPSGD(topology=Torus())'; or my_scheme.py:Mine",
+        help="a built-in one, 'LocalSGD(period=8)' or 'DPSGD(topology=Torus())'; or a scheme or "
+        "distributed optimizer in a file, my_scheme.py:Mine",
     )
     parser.add_argument(
         "--ranks", type=int, default=4, metavar="P", help="how many ranks, all of them virtual (4)"
