@@ -46,6 +46,7 @@ MEANINGS = {
     "--direction": ("the direction", "DIRECTION"),
     "--threads": ("the threads", "N"),
     "--device": ("the device", "DEVICE"),
+    "--histogram": ("a picture of the classes", "FILE"),
     "--container": ("the containers that are read", "NAME"),
     "--decoder": ("the decoders of pictures", "NAME"),
     "--workers": ("the processes that read ahead", "N"),
