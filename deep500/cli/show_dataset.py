@@ -69,17 +69,21 @@ def _facts(
 def _text(facts: dict[str, Any]) -> str:
     lines = []
     for name, split in facts["splits"].items():
-        arrays = ", ".join(
-            f"{array} {spec['dtype']} {tuple(spec['shape'])}"
-            for array, spec in split["arrays"].items()
-        )
-        lines.append(f"{name}: {split['examples']} examples of {arrays}; sha256 {split['digest']}")
+        arrays = []
+        for array, spec in split["arrays"].items():
+            arrays.append(f"{array} {spec['dtype']} {tuple(spec['shape'])}")
+        described = f"{split['examples']} examples of {', '.join(arrays)}"
+        lines.append(f"{name}: {described}; sha256 {split['digest']}")
     for name, digest in facts["files"].items():
         lines.append(f"file, {name}: sha256 {digest}")
-    for split in (facts["bias"] or {"splits": []})["splits"]:
-        lines.append(
-            f"classes of {split['name']}: {len(split['counts'])}, deviation from equal shares "
-            f"{split['deviation']:.3f} [{split['low']:.3f}, {split['high']:.3f}], n = {sum(split['counts'])}; "
-            f"by chance up to {split['by_chance']:.3f}"
-        )
+    if facts["bias"]:
+        lines += [_classes(split) for split in facts["bias"]["splits"]]
     return "\n".join(lines)
+
+
+def _classes(split: dict[str, Any]) -> str:
+    counts = split["counts"]
+    interval = f"[{split['low']:.3f}, {split['high']:.3f}], n = {sum(counts)}"
+    deviation = f"deviation from equal shares {split['deviation']:.3f} {interval}"
+    by_chance = f"by chance up to {split['by_chance']:.3f}"
+    return f"classes of {split['name']}: {len(counts)}, {deviation}; {by_chance}"

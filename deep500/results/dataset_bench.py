@@ -18,7 +18,10 @@ class DatasetBench(Bench):
         derived = super().derive(plan, blocks)
         if derived is None:
             return None
-        rates = [_rate(entry, _examples(plan, entry["name"])) for entry in derived["entries"]]
+        examples = _about(plan, "examples")
+        rates = []
+        for entry in derived["entries"]:
+            rates.append(_rate(entry, examples.get(entry["name"])))
         return derived | {"examples_per_second": rates}
 
     def report(self, record: Record) -> Report:
@@ -34,41 +37,44 @@ class DatasetBench(Bench):
         return replace(report, kicker="Deep500 data-set benchmark", blocks=blocks)
 
 
-def _examples(plan: Plan, name: str) -> float | None:
-    """How many examples a call reads, as the plan says, which may come from anyone."""
+def _about(plan: Plan, key: str) -> Mapping[str, Any]:
+    """A part of what the plan says about the data; a plan may come from anyone."""
     about = plan.get("about")
-    counts = about.get("examples") if isinstance(about, Mapping) else None
-    count = counts.get(name) if isinstance(counts, Mapping) else None
-    return count if is_number(count) and 0 < count < 1e15 else None
+    if not isinstance(about, Mapping):
+        return {}
+    part = about.get(key)
+    return part if isinstance(part, Mapping) else {}
 
 
-def _rate(entry: Mapping[str, Any], examples: float | None) -> dict[str, Any]:
-    """At the median; the longest time gives the lowest rate."""
+def _rate(entry: Mapping[str, Any], examples: object) -> dict[str, Any]:
+    """Examples per second at the median; the longest time gives the lowest rate."""
     times = {"value": entry["median"], "low": entry["high"], "high": entry["low"]}
     rate: dict[str, Any] = {"name": entry["name"]}
     for key, time in times.items():
-        rate[key] = examples / time if examples and time else None
+        rate[key] = None
+        if is_number(examples) and 0 < examples < 1e15 and time:
+            rate[key] = examples / time
     return rate
 
 
 def _row(rate: Mapping[str, Any]) -> list[Text]:
     interval = NOTHING
-    if is_number(rate["low"]) and is_number(rate["high"]):
-        interval = f"[{number(rate['low'])}, {number(rate['high'])}]"
+    low, high = rate["low"], rate["high"]
+    if is_number(low) and is_number(high):
+        interval = f"[{number(low)}, {number(high)}]"
     return [clean(rate["name"]), number(rate["value"]), interval]
 
 
 def _page_cache(plan: Plan) -> list[Text]:
-    about = plan.get("about")
-    states = about.get("page_cache") if isinstance(about, Mapping) else None
-    if not isinstance(states, Mapping):
-        return []
+    """The state of every container's files."""
     lines: list[Text] = []
-    for container, state in states.items():
-        if isinstance(state, Mapping):
-            share = state.get("resident")
-            seen = f"{share:.0%} of the pages in memory" if is_number(share) else "not told"
-            lines.append(
-                f"page cache, {clean(container)}: {clean(str(state.get('state')))} ({seen})"
-            )
+    for container, state in _about(plan, "page_cache").items():
+        if not isinstance(state, Mapping):
+            continue
+        seen = "not told"
+        share = state.get("resident")
+        if is_number(share):
+            seen = f"{share:.0%} of the pages in memory"
+        word = clean(str(state.get("state")))
+        lines.append(f"page cache, {clean(container)}: {word} ({seen})")
     return lines
