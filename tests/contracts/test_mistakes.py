@@ -46,7 +46,7 @@ class NoMetric(d5.Metric):
         (lambda: Empty().measure({}, {}), "measure"),
         (lambda: NoKind().check_plan({}), "check_plan"),
         (lambda: NoKind().derive({}, []), "derive"),
-        (lambda: NoLoss().add(d5.Network(), "x", "t"), "add"),
+        (lambda: NoLoss().formula(np, np.ones(2), np.ones(2)), "formula"),
         (lambda: NoMetric().value(d5.History(0)), "value"),
     ],
 )
