@@ -205,7 +205,7 @@ def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(tmp_p
 
 
 def test_a_kind_that_is_nearly_known_is_offered() -> None:
-    with pytest.raises(Deep500Error, match=r"there are: .*recipe\. Did you mean 'recipe'\?"):
+    with pytest.raises(Deep500Error, match=r"there are: .*recipe.*\. Did you mean 'recipe'\?"):
         result_kind("Recipes")
 
 
