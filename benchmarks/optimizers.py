@@ -21,7 +21,7 @@ from deep500.contracts.optimizer import Optimizer
 from deep500.frameworks import framework
 from deep500.networks import ResNet
 from deep500.optimizers import Adam, AdamW, Momentum
-from deep500.validation.optimizers.stepping import batch_of, fed_executor
+from deep500.training.given_gradients import batch_of, fed_executor
 
 GOAL = 1.0
 ALLOWANCE = 0.03  # of the upper end of the interval
