@@ -102,9 +102,9 @@ def test_three_steps_resume_to_the_same_bits(name: str) -> None:
 
 OPTIMIZERS = [(name, d5.optimizers.Momentum(0.1, 0.9)) for name in FRAMEWORKS]
 OPTIMIZERS += [
-    ("pytorch", d5fw.MomentumOptimizer(0.1, 0.9)),  # type: ignore[list-item]
-    ("tensorflow", tensorflow.MomentumOptimizer(0.1, 0.9)),  # type: ignore[list-item]
-    ("jax", jax.MomentumOptimizer(0.1, 0.9)),  # type: ignore[list-item]
+    ("pytorch", d5fw.MomentumOptimizer(0.1, 0.9)),
+    ("tensorflow", tensorflow.MomentumOptimizer(0.1, 0.9)),
+    ("jax", jax.MomentumOptimizer(0.1, 0.9)),
 ]
 
 
