@@ -10,6 +10,7 @@ from . import metrics as metrics
 from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
+from . import precisions as precisions
 from . import samplers as samplers
 from . import schedules as schedules
 from . import schemes as schemes
@@ -30,6 +31,7 @@ from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
 from .contracts.optimizer import Optimizer as Optimizer
+from .contracts.precision import Precision as Precision
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
 from .contracts.sampler import Sampler as Sampler
@@ -73,8 +75,11 @@ from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
 from .validation.codecs import check_codec as check_codec
+from .validation.dataset_bias import dataset_bias as dataset_bias
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 from .validation.optimizers.checking import check_optimizer as check_optimizer
+from .validation.sampling import check_sampler as check_sampler
+from .validation.schemes import check_scheme as check_scheme
 
 __version__: str
