@@ -1,4 +1,5 @@
 from . import augmentations as augmentations
+from . import claims as claims
 from . import datasets as datasets
 from . import frameworks as frameworks
 from . import initialisers as initialisers
@@ -12,9 +13,12 @@ from . import samplers as samplers
 from . import tasks as tasks
 from . import transformations as transformations
 from .contracts.augmentation import Augmentation as Augmentation
+from .contracts.claim import Claim as Claim
 from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
+from .contracts.device import CPUDevice as CPUDevice
+from .contracts.device import GPUDevice as GPUDevice
 from .contracts.loss import Loss as Loss
 from .contracts.metric import History as History
 from .contracts.metric import Metric as Metric

@@ -23,7 +23,7 @@ LAYERS = [
     "custom",
     "onnx",
     "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations",
+    " augmentations claims",
     "formats transformations",
     "codecs collectives transports simulator",
     "schemes",

@@ -24,6 +24,7 @@ from . import (
     run,
     show,
     show_network,
+    show_recipe,
     sign,
     verify,
 )
@@ -44,6 +45,7 @@ VERBS = {
     "compare": compare,
     "show": show,
     "show network": show_network,
+    "show recipe": show_recipe,
     "verify": verify,
     "sign": sign,
     "report": report,

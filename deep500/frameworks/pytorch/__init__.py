@@ -86,6 +86,9 @@ class PyTorch(Framework):
     def set_threads(self, count: int) -> None:
         self.module.set_num_threads(count)
 
+    def seed_generator(self, seed: int) -> None:
+        self.module.manual_seed(seed)
+
     def compile(self, function: Callable) -> Callable:
         """All of it or an error; PyTorch needs a compiler of C++, and keeps what that made for later processes."""
 
