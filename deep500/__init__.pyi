@@ -48,6 +48,7 @@ from .metrics.throughput import Throughput as Throughput
 from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
 from .recipe_runner import run_recipe as run_recipe
+from .reproduction import reproduce as reproduce
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
 from .training import events as events

@@ -74,10 +74,12 @@ def run(
     events: Iterable[Event] = (),
     threads: int | None = None,
     data: str | Path | None = None,
+    expected_data: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Train every seed, write the bundle and return what came out.
 
     `threads` is the number for frameworks that can be told one, and `data` the folder with the data set's files.
+    `expected_data` are the checksums that the splits must have.
     `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
     without doing anything if it is finished.
     """
@@ -86,6 +88,7 @@ def run(
     if resume and folder and (done := finished_record("recipe", plan, folder)):
         return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, (*recipe.entry("events", ()), *events), data)
+    recipe_run.expected_data = expected_data or {}
     with (
         recording(
             "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
@@ -108,6 +111,7 @@ class _RecipeRun:
     ):
         self.recipe, self.plan, self.events = recipe, plan, events
         self.data = data
+        self.expected_data: Mapping[str, str] = {}
         self.first_states = [copy.deepcopy(event.state()) for event in events]
         self.task = recipe_task(recipe)
 
@@ -115,7 +119,18 @@ class _RecipeRun:
         """Load the data and rehearse; returns what is to be added to the plan."""
         with errors_of_user_code(f"recipe {self.recipe.name}"):
             self.splits = recipe_dataset(self.recipe, self.data).load()
+            self._check_digests()
             return self._rehearse()
+
+    def _check_digests(self) -> None:
+        """Raise a Deep500Error if the data are not the expected ones."""
+        for name, digest in self.expected_data.items():
+            actual = self.splits[name].digest() if name in self.splits else "none"
+            if actual != digest:
+                raise Deep500Error(
+                    f"the data of recipe {self.recipe.name} are not those of the original: the split "
+                    f"{name[:40]!r} has the SHA-256 {actual[:12]}…, recorded is {digest[:12]}…"
+                )
 
     def go(self, record: Recording) -> Record:
         self.record = record

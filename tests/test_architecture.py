@@ -33,6 +33,7 @@ LAYERS = [
     "results",
     "evidence",
     "recipe_files recipe_runner",
+    "reproduction",
     "cli",
 ]
 STATISTICS = "measure/statistics/"  # pure functions of samples

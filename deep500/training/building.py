@@ -71,7 +71,7 @@ def recipe_executor(
 ) -> Executor:
     """The executor of one seed, with the initial parameters of that seed."""
     try:
-        model, options = _model(recipe, task, train, seed)
+        model, options = recipe_model(recipe, task, train, seed)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise Deep500Error(f"the model of recipe {recipe.name} cannot be built: {error}") from None
     return _executor(recipe, seed, threads, model, **options)
@@ -92,7 +92,7 @@ def _executor(recipe: Recipe, seed: int, threads: object, model: Any, **options:
         ) from None
 
 
-def _model(recipe: Recipe, task: Task, train: Split, seed: int) -> tuple[Any, dict[str, Any]]:
+def recipe_model(recipe: Recipe, task: Task, train: Split, seed: int) -> tuple[Any, dict[str, Any]]:
     """The model for the data, with its own loss, the recipe's or the task's; and what `from_model` must know of it."""
     loss = recipe.make("loss") if recipe.has("loss") else None
     model = _built(recipe, task, train, seed)

@@ -17,7 +17,7 @@ def judged_claims(plan: Mapping[str, Any], runs: Sequence[History]) -> list[dict
     """Every claim in words, with its verdict and the numbers that it rests on."""
     judged = []
     for written in plan["recipe"]["claims"]:
-        claim = _recorded_claim(written, plan)
+        claim = recorded_claim(written, plan)
         forms = [written["metrics"][name] for name in claim.metrics]
         summaries = [metric_summary(form, None, runs, plan) for form in forms]
         judgement = claim.judge(summaries)
@@ -25,6 +25,7 @@ def judged_claims(plan: Mapping[str, Any], runs: Sequence[History]) -> list[dict
         judged.append(
             {
                 "claim": claim_sentence(claim, written),
+                "name": type(claim).__name__,
                 "kinds": kinds,
                 "verdict": judgement.verdict,
                 "reason": judgement.reason,
@@ -46,7 +47,7 @@ def check_claims(plan: Mapping[str, Any]) -> None:
             if not isinstance(form, dict):
                 raise Deep500Error("plan.json: a claim names no metric")
             check_metric(form, plan)
-        _recorded_claim(written, plan)
+        recorded_claim(written, plan)
 
 
 def claim_sentence(claim: Claim, written: Mapping[str, Any]) -> str:
@@ -58,7 +59,7 @@ def claim_sentence(claim: Claim, written: Mapping[str, Any]) -> str:
     return sentence
 
 
-def _recorded_claim(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Claim:
+def recorded_claim(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Claim:
     """One of our claims by its name; nothing else is ever looked up, so that a file cannot name code to run."""
     metrics = {name: recorded_metric(form, plan) for name, form in written["metrics"].items()}
     try:

@@ -62,7 +62,7 @@ def _part(written: Mapping[str, Any], own: Mapping[str, Any], trains: bool) -> d
     own_forms = canonical_form(own)
     entries: dict[str, Any] = {}
     for key, value in written.items():
-        if key in own and own_forms[key] == value:
+        if key in own and _same_thing(own_forms[key], value):
             entries[key] = own[key]
         elif key == "executor":
             entries[key] = _executor(value)
@@ -73,6 +73,14 @@ def _part(written: Mapping[str, Any], own: Mapping[str, Any], trains: bool) -> d
         else:
             entries[key] = _entry(key, value)
     return entries
+
+
+def _same_thing(own: Any, written: Any) -> bool:
+    """Whether two canonical forms are of one thing; its source may have changed since."""
+    if isinstance(own, Mapping) and isinstance(written, Mapping):
+        keys = (own.keys() | written.keys()) - {"source"}
+        return all(own.get(key) == written.get(key) for key in keys)
+    return own == written
 
 
 def _entry(key: str, value: Any) -> Any:
@@ -102,7 +110,8 @@ def _class_of(kind: str, value: Any) -> Any:
 
 def _executor(value: Any) -> Any:
     if isinstance(value, str):
-        return framework(value).from_model
+        framework(value)
+        return value
     adapter = _adapter_of(value)
     if adapter is None:
         raise _of_its_own("executor", value)
