@@ -32,7 +32,7 @@ LAYERS = [
     "validation",
     "results",
     "evidence",
-    "recipe_files recipe_runner",
+    "recipe_files recipe_runner instrumentation",
     "reproduction",
     "cli",
 ]

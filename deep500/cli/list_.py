@@ -127,6 +127,7 @@ KINDS = (
     "samplers",
     "tasks",
     "metrics",
+    "codecs",
     "results",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {

@@ -4,6 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -141,6 +142,19 @@ class Dataset(Definition):
     def load(self) -> dict[str, Split]:
         """The splits "train", "validation" and "test"; the same on every call."""
         raise lacking(self, "load")
+
+    def files(self) -> Mapping[str, Path]:
+        """The files that `load` reads, by what they hold; none for data that come without files."""
+        return {}
+
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of every file, by what it holds."""
+        return {name: file_digest(path) for name, path in self.files().items()}
+
+
+def file_digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def row_numbers(indices: Indices, size: int) -> np.ndarray:

@@ -116,6 +116,10 @@ class Framework(ABC):
         """Compute with this many threads from now on; without this method, a framework chooses by itself."""
         raise Unsupported(f"{self.name} has no setting for the number of threads")
 
+    def seed_generator(self, seed: int) -> bool:
+        """Seed the generator that the framework shares in a process; False if it has none."""
+        return False
+
     @property
     def sets_threads(self) -> bool:
         """Whether the number of threads can be set."""

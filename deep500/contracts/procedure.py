@@ -10,6 +10,7 @@ import numpy as np
 from .dataset import Split
 from .executor import Executor, Values
 from .framework import Framework
+from .state import Stateful
 from .task import Task
 
 
@@ -21,10 +22,15 @@ class Procedure(ABC):
     series                   Which outputs of a step the history keeps, by the name of the series; "loss" is one.
     inference(batch)         The outputs that the task reads for an evaluation.
     state(), load_state()    Everything but the executors' parameters, such as the states of the optimizers.
+    parts                    Further sections of a checkpoint by name, such as "communication".
     """
 
     executors: dict[str, Executor]
     series: Mapping[str, str] = {"loss": "loss"}
+    parts: Mapping[str, Stateful] = {}
+    state_grows: bool = (
+        False  # whether steps add to `state`: then it checks what it loads by itself
+    )
 
     @property
     def framework(self) -> Framework:

@@ -17,6 +17,7 @@ from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
 from ..contracts.sampler import Sampler
 from ..contracts.task import Task
+from ..contracts.three_step import ThreeStepOptimizer
 from ..errors import Deep500Error
 from ..measure.clock import now
 from ..measure.regions.region import region
@@ -54,7 +55,7 @@ class Trainer:
     def __init__(
         self,
         executor: Executor | Procedure,
-        optimizer: Optimizer | None,
+        optimizer: Optimizer | ThreeStepOptimizer | None,
         splits: Mapping[str, Split] | Dataset,
         sampler: Sampler,
         epochs: int,

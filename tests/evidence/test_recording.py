@@ -185,7 +185,7 @@ def test_the_last_measurement_is_found_and_not_the_last_diagnosis(tmp_path, caps
 
 def test_a_control_is_known_whatever_the_order_of_the_factors(tmp_path, capsys):
     factors = ["--factor", "n=1,2", "--factor", "a=1,2"]  # a bundle sorts them: a, n
-    out = ["--budget", "0.6", "--out", str(tmp_path / "run"), "--json"]
+    out = ["--budget", "0.6", "--processes", "3", "--out", str(tmp_path / "run"), "--json"]
     assert cli.main(["bench", "n + a", "--name", "sum", *factors, "--control", *out]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["control"]["base"] == "sum n=1 a=1" and found["comparisons"] == []

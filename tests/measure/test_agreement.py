@@ -90,11 +90,14 @@ def fake_clock(code: str, *modules: str) -> str:
 
 
 def run(setup: str) -> measure.Result:
-    """Two candidates; whichever is set up last has the clock that the other's setup left."""
+    """Two candidates; whichever is set up last has the clock that the other's setup left.
+
+    Even a single round is longer than the difference between clocks that is noticed.
+    """
     setup += "\nfrom time import sleep"
     candidates = {
-        "first": measure.Statement("sleep(0.02)", setup),
-        "second": measure.Statement("sleep(0.021)", setup),
+        "first": measure.Statement("sleep(0.1)", setup),
+        "second": measure.Statement("sleep(0.101)", setup),
     }
     return measure.run(candidates, budget_s=1.5, processes=1, timeout_s=20.0)
 

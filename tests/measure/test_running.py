@@ -1,4 +1,8 @@
-"""Real runs, short ones: nothing here asserts on how fast anything is, only on what is said about it."""
+"""Real runs, short ones: nothing here asserts on how fast anything is, only on what is said about it.
+
+A test that needs an interval or a verdict fixes the number of processes, or lets a coarse precision end the run by its
+number of samples: a short budget alone gives no number on a busy machine.
+"""
 
 import time
 from typing import Any
@@ -21,7 +25,8 @@ def spin(units):
 
 
 def test_callables_run_in_one_process_and_the_result_says_so():
-    result = measure.run({"a": spin(20), "b": spin(40)}, budget_s=1, seed=1)
+    candidates = {"a": spin(20), "b": spin(40)}
+    result = measure.run(candidates, budget_s=30, precision=0.5, seed=1)
     assert isinstance(result.samples("a"), np.ndarray)
     assert "one process, between-process variance unknown" in result.derived["notes"]
     found = result.compare("a", "b")
@@ -60,7 +65,9 @@ def test_an_expensive_setup_leaves_one_process_and_says_so():
 
 def test_commands_bring_their_own_processes():
     result = measure.run(
-        {"a": measure.Command("true"), "b": measure.Command("sleep 0.05")}, budget_s=2
+        {"a": measure.Command("true"), "b": measure.Command("sleep 0.01")},
+        budget_s=8,
+        precision=0.5,
     )
     found = result.compare("a", "b")
     # Beside others, nobody can tell a command that sleeps from one that waits for a CPU.
@@ -70,7 +77,9 @@ def test_commands_bring_their_own_processes():
 
 def test_a_run_that_is_not_precise_enough_says_how_much_is_missing():
     noisy = "time.sleep(random.random() * 0.01)"
-    result = measure.run({"a": noisy}, setup="import time, random", budget_s=1, precision=0.001)
+    result = measure.run(
+        {"a": noisy}, setup="import time, random", budget_s=1, processes=3, precision=0.001
+    )
     assert result.derived["stopped"] == "budget"
     assert result.derived["status"].startswith("inconclusive, about ")
     assert result.derived["more"] > 0
@@ -92,7 +101,8 @@ def test_factors_are_measured_at_every_level():
 
 
 def test_the_control_is_reported_beside_the_comparisons():
-    derived = measure.run({"a": spin(20), "b": spin(40)}, budget_s=1, control=True).derived
+    candidates = {"a": spin(20), "b": spin(40)}
+    derived = measure.run(candidates, budget_s=30, precision=0.5, control=True).derived
     assert derived["control"]["base"] == "a"
     assert [c["other"] for c in derived["comparisons"]] == ["b"]
 

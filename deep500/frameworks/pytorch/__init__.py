@@ -89,6 +89,9 @@ class PyTorch(Framework):
     def seed_generator(self, seed: int) -> None:
         self.module.manual_seed(seed)
 
+    def seed_generator(self, seed: int) -> bool:
+        return True
+
     def compile(self, function: Callable) -> Callable:
         """All of it or an error; PyTorch needs a compiler of C++, and keeps what that made for later processes."""
 

@@ -106,8 +106,7 @@ class PyTorchExecutor(AutogradExecutor):
 
         return self.programs.find((self.decided, y, self.training), build)
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
-        self.structure.warn_before_training()
+    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep:
         return PyTorchStep(self, optimizer, y)
 
     def _flat_params(self) -> dict[str, np.ndarray]:

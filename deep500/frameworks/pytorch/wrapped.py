@@ -82,7 +82,7 @@ class WrappedModule(AutogradExecutor):
         self.backward(self._wrapped.differentiated(outputs, values, y), y)
         return {name: value.detach() for name, value in outputs.items()}
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> PyTorchStep:
+    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep:
         return PyTorchStep(self, optimizer, y)
 
     def _run(self, inputs: Mapping[str, Any]) -> tuple[Values, Values]:

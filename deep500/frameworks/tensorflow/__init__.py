@@ -69,6 +69,10 @@ class TensorFlow(Framework):
     def array(self, tensor: Any) -> np.ndarray:
         return np.asarray(tensor.numpy() if self.module.is_tensor(tensor) else tensor)
 
+    def seed_generator(self, seed: int) -> bool:
+        self.module.random.set_seed(seed)
+        return True
+
     def set_threads(self, count: int) -> None:
         """Once, before anything is computed: TensorFlow starts its threads with the first tensor."""
         threading = self.module.config.threading

@@ -46,8 +46,7 @@ class TensorFlowExecutor(FunctionalExecutor):
         self.generation += 1
         return outputs
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> TensorFlowStep:
-        self.structure.warn_before_training()
+    def _training_step(self, optimizer: Optimizer, y: str) -> TensorFlowStep:
         return TensorFlowStep(self, optimizer, y)
 
     def backprop(self, y: str, training: bool) -> Program:

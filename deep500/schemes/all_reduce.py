@@ -1,0 +1,49 @@
+"""Synchronous data parallelism: the gradients of all ranks are added up before every update."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from ..contracts.collective import Collective
+from ..contracts.layout import BUCKET_BYTES
+from ..contracts.scheme import Buffers, Scheme, Worker, backprop, update, weighted_gradients
+from ..contracts.transport import AllReduce as NativeAllReduce
+from ..contracts.transport import Program, Wait
+
+
+class AllReduce(Scheme):
+    """P ranks with b examples each do the step that one rank does with P b examples.
+
+    Without a `collective`, the engine's own allreduce reduces all buckets at the same time.
+    """
+
+    collective: Collective | None = None
+    bucket_bytes: int = BUCKET_BYTES
+    synchronous: ClassVar[bool] = True
+
+    def step(self, worker: Worker) -> Program:
+        yield from backprop(worker)
+        gradients = weighted_gradients(worker)
+        yield from self.reduce(worker, gradients)
+        worker.set_gradients(gradients)
+        yield from update(worker)
+
+    def reduce(self, worker: Worker, gradients: Buffers) -> Program:
+        """Replace the buffers by their sums over all ranks, bucket by bucket."""
+        parts = self.buckets(worker, gradients)
+        if self.collective is not None:
+            for part in parts:
+                yield from self.collective.all_reduce(worker.rank, worker.size, part)
+            return
+        handles = []
+        for part in parts:
+            handle = yield NativeAllReduce(part)
+            handles.append(handle)
+        yield Wait(handles)
+
+    def buckets(self, worker: Worker, gradients: Buffers) -> list[np.ndarray]:
+        """The parts of the buffers that are reduced together, in the order in which backprop finishes them."""
+        parts = []
+        for bucket in worker.layout.buckets(self.bucket_bytes):
+            parts.append(gradients[bucket.dtype][bucket.start : bucket.stop])
+        return parts
