@@ -101,9 +101,8 @@ def generator(latent, width, seed):
 class Gan(d5.Procedure):
     """One step: the discriminator learns to tell real pictures from made ones, then the generator to deceive it."""
 
-    series = {"loss": "loss", "discriminator loss": "discriminator loss"}
-
     def __init__(self, setup, width=64):
+        self.series = {"loss": "loss", "discriminator loss": "discriminator loss"}
         self.latent = setup.train.specs["z"].shape[0]
         self.seed = setup.seed
         self.generator = setup.executor(generator(self.latent, width, setup.seed))

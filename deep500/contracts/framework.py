@@ -125,9 +125,6 @@ class Framework(ABC):
         """Whether the number of threads can be set."""
         return type(self).set_threads is not Framework.set_threads
 
-    def seed_generator(self, seed: int) -> None:  # noqa: B027 - most frameworks have no generator of their own
-        """Seed the framework's own generator, which draws the first weights of the framework's own models."""
-
     def kernel(
         self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
     ) -> tuple[Callable[..., tuple], str]:

@@ -86,10 +86,8 @@ class PyTorch(Framework):
     def set_threads(self, count: int) -> None:
         self.module.set_num_threads(count)
 
-    def seed_generator(self, seed: int) -> None:
-        self.module.manual_seed(seed)
-
     def seed_generator(self, seed: int) -> bool:
+        self.module.manual_seed(seed)
         return True
 
     def compile(self, function: Callable) -> Callable:

@@ -88,9 +88,6 @@ class TensorFlow(Framework):
                 "before anything is computed"
             ) from None
 
-    def seed_generator(self, seed: int) -> None:
-        self.module.keras.utils.set_random_seed(seed % 2**32)
-
     def compile(self, function: Callable) -> Callable:
         """Through XLA."""
         return self.module.function(function, jit_compile=True, autograph=False)
