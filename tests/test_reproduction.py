@@ -132,7 +132,7 @@ def test_an_operator_that_draws_by_itself_is_named(home: Path) -> None:
 
 def test_a_stable_network_has_no_unstable_operator() -> None:
     network = d5.networks.Mlp((4,)).build((3,), 2, seed=0)
-    batch = {
+    batch: dict[str, np.ndarray] = {
         "x": np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32),
         "label": np.arange(8) % 2,
     }
