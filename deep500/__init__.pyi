@@ -34,6 +34,7 @@ from .contracts.operator import Operator as Operator
 from .contracts.optimizer import Optimizer as Optimizer
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
+from .contracts.sampler import Sampler as Sampler
 from .contracts.scheme import Scheme as Scheme
 from .contracts.task import Quality as Quality
 from .contracts.task import Task as Task
@@ -60,9 +61,13 @@ from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
 from .recipe_runner import run_recipe as run_recipe
 from .reproduction import reproduce as reproduce
+from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
+from .samplers.partitioned_sampler import PartitionedSampler as PartitionedSampler
 from .samplers.shuffle_sampler import ShuffleSampler as ShuffleSampler
+from .samplers.weighted_sampler import WeightedSampler as WeightedSampler
 from .training import events as events
+from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences

@@ -199,6 +199,7 @@ class _RecipeRun:
             self.plan["epochs"],
             [*self.events, _Record(self, seed)],
             task=self.task,
+            workers=self.recipe.entry("workers", 0),
         )
         done = [b for b in self.blocks if b["seed"] == seed]
         start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None

@@ -102,6 +102,20 @@ class Split:
             batch = augmentation.apply(batch, Draws(self.seed, epoch, position, rows))
         return batch
 
+    def read(self, indices: np.ndarray, epoch: int, out: Mapping[str, np.ndarray]) -> None:
+        """The same as `batch`, written into arrays that are there already; without augmentations nothing is copied."""
+        rows = row_numbers(indices, len(self))
+        if self.augmentations:
+            for name, values in self.batch(rows, epoch).items():
+                out[name][...] = values
+            return
+        for name, column in self.columns.items():
+            if isinstance(column, Column):
+                column.read(rows, out[name])
+            else:
+                # the rows have been checked; with "raise", NumPy would write to a buffer first
+                np.take(column, rows, axis=0, out=out[name], mode="clip")
+
     def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
         """The same examples, changed by these augmentations after the ones that there are."""
         return replace(self, augmentations=(*self.augmentations, *augmentations), seed=seed)

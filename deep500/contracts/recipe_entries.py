@@ -46,6 +46,7 @@ TABLE: dict[str, Entry] = {
     "optimizer": Entry("MUTABLE", object, "optimizers", definition=True),
     "optimizers": Entry("MUTABLE", Mapping),
     "events": Entry("MUTABLE", (tuple, list)),
+    "workers": Entry("MUTABLE", int),
 }
 ALWAYS_NEEDED = ("dataset", "epochs", "batch_size", "executor")
 

@@ -25,6 +25,7 @@ from .checkpoint import Checkpoint
 from .checks import check_data, check_epochs, check_network, check_outputs
 from .evaluation import evaluate
 from .events import Event, ProgressBar, SaveCheckpoint
+from .loading import Loader
 from .matching import matched_splits, matched_task
 from .one_network import OneNetwork
 from .phases import in_region, phased
@@ -47,6 +48,8 @@ class Trainer:
     `breakdown`, the halves of a step are done one after the other, and the history has the series "forward",
     "backward" and "update" (see breakdown.py).
 
+    With `workers`, that many processes read the batches ahead; the run is the same to the last bit.
+
     `ended` says why a run stopped before its last epoch: an event's reason, or a loss that is not finite.
     """
 
@@ -63,6 +66,7 @@ class Trainer:
         loss: str = "loss",
         task: Task | type[Task] | str | None = None,
         breakdown: bool = False,
+        workers: int = 0,
     ):
         self.optimizer = optimizer
         self.sampler = sampler
@@ -73,6 +77,7 @@ class Trainer:
         self.splits = matched_splits(splits, self.task)
         self.breakdown = breakdown
         check_data(self.splits, self.task, self.epochs)
+        self._loader = Loader(self.splits["train"], workers)
         self._subject = executor
         if isinstance(executor, Procedure):
             self.executor = next(iter(executor.executors.values()))
@@ -90,6 +95,7 @@ class Trainer:
             if self.evaluations:
                 self.evaluations[-1]["test"] = self._qualities("test")
         finally:
+            self._loader.close()
             self._return_parameters()
             self._tell("after_run")
         return self.history()
@@ -231,9 +237,8 @@ class Trainer:
                     self._end(hook, ending)
 
     def _batches(self) -> Iterator[dict[str, np.ndarray]]:
-        train = self.splits["train"]
-        for indices in islice(self.sampler.epoch(len(train), self.epoch), self.batch, None):
-            yield train.batch(indices, self.epoch)
+        indices = self.sampler.epoch(len(self.splits["train"]), self.epoch)
+        return self._loader.batches(islice(indices, self.batch, None), self.epoch)
 
     def _evaluate(self) -> dict[str, Any]:
         self.convert_series()
