@@ -235,9 +235,9 @@ def _identity(record: Record) -> dict[str, Any]:
     """The hashes that say which recipe and which data a record is of."""
     plan = record.plan
     return {
-        "hash": plan["hash"],
+        "hash": plan.get("hash"),
         "fixed_hash": _fixed_hash(record),
-        "metrics_hash": form_hash(plan["recipe"]["metrics"]),
+        "metrics_hash": form_hash(plan["recipe"].get("metrics")),
         "data": plan.get("data", {}),
         "sources": {key: entry["source"] for key, entry in plan.get("sources", {}).items()},
     }

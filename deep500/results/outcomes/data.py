@@ -78,6 +78,8 @@ def _check_division(plan: Mapping[str, Any]) -> None:
     for key, form in hashes.items():
         if "fixed_hash" in plan and plan[key] != form_hash(form):
             raise Deep500Error(f"plan.json: {key!r} is not the hash of the recipe that it holds")
+    for entry in plan.get("sources", {}).values():
+        check_object("plan.json: a source", entry, {"name": str, "source": (str, type(None))})
     differences = plan.get("differences", [])
     if not isinstance(differences, list):
         raise Deep500Error("plan.json: the differences are not a list")
