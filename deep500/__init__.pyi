@@ -12,8 +12,10 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import samplers as samplers
+from . import schedules as schedules
 from . import schemes as schemes
 from . import tasks as tasks
+from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
@@ -44,6 +46,10 @@ from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
 from .datasets.numpy_dataset import NumpyDataset as NumpyDataset
+from .distributed.communication import communication as communication
+from .distributed.optimizer import DistributedOptimizer as DistributedOptimizer
+from .distributed.simulation import simulate as simulate
+from .distributed.trainer import DistributedTrainer as DistributedTrainer
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
@@ -71,7 +77,10 @@ from .training.loading import Loader as Loader
 from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
+from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.optimizers.checking import check_optimizer as check_optimizer
+from .validation.sampling import check_sampler as check_sampler
 
 __version__: str

@@ -22,10 +22,15 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
+<<<<<<< HEAD
     "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
     " augmentations claims",
+=======
+    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
+    " augmentations",
+>>>>>>> main
     "formats transformations",
-    "codecs collectives transports simulator",
+    "codecs collectives topologies transports simulator",
     "schemes",
     "training",
     "distributed",

@@ -17,13 +17,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gate", action="store_true", help="exit code 1 if anything in B is slower"
     )
-    parser.add_argument(
-        "--equivalent",
-        type=float,
-        default=None,
-        metavar="MARGIN",
-        help="test whether two recipes' runs are of the same quality up to MARGIN (1.5: of % accuracy): exit "
-        "code 0 equivalent, 1 different, 3 inconclusive",
+    options.equivalent(
+        parser, None, "points: two recipes are tested (exit code 0 equivalent, 1 different, 3 not)"
     )
 
 

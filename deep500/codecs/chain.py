@@ -1,10 +1,12 @@
 """Two codecs, one behind the other: `TopK(0.01) | QSGD(bits=4)`."""
 
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..contracts.codec import Codec, Key, quiet
+from ..contracts.codec import Codec, Exchange, Key, Request, State, quiet
+from ..contracts.layout import Slot
 from ..errors import Deep500Error
 from ._selection import Selection
 
@@ -19,8 +21,8 @@ class Chain(Codec):
         super().__post_init__()
         if not isinstance(self.first, Selection):
             raise Deep500Error(
-                f"{self.first} | {self.second}: {self.first} selects no values that another codec could "
-                "code; put TopK, Threshold or RandomK first"
+                f"{self.first} | {self.second}: the first selects no values that the second could "
+                "code; begin a chain with TopK, Threshold or RandomK, or end it with Lossless"
             )
 
     def __str__(self) -> str:
@@ -41,7 +43,7 @@ class Chain(Codec):
 
     @property
     def contraction(self) -> float | None:
-        """Of x a share delta is selected at least, and of that a part omega is lost in the mean."""
+        """A share delta of the square is selected at least; of it the second loses a part, in the mean."""
         delta, loss = self.first.contraction, _loss(self.second)
         if delta is None or loss is None or loss >= 1:
             return None
@@ -86,17 +88,45 @@ class Chain(Codec):
         with quiet():
             total[places] += values * total.dtype.type(weight)
 
+    def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
+        return self.second.compress(self.selection.take(x, key)[0], key)
+
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
+        count = self.selection.most_values(size)
+        values = self.second.expand(form, count, dtype, key)
+        return self.first.expand(values, size, dtype, key)
+
+    def exchange(
+        self, x: np.ndarray, state: State, key: Key, slots: Sequence[Slot]
+    ) -> Generator[Request, Any, Exchange]:
+        """Where all ranks select the same places, the second codec averages the values in its own way."""
+        if not self.linear:
+            return (yield from super().exchange(x, state, key, slots))
+        values, side = self.selection.take(x, key)
+        selected = yield from self.second.exchange(values, state, key, ())
+        residual = x.copy()
+        if self.error_feedback:
+            places = self.selection.positions(side, x.size)
+            with quiet():
+                residual[places] -= self.second.contribution(values, key)
+        mean = self.first.expand(selected.mean, x.size, x.dtype, key)
+        return Exchange(mean, residual, selected.memory)
+
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         values = self.selection.most_values(size)
         return self.selection.most_side_bytes(size) + self.second.wire_bytes(values, dtype)
 
     def least_wire_bytes(self, size: int, dtype: Any = "float32") -> int:
-        if self.first.fixed_size:
-            values = self.selection.most_values(size)
-            return self.selection.most_side_bytes(size) + self.second.least_wire_bytes(
-                values, dtype
-            )
-        return self.selection.least_side_bytes(size)
+        if not self.first.fixed_size:
+            return self.selection.least_side_bytes(size)
+        values = self.selection.most_values(size)
+        least = self.second.least_wire_bytes(values, dtype)
+        return self.selection.most_side_bytes(size) + least
+
+    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+        if not self.linear:
+            return self.wire_bytes(size, dtype)
+        return self.second.aggregate_bytes(self.selection.most_values(size), dtype)
 
 
 def _loss(codec: Codec) -> float | None:

@@ -7,6 +7,7 @@ import numpy as np
 from ..contracts.codec import Key
 from ..errors import Deep500Error
 from ._buckets import bucket_sizes
+from ._native import call, width
 from ._selection import Selection
 
 
@@ -34,23 +35,42 @@ class TopK(Selection):
         return self.ratio
 
     def take(self, x: np.ndarray, key: Key) -> tuple[np.ndarray, np.ndarray]:
+        each, _, rest = bucket_sizes(self.bucket, x.size)
+        columns = np.empty(self.most_values(x.size), np.uint32)
+        counts = self._chosen(each), self._chosen(rest)
+        loop = f"top_k{width(x.dtype)}"
+        if not x.size or not call(loop, x, x.size, each, *counts, columns):
+            columns = self._columns(x)
+        values = x[self._in_buffer(columns.astype(np.int64), x.size)]
+        return values, columns.astype(_index_type(each)).view(np.uint8)
+
+    def _columns(self, x: np.ndarray) -> np.ndarray:
+        """The indices inside of their buckets, as NumPy finds them."""
         each, full, rest = bucket_sizes(self.bucket, x.size)
         boundary = full * each
-        rows = [_largest(x[:boundary].reshape(full, each), self._chosen(each))]
+        whole = x[:boundary].reshape(full, each)
+        columns = _largest(whole, self._chosen(each)).reshape(-1)
         if rest:
-            rows.append(_largest(x[boundary:].reshape(1, rest), self._chosen(rest)))
-        places = np.concatenate([row.reshape(-1) for row in rows])
-        indices = places.astype(_index_type(each))
-        starts = np.repeat(self._starts(x.size), self._counts(x.size))
-        return x[places + starts], indices.view(np.uint8)
+            last = _largest(x[boundary:].reshape(1, rest), self._chosen(rest))
+            columns = np.concatenate([columns, last.reshape(-1)])
+        return columns
+
+    def _in_buffer(self, columns: np.ndarray, size: int) -> np.ndarray:
+        """Indices inside of buckets, as indices of the whole buffer."""
+        each, full, rest = bucket_sizes(self.bucket, size)
+        if full + bool(rest) > 1:
+            starts = np.arange(full, dtype=np.int64) * each
+            boundary = full * self._chosen(each)
+            columns[:boundary] += np.repeat(starts, self._chosen(each))
+            columns[boundary:] += full * each
+        return columns
 
     def positions(self, side: np.ndarray, size: int) -> np.ndarray:
         each, _, _ = bucket_sizes(self.bucket, size)
         places = side.view(_index_type(each)).astype(np.int64)
         if places.size and places.max() >= each:
             raise Deep500Error(f"a payload of {self} names a place outside of its bucket")
-        places += np.repeat(self._starts(size), self._counts(size))
-        return places
+        return self._in_buffer(places, size)
 
     def side_bytes(self, payload: np.ndarray, size: int) -> int:
         return self.most_side_bytes(size)
@@ -66,17 +86,6 @@ class TopK(Selection):
     def _chosen(self, size: int) -> int:
         """How many of `size` numbers are sent; the product may be above a whole number by rounding."""
         return min(size, math.ceil(self.ratio * size - 1e-9))
-
-    def _starts(self, size: int) -> np.ndarray:
-        each, full, rest = bucket_sizes(self.bucket, size)
-        return np.arange(full + bool(rest), dtype=np.int64) * each
-
-    def _counts(self, size: int) -> np.ndarray:
-        each, full, rest = bucket_sizes(self.bucket, size)
-        counts = [self._chosen(each)] * full
-        if rest:
-            counts.append(self._chosen(rest))
-        return np.array(counts, np.int64)
 
 
 def _index_type(bucket: int) -> type[np.unsignedinteger]:

@@ -184,6 +184,10 @@ class Codec(Definition):
                 decoded *= decoded.dtype.type(weight)
             total += decoded
 
+    def contribution(self, x: np.ndarray, key: Key) -> np.ndarray:
+        """What this rank adds to the sum over all ranks when it exchanges x."""
+        return self.decode(self.encode(x, key), x.size, x.dtype)
+
     def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
         """For linear codecs: the array that an allreduce may add up."""
         raise lacking(self, "compress")
@@ -256,8 +260,12 @@ class Codec(Definition):
         """A chain: `other` codes the values that this codec selects (or its bytes)."""
         if not isinstance(other, Codec):
             return NotImplemented
+        return other.behind(self)
+
+    def behind(self, first: "Codec") -> "Codec":
+        """The chain of another codec and this one."""
         chain: Any = registry.find("codecs", "Chain")
-        return chain(self, other)
+        return chain(first, self)
 
 
 def quiet() -> np.errstate:

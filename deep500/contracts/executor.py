@@ -73,6 +73,12 @@ class TrainingStep(ABC):
         self.count += 1
         self.executor.generation += 1
 
+    def apply(self, gradients: Mapping[str, np.ndarray]) -> None:
+        """Apply the optimizer to gradients that come from elsewhere, as flat buffers by the executor's layout."""
+        self.executor.load_flat_gradients(gradients)
+        self._has_gradients = True
+        self.update()
+
     @abstractmethod
     def _update(self) -> None:
         """Step number `count + 1` of the optimizer, on the executor's gradients."""

@@ -18,6 +18,7 @@ class Worker(Protocol):
     """One rank's replica, as a scheme sees it.
 
     rank, size          This rank among all of them.
+    seed                Of the run, the same on all ranks.
     layout              Where each parameter lies in the flat buffers.
     state               Arrays and numbers by name, which the scheme may set: residuals, velocities, clocks. They are
                         the section "communication" of a checkpoint.
@@ -31,6 +32,9 @@ class Worker(Protocol):
     size: int
     layout: Layout
     state: dict[str, Any]
+
+    @property
+    def seed(self) -> int: ...
 
     @property
     def step_count(self) -> int: ...
@@ -55,6 +59,9 @@ class Worker(Protocol):
 
     def skip_update(self) -> None:
         """Record a step whose gradients were sent elsewhere: the local optimizer does nothing."""
+
+    def apply(self, gradients: Buffers) -> None:
+        """Apply the optimizer to gradients of other ranks; this is no step of this rank, and is not recorded."""
 
     def gradients(self) -> Buffers:
         """The flat gradients; change them in place, then call `set_gradients`."""
@@ -82,9 +89,11 @@ class Scheme(Definition):
                     replica's own.
     trainers(size)  Which ranks train on data; by default all. The others are servers.
     synchronous     Whether all replicas are equal after every step.
+    averages_predictions   Whether an evaluation averages the outputs of all replicas, instead of evaluating `model`.
     """
 
     synchronous: ClassVar[bool] = False
+    averages_predictions: ClassVar[bool] = False
 
     def start(self, worker: Worker) -> Program:
         params = worker.params()

@@ -1,6 +1,7 @@
 """How far the replicas are from each other."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,13 +9,14 @@ from ..contracts.transport import Program, all_reduce
 from .replica import Replica
 
 
-def consensus_distance(worker: Replica) -> Program:
-    """The root mean square, over all ranks, of a replica's distance from the mean of all replicas."""
+def consensus_distance(worker: Replica, trainers: Sequence[int]) -> Program:
+    """The root mean square, over the ranks that train, of a replica's distance from the mean of their replicas."""
+    trains = worker.rank in trainers
     squares = np.zeros(1)
     for buffer in worker.params().values():
-        mean = buffer.astype(np.float64)
+        mean = buffer.astype(np.float64) * trains
         yield from all_reduce(mean)
-        mean /= worker.size
-        squares += np.sum((buffer - mean) ** 2)
+        mean /= len(trainers)
+        squares += np.sum((buffer - mean) ** 2) * trains
     yield from all_reduce(squares)
-    return math.sqrt(squares[0] / worker.size)
+    return math.sqrt(squares[0] / len(trainers))

@@ -21,6 +21,7 @@ from ..training.events import Event
 from ..training.sections import procedure_sections
 from ..training.trainer import Trainer
 from .consensus import consensus_distance
+from .ensembles import mean_outputs
 from .replica import Replica
 from .replicas import Replicas
 from .shards import bounds, check_ranks, shards
@@ -78,7 +79,14 @@ class DistributedTrainer(Trainer):
         return replica
 
     def _new_procedure(self) -> Replicas:
-        return Replicas(self.replicas)
+        predict = self._mean_outputs if self.scheme.averages_predictions else None
+        return Replicas(self.replicas, predict)
+
+    def _mean_outputs(self, batch: Mapping[str, Any]) -> Values:
+        """What all replicas predict for a batch, averaged; all processes ask for it at the same time."""
+        names = self.task.reads()
+        outputs = self.run_programs(lambda worker: mean_outputs(worker, batch, names))
+        return outputs[self.lead.rank]
 
     def _begin(self, start: Checkpoint | None) -> None:
         super()._begin(start)
@@ -106,7 +114,7 @@ class DistributedTrainer(Trainer):
     def _part_sizes(self, rank: int) -> list[int]:
         """The rows that a rank has of a whole batch, and of the last one of an epoch."""
         if rank not in self.trainers:
-            return []
+            return [1]  # a server applies gradients, whose memory has to be there
         examples = len(self.splits["train"])
         whole = min(self.sampler.batch_size, examples)
         sizes = []
@@ -177,7 +185,7 @@ class DistributedTrainer(Trainer):
                 self._end(hook, ending)
 
     def _consensus(self) -> float:
-        distances = self.run_programs(consensus_distance)
+        distances = self.run_programs(lambda worker: consensus_distance(worker, self.trainers))
         return distances[self.lead.rank]
 
     def _evaluate(self) -> dict[str, Any]:
@@ -186,6 +194,8 @@ class DistributedTrainer(Trainer):
         return record
 
     def _qualities(self, split: str) -> dict[str, float]:
+        if self.scheme.averages_predictions:
+            return self._from_rank_0(super()._qualities(split))
         models = self.run_programs(self.scheme.model)
         qualities: dict[str, float] = {}
         if self.lead.rank == 0:

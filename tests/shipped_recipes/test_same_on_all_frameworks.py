@@ -29,7 +29,9 @@ class Scattered(d5.Dataset):
         x = rng.standard_normal((400, 12)).astype(np.float32).astype(self.dtype)
         label = np.argmax(x[:, :4], axis=1)
         parts = {"train": slice(0, 320), "validation": slice(320, 360), "test": slice(360, 400)}
-        return {name: d5.Split({"x": x[rows], "label": label[rows]}) for name, rows in parts.items()}
+        return {
+            name: d5.Split({"x": x[rows], "label": label[rows]}) for name, rows in parts.items()
+        }
 
 
 class Smooth(d5.Model):

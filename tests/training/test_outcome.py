@@ -121,14 +121,16 @@ def test_a_bundle_of_version_0_1_0_verifies_with_the_same_numbers():
     assert json.loads(json.dumps(again)) == old.documents["derived.json"]
 
 
-def test_the_losses_of_version_0_1_0_are_reproduced_to_the_bit(tmp_path, monkeypatch):
+def test_the_losses_of_version_0_1_0_are_reproduced(tmp_path, monkeypatch):
+    """As far as processors agree: another one adds up in another order, which shows in the seventh digit."""
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
     again = recipe_runner.run(
         recipe_files.load_recipe("digits_mlp"), tmp_path / "run", tier="tiny", seeds=2
     )
     before, after = (histories(check_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle))
     for old, new in zip(before, after, strict=True):
-        assert old.losses == new.losses and len(old.losses) == 34
+        assert new.losses == pytest.approx(old.losses, rel=2e-5) and len(old.losses) == 34
+        assert new.losses != pytest.approx([1.0001 * loss for loss in old.losses], rel=2e-5)
         for key in ("validation", "test"):
             assert [e[key] for e in old.evaluations] == [e[key] for e in new.evaluations]
 

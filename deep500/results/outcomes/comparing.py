@@ -55,7 +55,8 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
         "margin": margin,
-        "fixed_equal": not parts["fixed"],
+        "fixed_equal": _fixed_hash(a) == _fixed_hash(b),
+        "sources_differ": _changed_sources(a, b),
         "differences": parts,
         "warnings": warnings,
     }
@@ -193,13 +194,37 @@ def _how(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
 
 
 def _differences(a: Record, b: Record, part: str) -> list[list[Any]]:
-    """Entries of FIXED or MUTABLE that differ: name, value in A, value in B."""
+    """Entries of FIXED or MUTABLE that differ, by more than a source of ours: name, value in A, value in B."""
     of_a, of_b = (record.plan["recipe"][part] for record in (a, b))
     rows = []
     for key in dict.fromkeys([*of_a, *of_b]):
-        if of_a.get(key) != of_b.get(key):
-            rows.append([key, of_a.get(key), of_b.get(key)])
+        value_a, value_b = of_a.get(key), of_b.get(key)
+        if value_a != value_b and not _same_but_source(value_a, value_b):
+            rows.append([key, value_a, value_b])
     return rows
+
+
+def _same_but_source(a: Any, b: Any) -> bool:
+    """Whether both are the same class of ours, in two versions of Deep500."""
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return False
+    name = a.get("name")
+    ours = isinstance(name, str) and name.startswith("deep500.")
+    return ours and name == b.get("name") and a.keys() == b.keys() == {"name", "source"}
+
+
+def _changed_sources(a: Record, b: Record) -> list[str]:
+    """The FIXED definitions of ours that are named in both and have another source in B."""
+    of_a, of_b = (record.plan["recipe"]["fixed"] for record in (a, b))
+    sources = [record.plan.get("sources", {}) for record in (a, b)]
+    changed = []
+    for key in of_a:
+        forms = (of_a[key], of_b.get(key))
+        hashes = [side.get(key, {}).get("source") for side in sources]
+        by_name = None not in hashes and hashes[0] != hashes[1] and forms[0] == forms[1]
+        if by_name or (forms[0] != forms[1] and _same_but_source(*forms)):
+            changed.append(key)
+    return changed
 
 
 def _warnings(
@@ -239,7 +264,6 @@ def _identity(record: Record) -> dict[str, Any]:
         "fixed_hash": _fixed_hash(record),
         "metrics_hash": form_hash(plan["recipe"].get("metrics")),
         "data": plan.get("data", {}),
-        "sources": {key: entry["source"] for key, entry in plan.get("sources", {}).items()},
     }
 
 
@@ -251,19 +275,20 @@ def _fixed_hash(record: Record) -> str:
 def _proof(a: Record, b: Record) -> list[Text]:
     """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
     of_a, of_b = _identity(a), _identity(b)
+    lines: list[Text] = []
     if of_a["fixed_hash"] == of_b["fixed_hash"]:
-        lines: list[Text] = [f"FIXED is the same in both: SHA-256 {of_a['fixed_hash']}."]
+        lines.append(f"The SHA-256 of FIXED is the same in both: {of_a['fixed_hash']}.")
     else:
-        lines = [f"FIXED differs: SHA-256 {of_a['fixed_hash']} and {of_b['fixed_hash']}."]
+        lines.append(
+            f"The SHA-256 of FIXED is {of_a['fixed_hash']} in A, {of_b['fixed_hash']} in B."
+        )
+    for key in _changed_sources(a, b):
+        what = clean(key).replace("_", " ")
+        lines.append(f"The source of the {what} differs: two versions of Deep500 ran it.")
     if of_a["metrics_hash"] != of_b["metrics_hash"]:
         lines.append("METRICS differ: another metric, or another target.")
     if of_a["data"] != of_b["data"] and of_a["data"] and of_b["data"]:
         lines.append("The data differ: their checksums are not the same.")
-    sources = of_a["sources"]
-    for key in sources.keys() & of_b["sources"].keys():
-        fixed = key in a.plan["recipe"]["fixed"] and key in b.plan["recipe"]["fixed"]
-        if fixed and sources[key] != of_b["sources"][key]:
-            lines.append(f"The source of the FIXED {key.replace('_', ' ')} differs.")
     return lines
 
 
