@@ -22,13 +22,8 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
-<<<<<<< HEAD
-    "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations claims",
-=======
     "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations",
->>>>>>> main
+    " augmentations claims",
     "formats transformations",
     "codecs collectives topologies transports simulator",
     "schemes",

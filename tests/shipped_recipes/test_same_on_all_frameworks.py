@@ -1,4 +1,4 @@
-"""One recipe on every framework: the same first weights, the same order of the data, the same losses, the same quality."""
+"""One recipe on every framework: the same first weights, order of the data and losses, and the same quality."""
 
 from pathlib import Path
 from typing import Any

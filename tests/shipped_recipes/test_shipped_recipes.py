@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import safetensors.numpy
@@ -51,7 +52,7 @@ def tiny(name: str, framework: str, folder: Path, seeds: int = 1) -> Outcome:
     if name in WITH_FILES:
         data = folder / "data"
         WITH_FILES[name](data)
-    changes = {"executor": d5.framework(framework).from_model}
+    changes: dict[str, Any] = {"executor": d5.framework(framework).from_model}
     recipe = load_recipe(name)
     if name == "cifar10_resnet44":
         changes |= {"executor_kwargs": {"device": d5.CPUDevice()}}
@@ -133,5 +134,6 @@ def test_the_weights_of_both_networks_of_the_gan_are_kept(tmp_path: Path) -> Non
     found = bundle.read(outcome.bundle)
     weights = safetensors.numpy.load(found.load("weights-0.safetensors"))
     assert {"generator/make1.w", "discriminator/judge1.w"} <= weights.keys()
-    assert "discriminator loss" in found.blocks[0]["series"]
+    first: Any = found.blocks[0]
+    assert "discriminator loss" in first["series"]
     assert replay(outcome.bundle, known_recipes()["digits_gan"], load_recipe).verdict == "same"
