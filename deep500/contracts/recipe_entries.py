@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ..definition import Definition
 from .dataset import Dataset
 from .loss import Loss
+from .precision import Precision
 from .sampler import Sampler
 from .task import Task
 
@@ -44,6 +45,7 @@ TABLE: dict[str, Entry] = {
     "executor": Entry("MUTABLE", object),
     "executor_kwargs": Entry("MUTABLE", Mapping),
     "optimizer": Entry("MUTABLE", object, "optimizers", definition=True),
+    "precision": _definition("MUTABLE", "precisions", Precision),
     "optimizers": Entry("MUTABLE", Mapping),
     "events": Entry("MUTABLE", (tuple, list)),
     "workers": Entry("MUTABLE", int),
