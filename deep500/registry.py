@@ -134,4 +134,6 @@ def _outside(kind: str) -> dict[str, Any]:
 
 
 def _singular(kind: str) -> str:
+    if kind.endswith("ies"):
+        return kind.removesuffix("ies") + "y"
     return kind.removesuffix("es" if kind.endswith("sses") else "s")

@@ -22,17 +22,18 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
-    "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations",
+    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
+    " augmentations precisions claims",
     "formats transformations",
-    "codecs collectives transports simulator",
+    "codecs collectives topologies transports simulator",
     "schemes",
     "training",
     "distributed",
     "validation",
     "results",
     "evidence",
-    "recipe_files recipe_runner",
+    "recipe_files recipe_runner instrumentation",
+    "reproduction",
     "cli",
 ]
 STATISTICS = "measure/statistics/"  # pure functions of samples

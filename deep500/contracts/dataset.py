@@ -4,6 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -93,11 +94,30 @@ class Split:
 
     def batch(self, indices: Indices, epoch: int = 0) -> dict[str, np.ndarray]:
         """The examples of these indices, as the augmentations of this epoch leave them."""
+        return self._augmented(indices, epoch, len(self.augmentations))
+
+    def read(self, indices: np.ndarray, epoch: int, out: Mapping[str, np.ndarray]) -> None:
+        """The same as `batch`, written into arrays that are there already; without augmentations nothing is copied."""
+        rows = row_numbers(indices, len(self))
+        if self.augmentations:
+            last = len(self.augmentations) - 1
+            batch = self._augmented(rows, epoch, last)
+            self.augmentations[last].write(batch, Draws(self.seed, epoch, last, rows), out)
+            return
+        for name, column in self.columns.items():
+            if isinstance(column, Column):
+                column.read(rows, out[name])
+            else:
+                # the rows have been checked; with "raise", NumPy would write to a buffer first
+                np.take(column, rows, axis=0, out=out[name], mode="clip")
+
+    def _augmented(self, indices: Indices, epoch: int, count: int) -> dict[str, np.ndarray]:
+        """The examples after the first augmentations."""
         batch = {name: column[indices] for name, column in self.columns.items()}
-        if not self.augmentations:
+        if not count:
             return batch
         rows = row_numbers(indices, len(self))
-        for position, augmentation in enumerate(self.augmentations):
+        for position, augmentation in enumerate(self.augmentations[:count]):
             batch = augmentation.apply(batch, Draws(self.seed, epoch, position, rows))
         return batch
 
@@ -141,6 +161,19 @@ class Dataset(Definition):
     def load(self) -> dict[str, Split]:
         """The splits "train", "validation" and "test"; the same on every call."""
         raise lacking(self, "load")
+
+    def files(self) -> Mapping[str, Path]:
+        """The files that `load` reads, by what they hold; none for data that come without files."""
+        return {}
+
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of every file, by what it holds."""
+        return {name: file_digest(path) for name, path in self.files().items()}
+
+
+def file_digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def row_numbers(indices: Indices, size: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..canonical import has_dtype
-from ..errors import Deep500Error
+from ..errors import Deep500Error, lacking
 from .arrays import Shaped, check_matching, shape_of
 from .dtypes import name_of
 from .failures import named_failures
@@ -23,6 +23,7 @@ from .transformation import LARGEST_CONSTANT, apply_all
 
 if TYPE_CHECKING:
     from .framework import Framework
+    from .three_step import ThreeStepOptimizer
 
 Values = dict[str, Any]  # native values by name
 
@@ -36,6 +37,7 @@ class TrainingStep(ABC):
     """
 
     unchecked = True  # before the first call, whose cost is estimated
+    state_grows: ClassVar[bool] = False  # whether steps add arrays to `state`
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -43,7 +45,7 @@ class TrainingStep(ABC):
             if name in vars(cls):
                 setattr(cls, name, named_failures(vars(cls)[name], backprop=True))
 
-    def __init__(self, executor: "Executor", optimizer: Optimizer, y: str):
+    def __init__(self, executor: "Executor", optimizer: Any, y: str):
         self.executor = executor
         self.optimizer = optimizer
         self.y = y
@@ -70,6 +72,12 @@ class TrainingStep(ABC):
         self._has_gradients = False
         self.count += 1
         self.executor.generation += 1
+
+    def apply(self, gradients: Mapping[str, np.ndarray]) -> None:
+        """Apply the optimizer to gradients that come from elsewhere, as flat buffers by the executor's layout."""
+        self.executor.load_flat_gradients(gradients)
+        self._has_gradients = True
+        self.update()
 
     @abstractmethod
     def _update(self) -> None:
@@ -192,9 +200,25 @@ class Executor(ABC):
         Random operators draw by the count of steps before this one and by the number of the batch's first row.
         """
 
-    @abstractmethod
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> TrainingStep:
+    def training_step(
+        self, optimizer: "Optimizer | ThreeStepOptimizer", y: str = "loss"
+    ) -> TrainingStep:
         """A function that does a whole step on a batch, or its halves."""
+        from .three_step import ThreeStepOptimizer, ThreeStepTraining
+
+        self.structure.warn_before_training()
+        if isinstance(optimizer, ThreeStepOptimizer):
+            return ThreeStepTraining(self, optimizer, y)
+        if not isinstance(optimizer, Optimizer):
+            raise Deep500Error(
+                f"{optimizer!r} is no optimizer: give an instance, as in d5.optimizers.SGD(0.1)"
+            )
+        optimizer.check_framework(self.framework.name)
+        return self._training_step(optimizer, y)
+
+    def _training_step(self, optimizer: Optimizer, y: str) -> TrainingStep:
+        """The training step of this framework."""
+        raise lacking(self, "_training_step")
 
     def kernels(self) -> dict[str, str]:
         """How every node runs here, "native" or "composed", as chosen for the dtypes that it gets."""

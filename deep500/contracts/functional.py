@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from .operator import Operator
 from .optimizer import State
 
 Program = tuple[Callable[..., Any], list[str]]  # a compiled function, and the inputs that it takes
-Update = Callable[..., tuple[Any, State]]
 
 
 class FunctionalExecutor(Executor):
@@ -64,11 +62,6 @@ class FunctionalStep(TrainingStep):
 
     executor: FunctionalExecutor
     states: dict[str, State]
-
-    @property
-    def rule(self) -> Update:
-        """The optimizer's formula for one tensor."""
-        return partial(self.optimizer.update, self.executor.framework.xp)
 
     def _done(self) -> None:
         """A whole step has been done."""

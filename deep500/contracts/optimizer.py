@@ -1,12 +1,23 @@
 """The optimizer contract: two pure functions, written once over any namespace."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+import copy
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from ..definition import Definition
-from ..errors import lacking
+from ..errors import Unsupported, lacking
+from .schedule import Schedule
 
-State = dict[str, Any]  # arrays by name; the same names for every parameter
+if TYPE_CHECKING:
+    from .modifier import Modifier
+
+    Rate = Any  # in a formula it is a number or an array
+else:
+    Rate = float | Schedule  # a learning rate: the same in every step, or a schedule
+
+State = dict[str, Any]  # arrays by name
+Update = tuple[str, Any, State]  # a parameter's name, its next value and its next state
 
 
 class Optimizer(Definition):
@@ -18,9 +29,18 @@ class Optimizer(Definition):
     <framework>(self, module, params, grads, states, step)   Optional: that framework's own kernel for the same update
         of many tensors at once, given as lists; it changes params and states in place.
     elementwise   Whether every element is updated by itself: only then may parameters be flattened into one buffer.
+
+    A setting may be a Schedule: while a step is computed, the setting is the schedule's value, so that formulas need
+    not know of schedules. `optimizer | modifier` is the optimizer with gradient clipping, weight decay and the like.
     """
 
     elementwise: ClassVar[bool] = True
+    framework: ClassVar[str] = ""  # the only one that it runs on; empty if it runs on all
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "update" in vars(cls):
+            cls.update = _with_scheduled_settings(vars(cls)["update"])  # type: ignore[method-assign]
 
     def init(self, xp: Any, param: Any) -> State:
         return {}
@@ -28,6 +48,120 @@ class Optimizer(Definition):
     def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
         raise lacking(self, "update")
 
+    def init_named(self, xp: Any, name: str, param: Any) -> State:
+        """The first state of the parameter of this name; groups of parameters have different rules."""
+        return self.init(xp, param)
+
+    def updates(
+        self,
+        xp: Any,
+        params: Mapping[str, Any],
+        grads: Mapping[str, Any],
+        states: Mapping[str, State],
+        step: Any,
+    ) -> Iterator[Update]:
+        """The updates of all parameters, one after the other: each may be applied before the next is asked for."""
+        for name, param in params.items():
+            yield name, *self.update(xp, param, grads[name], states[name], step)
+
+    @property
+    def needs_all_gradients(self) -> bool:
+        """Whether the update of one parameter depends on the gradients of the others."""
+        return False
+
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this optimizer has one."""
         return getattr(self, framework, None) if framework in dir(type(self)) else None
+
+    def with_native_kernels(self, framework: str, module: Any) -> "Optimizer":
+        """This optimizer for a framework that changes tensors in place: by its own kernels where there are some."""
+        return NativeKernel(self, framework, module) if self.native(framework) else self
+
+    def at_step(self, xp: Any, step: Any, dtype: Any) -> Self:
+        """This optimizer with the values of its schedules at a step, as arrays of this dtype."""
+        schedules = self.schedules
+        if not schedules:
+            return self
+        exact_step = xp.astype(step, _computing_dtype(dtype))
+        settings = {}
+        for name, schedule in schedules.items():
+            settings[name] = xp.astype(schedule.value(xp, exact_step), dtype)
+        return self.with_values(settings)
+
+    def with_values(self, settings: Mapping[str, Any]) -> Self:
+        """This optimizer with these settings as they are, which may be arrays."""
+        changed = copy.copy(self)
+        for name, value in settings.items():
+            object.__setattr__(changed, name, value)
+        vars(changed).pop("schedules", None)
+        return changed
+
+    @functools.cached_property
+    def schedules(self) -> dict[str, Schedule]:
+        """The settings that are schedules."""
+        settings = self.settings
+        return {name: value for name, value in settings.items() if isinstance(value, Schedule)}
+
+    def check_framework(self, framework: str) -> None:
+        """Raise Unsupported if this optimizer is of another framework."""
+        if self.framework in ("", framework):
+            return
+        name = type(self).__name__
+        raise Unsupported(
+            f"{name} is {self.framework}'s own optimizer, and the executor is {framework}'s: use "
+            f"{self.framework}'s from_model, or an optimizer of deep500.optimizers, which run everywhere"
+        )
+
+    def __or__(self, modifier: "Modifier") -> "Optimizer":
+        """This optimizer, its gradients changed by the modifier first."""
+        from .modifier import Modifier
+
+        if not isinstance(modifier, Modifier):
+            return NotImplemented
+        return modifier.applied_to(self)
+
+
+class NativeKernel(Optimizer):
+    """An optimizer by its method named after a framework, which changes parameters and states in place."""
+
+    optimizer: Optimizer
+    name: str
+    module: Any
+
+    def init(self, xp: Any, param: Any) -> State:
+        return self.optimizer.init(xp, param)
+
+    def updates(
+        self,
+        xp: Any,
+        params: Mapping[str, Any],
+        grads: Mapping[str, Any],
+        states: Mapping[str, State],
+        step: Any,
+    ) -> Iterator[Update]:
+        """Does all updates and yields none."""
+        kernel = self.optimizer.at_step(xp, step, "float64").native(self.name)
+        assert kernel is not None
+        names = [*params]
+        own_params = [params[name] for name in names]
+        own_grads = [grads[name] for name in names]
+        kernel(self.module, own_params, own_grads, [states[name] for name in names], step)
+        yield from ()
+
+
+def _with_scheduled_settings(update: Callable) -> Callable:
+    """The update, with the values that its schedules have in the step."""
+
+    @functools.wraps(update)
+    def update_at_step(
+        self: Optimizer, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
+        current = self.at_step(xp, step, param.dtype)
+        return update(current, xp, param, grad, state, step)
+
+    return update_at_step
+
+
+def _computing_dtype(dtype: Any) -> str:
+    """What a schedule is computed in: float64 for float64, float32 for all others."""
+    return "float64" if "float64" in str(dtype) else "float32"

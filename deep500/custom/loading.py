@@ -36,21 +36,23 @@ def load_operator(text: str, attributes: Mapping[str, Any] | None = None) -> Ope
         return compile_custom_cppop(name, path, definitions=settings).operator
     if path.suffix != ".py":
         raise Deep500Error(f"{file} is neither Python (.py) nor C++ ({', '.join(CPP)})")
-    return _made(_class(path, name), settings)
+    return _made(load_class(file, name, CustomOp | Operator, "operator"), settings)
 
 
-def _class(path: Path, name: str) -> type:
+def load_class(file: str, name: str, base: Any, what: str) -> type:
+    """The class of that name that a Python file defines; `what` says in errors what it should be."""
+    path = Path(file)
+    if not path.is_file():
+        raise Deep500Error(f"there is no file {file}: name a {what} in it as my_{what}.py:Name")
     module = _imported(path)
-    found = {
-        key: value
-        for key, value in vars(module).items()
-        if isinstance(value, type)
-        and issubclass(value, CustomOp | Operator)
-        and value.__module__ == module.__name__
-    }
-    if name in found:
-        return found[name]
-    raise unknown(f"operator in {path}", name, found)
+    classes: dict[str, type] = {}
+    for key, value in vars(module).items():
+        defined_here = getattr(value, "__module__", None) == module.__name__
+        if defined_here and isinstance(value, type) and issubclass(value, base):
+            classes[key] = value
+    if name in classes:
+        return classes[name]
+    raise unknown(f"{what} in {path}", name, classes)
 
 
 def _imported(path: Path) -> ModuleType:

@@ -12,8 +12,7 @@ def random_parts(size: int, validation: float, test: float, seed: int) -> dict[s
             f"validation is {validation} and test is {test}: each is a share of the examples above 0, "
             "and something must be left to train on"
         )
-    if not 0 <= seed < 2**63:
-        raise Deep500Error(f"seed is {seed}: a seed is a whole number from 0 to 2**63 - 1")
+    check_seed(seed)
     if size < 3:
         raise Deep500Error(f"there are {size} examples, and three splits need 3 at least")
     test_count = max(1, round(size * test))
@@ -25,6 +24,11 @@ def random_parts(size: int, validation: float, test: float, seed: int) -> dict[s
     train, chosen, reported = np.split(order, [train_count, train_count + validation_count])
     parts = {"train": train, "validation": chosen, "test": reported}
     return {name: np.sort(rows) for name, rows in parts.items()}
+
+
+def check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**63:
+        raise Deep500Error(f"seed is {seed}: a seed is a whole number from 0 to 2**63 - 1")
 
 
 def random_order(size: int, seed: int) -> np.ndarray:

@@ -5,13 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.dataset import Dataset, Split
+from ..contracts.dataset import Column, Dataset, Split
 from ..errors import Deep500Error
+from ._columns import Rows
 from ._parts import random_parts
 
 
 class NumpyDataset(Dataset):
-    """Arrays of equal length by name. `validation` and `test` are shares of the examples, drawn with the seed."""
+    """Arrays of equal length by name. `validation` and `test` are shares of the examples, drawn with the seed.
+
+    Memory maps stay in their files and are read by index.
+    """
 
     arrays: Mapping[str, np.ndarray]
     validation: float = 0.1
@@ -38,7 +42,8 @@ class NumpyDataset(Dataset):
     def load(self) -> dict[str, Split]:
         splits: dict[str, Split] = {}
         for name, rows in self._parts().items():
-            splits[name] = Split({key: values[rows] for key, values in self.arrays.items()})
+            columns = {key: _chosen_rows(values, rows) for key, values in self.arrays.items()}
+            splits[name] = Split(columns)
         return splits
 
     def _parts(self) -> dict[str, np.ndarray]:
@@ -57,3 +62,9 @@ class NumpyDataset(Dataset):
 
     def _digest(self) -> tuple[Any, ...]:
         return Split(self.arrays).digest(), self.validation, self.test, self.seed
+
+
+def _chosen_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray | Column:
+    if isinstance(values, np.memmap):
+        return Rows(values, rows)
+    return values[rows]

@@ -8,16 +8,23 @@ import numpy as np
 from ..contracts.executor import Executor, Values
 from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
+from ..contracts.three_step import ThreeStepOptimizer
 
 
 class OneNetwork(Procedure):
     """Does the executor's own training step, as the framework does it best."""
 
-    def __init__(self, executor: Executor, optimizer: Optimizer, loss: str = "loss"):
+    def __init__(
+        self,
+        executor: Executor,
+        optimizer: Optimizer | ThreeStepOptimizer,
+        loss: str = "loss",
+    ):
         self.executor = executor
         self.executors = {"network": executor}
         self.series = {"loss": loss}
         self.training_step = executor.training_step(optimizer, y=loss)
+        self.state_grows = self.training_step.state_grows
 
     def step(self, batch: Mapping[str, Any], first_row: int = 0) -> Values:
         return self.training_step(batch, first_row)

@@ -54,7 +54,7 @@ def event_sections(events: Sequence[Event]) -> dict[str, Stateful]:
 
 def saved_sections(procedure: Procedure, sampler: Sampler, events: Sequence[Event]) -> Sections:
     """Copies of the state of everything; an event without state has no section."""
-    sections = {**procedure_sections(procedure), "sampler": sampler}
+    sections = {**procedure_sections(procedure), **procedure.parts, "sampler": sampler}
     saved = {name: _copied(part.state()) for name, part in sections.items()}
     for name, event in event_sections(events).items():
         if state := _copied(event.state()):
@@ -67,9 +67,10 @@ def load_sections(
 ) -> None:
     """Give everything its state back; nothing is changed if a section is missing or does not fit."""
     trained = procedure_sections(procedure)
-    others = {"sampler": sampler, **event_sections(events)}
+    others = {"sampler": sampler, **procedure.parts, **event_sections(events)}
     needed = {
         *trained,
+        *procedure.parts,
         "sampler",
         *(n for n, event in event_sections(events).items() if event.state()),
     }
@@ -83,7 +84,8 @@ def load_sections(
             f"the checkpoint has no section {missing[0]!r}; it has: {', '.join(saved)}"
         )
     for name, part in trained.items():
-        check_fit(name, saved[name], part.state())
+        if not (part is procedure and procedure.state_grows):
+            check_fit(name, saved[name], part.state())
     for name, part in {**others, **trained}.items():
         if name in saved:
             part.load_state(saved[name])

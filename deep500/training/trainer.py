@@ -17,13 +17,16 @@ from ..contracts.optimizer import Optimizer
 from ..contracts.procedure import Procedure
 from ..contracts.sampler import Sampler
 from ..contracts.task import Task
+from ..contracts.three_step import ThreeStepOptimizer
 from ..errors import Deep500Error
 from ..measure.clock import now
 from ..measure.regions.region import region
+from .breakdown import breakdown
 from .checkpoint import Checkpoint
 from .checks import check_data, check_epochs, check_network, check_outputs
 from .evaluation import evaluate
-from .events import Event, ProgressBar, SaveCheckpoint
+from .events import Event, ProgressBar
+from .loading import Loader
 from .matching import matched_splits, matched_task
 from .one_network import OneNetwork
 from .phases import in_region, phased
@@ -44,7 +47,9 @@ class Trainer:
     update on the device; evaluation, events and the conversion of losses are outside of it. What a framework builds
     once for a size of batch is built before the first step: it takes `build_seconds`, which no step's time holds. With
     `breakdown`, the halves of a step are done one after the other, and the history has the series "forward",
-    "backward" and "update" (see breakdown.py).
+    "backward" and "update". `time_by_part` says where the time of the run went.
+
+    With `workers`, that many processes read the batches ahead; the run is the same to the last bit.
 
     `ended` says why a run stopped before its last epoch: an event's reason, or a loss that is not finite.
     """
@@ -54,7 +59,7 @@ class Trainer:
     def __init__(
         self,
         executor: Executor | Procedure,
-        optimizer: Optimizer | None,
+        optimizer: Optimizer | ThreeStepOptimizer | None,
         splits: Mapping[str, Split] | Dataset,
         sampler: Sampler,
         epochs: int,
@@ -62,6 +67,7 @@ class Trainer:
         loss: str = "loss",
         task: Task | type[Task] | str | None = None,
         breakdown: bool = False,
+        workers: int = 0,
     ):
         self.optimizer = optimizer
         self.sampler = sampler
@@ -72,6 +78,7 @@ class Trainer:
         self.splits = matched_splits(splits, self.task)
         self.breakdown = breakdown
         check_data(self.splits, self.task, self.epochs)
+        self._loader = Loader(self.splits["train"], workers)
         self._subject = executor
         if isinstance(executor, Procedure):
             self.executor = next(iter(executor.executors.values()))
@@ -89,6 +96,7 @@ class Trainer:
             if self.evaluations:
                 self.evaluations[-1]["test"] = self._qualities("test")
         finally:
+            self._loader.close()
             self._return_parameters()
             self._tell("after_run")
         return self.history()
@@ -103,6 +111,10 @@ class Trainer:
             [record.copy() for record in self.evaluations],
             ended=self.ended,
         )
+
+    def time_by_part(self) -> dict[str, float]:
+        """Seconds of data, forward, backward, update (without `breakdown`: step), evaluation and other."""
+        return breakdown(self.history())
 
     def checkpoint(self) -> Checkpoint:
         """Where the run is now, for events; copies, which the run does not change when it goes on."""
@@ -230,9 +242,8 @@ class Trainer:
                     self._end(hook, ending)
 
     def _batches(self) -> Iterator[dict[str, np.ndarray]]:
-        train = self.splits["train"]
-        for indices in islice(self.sampler.epoch(len(train), self.epoch), self.batch, None):
-            yield train.batch(indices, self.epoch)
+        indices = self.sampler.epoch(len(self.splits["train"]), self.epoch)
+        return self._loader.batches(islice(indices, self.batch, None), self.epoch)
 
     def _evaluate(self) -> dict[str, Any]:
         self.convert_series()
@@ -294,8 +305,8 @@ class Trainer:
 
 
 def _in_order(events: Iterable[Event]) -> tuple[Event, ...]:
-    """A checkpoint holds the states of the other events, so that it is made after they have been told."""
-    return tuple(sorted(events, key=lambda event: isinstance(event, SaveCheckpoint)))
+    """As they were given, but for events that must come behind others."""
+    return tuple(sorted(events, key=lambda event: event.order))
 
 
 def named_task(task: Task | type[Task] | str | None) -> Task:

@@ -16,6 +16,7 @@ from deep500.errors import Deep500Error
 from deep500.evidence.loading import as_json, load, record_of, report_of
 from deep500.evidence.recording import recorded_diagnosis, recording
 from deep500.evidence.verification import verify
+from deep500.instrumentation.run import instrument
 from deep500.reports.data import to_json
 from deep500.reports.html import html
 from deep500.reports.markdown import markdown
@@ -25,7 +26,18 @@ from .test_html import check_page
 
 BEFORE = Path(__file__).parents[1] / "data" / "before"
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
-KINDS = ("bench", "recipe", "check", "network_check", "elementary", "conformance", "doctor")
+KINDS = (
+    "bench",
+    "recipe",
+    "instrumented",
+    "check",
+    "network_check",
+    "sampler_check",
+    "elementary",
+    "conformance",
+    "doctor",
+    "reproduction",
+)
 OLD = ("bench-0.1.0", "operator-0.1.0", "recipe-0.1.0")
 JUNK: tuple = (None, True, -1, 1e308, "<b>\x1b[31m\n", [], [None], {}, {"x": {"y": []}})
 
@@ -40,6 +52,16 @@ def conformance(folder: Path) -> None:
         record.append({"column": "reference", "words": ["pass", "wrong"], "texts": texts})
         record.append({"column": "gradient", "words": ["pass", "unstable"], "texts": ["", ""]})
         record.finish()
+
+
+def instrumented(folder: Path) -> None:
+    with instrument("script", seed=0, out=folder, better={"accuracy": "higher"}) as run:
+        for epoch in range(2):
+            for number in run.batches(range(9)):
+                with run.region("forward"):
+                    loss = 1 / (1 + number + epoch)
+                run.step(loss=loss, examples=8)
+            run.evaluation(accuracy=90 + epoch)
 
 
 def network_check(folder: Path) -> list[str]:
@@ -59,11 +81,15 @@ def made(tmp_path_factory):
         tiny = ["--tier", "tiny", "--framework", "reference", "--seeds", "3"]
         cli.main(["bench", "sum(range(99))", "--budget", "0.6", "--out", str(out["bench"])])
         cli.main(["run", str(RECIPE), *tiny, "--out", str(out["recipe"])])
+        again = ["--out", str(out["reproduction"])]
+        cli.main(["reproduce", str(out["recipe"]), "--recipe", str(RECIPE), *again])
         recorded_diagnosis(0.5, out["doctor"])
         conformance(out["conformance"])
+        instrumented(out["instrumented"])
         check = ["check", "operator", "Relu", "--framework", "reference", "--dtype", "float32"]
         assert cli.main(check) == 0
         assert cli.main(network_check(folder)) == 0
+        assert cli.main(["check", "sampler", "ordered_sampler", "--epochs", "100"]) == 0
         assert cli.main(["bench", "elementary", "exp", "--framework", "reference", "--n", "9"]) == 0
         for line in (folder / "home" / "runs").iterdir():  # their verbs chose the folder themselves
             kind = bundle.read(line).kind
@@ -143,7 +169,7 @@ def test_bundles_of_the_version_before_against_new_ones(made, capsys, tmp_path):
 def test_kinds_that_cannot_be_compared_say_so(made, kind, capsys):
     assert cli.main(["compare", str(made[kind]), str(made[kind])]) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "cannot be compared" in said and "bench, recipe" in said
+    assert said.count("\n") == 1 and "cannot be compared" in said and "takes bench, " in said
 
 
 def test_two_kinds_are_not_compared(made, capsys):

@@ -80,8 +80,7 @@ class JaxExecutor(FunctionalExecutor):
         self.generation += 1
         return self.ordered(outputs)
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> JaxStep:
-        self.structure.warn_before_training()
+    def _training_step(self, optimizer: Optimizer, y: str) -> JaxStep:
         return JaxStep(self, optimizer, y)
 
     def backprop(self, y: str, training: bool) -> Program:

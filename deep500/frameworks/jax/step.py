@@ -26,9 +26,9 @@ class JaxStep(FunctionalStep):
 
     def __init__(self, executor: "JaxExecutor", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
-        init = partial(optimizer.init, executor.framework.xp)
+        init = partial(optimizer.init_named, executor.framework.xp)
         params = self._trained()
-        states = jax.jit(lambda: {name: init(param) for name, param in params.items()})()
+        states = jax.jit(lambda: {name: init(name, param) for name, param in params.items()})()
         self.states: States = jax.tree.map(lambda value: jnp.array(np.asarray(value)), states)
         self.programs: Programs[Program] = Programs()
         self._half = jax.jit(self._updated, donate_argnums=(0, 2, 3))
@@ -73,10 +73,11 @@ class JaxStep(FunctionalStep):
         """The optimizer's formula, parameter by parameter; JAX compiles the loop away."""
         new_params, new_states = {}, {}
         step = count + 1
-        for name, gradient in gradients.items():
-            new_params[name], new_states[name] = self.rule(
-                params[name], gradient, states[name], step
-            )
+        xp = self.executor.framework.xp
+        trained = {name: params[name] for name in gradients}
+        for name, param, state in self.optimizer.updates(xp, trained, gradients, states, step):
+            new_params[name] = param
+            new_states[name] = state
         return new_params, new_states, step
 
     def _program(self, training: bool) -> Program:

@@ -87,9 +87,9 @@ class SplitExecutor(ReferenceExecutor):
         self._kernel_words = words
         self.random |= keys
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> ReferenceStep:
+    def _training_step(self, optimizer: Optimizer, y: str) -> ReferenceStep:
         self._whole.warn_before_training()
-        return super().training_step(optimizer, y)
+        return super()._training_step(optimizer, y)
 
     def kernels(self) -> dict[str, str]:
         specs = self._whole.specs({})

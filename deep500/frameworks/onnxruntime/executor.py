@@ -127,8 +127,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         if is_direct(key[0], self._dtypes):
             self._bound.find(key, lambda: BoundSession(session, self.params, places))
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> OnnxRuntimeStep:
-        self.structure.warn_before_training()
+    def _training_step(self, optimizer: Optimizer, y: str) -> OnnxRuntimeStep:
         return OnnxRuntimeStep(self, optimizer, y)
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:

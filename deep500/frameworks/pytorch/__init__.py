@@ -18,6 +18,14 @@ from ...contracts.network import Network
 from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...namespace import Namespace
+from .optimizers import AdaGradOptimizer as AdaGradOptimizer
+from .optimizers import AdamOptimizer as AdamOptimizer
+from .optimizers import AdamWOptimizer as AdamWOptimizer
+from .optimizers import AMSGradOptimizer as AMSGradOptimizer
+from .optimizers import MomentumOptimizer as MomentumOptimizer
+from .optimizers import NesterovOptimizer as NesterovOptimizer
+from .optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .optimizers import SGDOptimizer as SGDOptimizer
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +53,10 @@ class PyTorch(Framework):
         autodiff=True,
         datasets=True,
         optimizers=True,
-        distributed=True,
+        parameter_server=True,  # by torch.distributed.rpc
+        decentralised=True,  # DistributedDataParallel
+        asynchronous=True,
+        custom_distribution=True,  # communication hooks, torch.distributed
     )
     dtypes = PLAIN | {"bfloat16", "float8_e8m0fnu", *FLOAT8}
 
@@ -85,6 +96,10 @@ class PyTorch(Framework):
 
     def set_threads(self, count: int) -> None:
         self.module.set_num_threads(count)
+
+    def seed_generator(self, seed: int) -> bool:
+        self.module.manual_seed(seed)
+        return True
 
     def compile(self, function: Callable) -> Callable:
         """All of it or an error; PyTorch needs a compiler of C++, and keeps what that made for later processes."""

@@ -64,8 +64,7 @@ class ReferenceExecutor(HostMemoryExecutor):
         self.params |= {name: results[value] for name, value in updates.items()}
         return self._detached({name: results[name] for name in structure.outputs})
 
-    def training_step(self, optimizer: Optimizer, y: str = "loss") -> "ReferenceStep":
-        self.structure.warn_before_training()
+    def _training_step(self, optimizer: Optimizer, y: str) -> "ReferenceStep":
         return ReferenceStep(self, optimizer, y)
 
     def _write(self, name: str, value: np.ndarray) -> None:
@@ -113,16 +112,18 @@ class ReferenceStep(TrainingStep):
         xp, params = executor.framework.xp, executor.params
         self.states = {}
         for name in executor.structure.trainable:
-            self.states[name] = _apart(optimizer.init(xp, params[name]), params[name])
+            first = optimizer.init_named(xp, name, params[name])
+            self.states[name] = _apart(first, params[name])
 
     def _update(self) -> None:
         executor, xp = self.executor, self.executor.framework.xp
         step = np.asarray(self.count + 1, np.float32)
-        for name, gradient in executor.gradients.items():
-            param = executor.params[name]
-            new, state = self.optimizer.update(xp, param, gradient, self.states[name], step)
-            self.states[name] = _apart(state, param)
-            np.copyto(param, new)
+        params = {name: executor.params[name] for name in self.states}
+        for name, new, state in self.optimizer.updates(
+            xp, params, executor.gradients, self.states, step
+        ):
+            self.states[name] = _apart(state, params[name])
+            np.copyto(params[name], new)
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""

@@ -8,7 +8,7 @@ import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...contracts.executor import Values
 from ...contracts.functional import FunctionalStep, Program
-from ...contracts.optimizer import Optimizer
+from ...contracts.optimizer import Optimizer, State
 from ...contracts.programs import Programs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class TensorFlowStep(FunctionalStep):
         self.states = {}
         for name in executor.structure.trainable:
             param = tf.convert_to_tensor(executor.params[name])
-            first = optimizer.init(executor.framework.xp, param)
+            first = optimizer.init_named(executor.framework.xp, name, param)
             self.states[name] = {key: tf.Variable(value) for key, value in first.items()}
         self.programs: Programs[Program] = Programs()
         self._half: Traced | None = None
@@ -54,22 +54,20 @@ class TensorFlowStep(FunctionalStep):
             self.states[name][key].assign(value)
 
     def _assign(self, gradients: Values) -> Any:
-        """TensorFlow's own rule for all parameters, or the optimizer's formula, parameter by parameter."""
-        params = self.executor.params
+        """TensorFlow's own kernels where the optimizer has some, or its formula, parameter by parameter."""
+        framework = self.executor.framework
         step = self._device_count.assign_add(1).read_value()
-        native = self.optimizer.native(self.executor.framework.name)
-        if native is not None:
-            names = [*self.states]
-            own_params, own_grads = [params[n] for n in names], [gradients[n] for n in names]
-            native(tf, own_params, own_grads, [*self.states.values()], step)
-            return step
-        for name, own in self.states.items():
-            state = {key: tf.convert_to_tensor(variable) for key, variable in own.items()}
-            param = tf.convert_to_tensor(params[name])
-            new, state = self.rule(param, gradients[name], state, step)
-            params[name].assign(new)
+        params: Values = {name: self.executor.params[name] for name in self.states}
+        states: dict[str, State] = self.states
+        optimizer = self.optimizer.with_native_kernels(framework.name, tf)
+        if optimizer is self.optimizer:  # only kernels of TensorFlow take variables
+            params = _tensors(params)
+            states = {name: _tensors(state) for name, state in states.items()}
+        updates = optimizer.updates(framework.xp, params, gradients, states, step)
+        for name, param, state in updates:
+            self.executor.params[name].assign(param)
             for key, value in state.items():
-                own[key].assign(value)
+                self.states[name][key].assign(value)
         return step
 
     def _program(self, training: bool) -> Program:
@@ -81,3 +79,8 @@ class TensorFlowStep(FunctionalStep):
             return outputs
 
         return self.executor.traced(run), used
+
+
+def _tensors(variables: Mapping[str, Any]) -> Values:
+    """The values that the variables have now."""
+    return {name: tf.convert_to_tensor(variable) for name, variable in variables.items()}

@@ -99,11 +99,14 @@ def _updates(
     """The optimizer's rule: the inputs that it needs besides, and what replaces parameters and state."""
     step = argument((), "float32")
     inputs, new = {STEP: step}, {}
+    states = {}
     for name, specs in state_kinds(xp, network, optimizer).items():
         state = {key: argument(spec.shape, spec.dtype) for key, spec in specs.items()}
         inputs |= {f"{name}.{key}": value for key, value in state.items()}
-        new[name], after = optimizer.update(xp, params[name], gradients[name], state, step)
-        new |= {f"{name}.{key}": value for key, value in after.items()}
+        states[name] = state
+    for name, param, state in optimizer.updates(xp, params, gradients, states, step):
+        new[name] = param
+        new |= {f"{name}.{key}": value for key, value in state.items()}
     return inputs, new
 
 
@@ -112,7 +115,7 @@ def state_model(xp: Recorder, network: Network, optimizer: Optimizer) -> onnx.Mo
     params = _updated_params(network, optimizer)
     state: dict[str, Recorded] = {}
     for name, param in params.items():
-        first = optimizer.init(xp, param)
+        first = optimizer.init_named(xp, name, param)
         state |= {f"{name}.{key}": value for key, value in first.items()}
     return build(params, state)
 
@@ -123,7 +126,7 @@ def state_kinds(
     """Shape and dtype of the optimizer's state, by parameter and key."""
     specs = {}
     for name, param in _updated_params(network, optimizer).items():
-        first = optimizer.init(xp, param)
+        first = optimizer.init_named(xp, name, param)
         specs[name] = {key: Tensor(v.shape, v.dtype.name) for key, v in first.items()}
     return specs
 

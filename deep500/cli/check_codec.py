@@ -1,0 +1,55 @@
+"""check that a codec is what it declares: unbiased, a contraction, linear, so many bytes, nothing lost"""
+
+import argparse
+from typing import Any
+
+from ..errors import Deep500Error
+from ..progress import ProgressLine
+from . import options
+from .output import show_record
+
+FLOATS = ("float32", "float64")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "codec",
+        metavar="CODEC",
+        help="a built-in one, 'TopK(0.01)'; a chain, 'TopK(0.01) | QSGD(bits=4)'; or my_codec.py:Mine",
+    )
+    options.dtype(parser, FLOATS, FLOATS)
+    options.random_seed(parser, "the inputs", 0)
+    parser.add_argument(
+        "--verbose", action="store_true", help="show every check, not only what is wrong"
+    )
+    options.timeout(parser, "all checks of one kind of loops", 300.0)
+    options.out(parser)
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import recording
+    from ..results.check import check_block
+    from ..validation.codecs import LOOPS
+    from ..validation.codecs.loading import check_codec_elsewhere, load_codec
+
+    if not args.timeout > 0:
+        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+    load_codec(args.codec)  # what is wrong with its name is said before anything is started
+    with recording("check", _plan(args, LOOPS), args.out) as record, ProgressLine() as line:
+        for number, kind in enumerate(LOOPS):
+            line(number / len(LOOPS), f"loops in {kind}")
+            report = check_codec_elsewhere(args.codec, kind, args.dtype, args.seed, args.timeout)
+            record.append(check_block(report))
+        finished = record.finish()
+    return show_record(args, finished)
+
+
+def _plan(args: argparse.Namespace, loops: tuple[str, ...]) -> dict[str, Any]:
+    """What is asked, as it is written into the bundle."""
+    return {
+        "operator": args.codec,
+        "attributes": {},
+        "frameworks": list(loops),
+        "dtypes": args.dtype,
+        "seed": args.seed,
+    }

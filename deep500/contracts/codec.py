@@ -1,0 +1,353 @@
+"""The codec contract: how a gradient is coded for the wire, and how ranks average what they coded.
+
+A codec works on flat float buffers. It declares what it is, so that a scheme can refuse a pair of codec and collective
+that would give a wrong sum. Aggregation is a generator that knows no transport: it yields `Average`, `Sum` or `Gather`,
+is sent the answer, and returns the mean over all ranks. Every rank runs the same generator.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import registry
+from ..definition import Definition
+from ..errors import Deep500Error, lacking, unknown
+from .layout import Bucket, Layout, Slot
+from .random_key import derive
+
+State = dict[str, np.ndarray]  # arrays by name, of one rank: part of a checkpoint
+
+SUMMING = ("allreduce", "reduce", "reduce_scatter")
+FORWARDING = ("allgather", "gather", "broadcast", "send", "parameter_server")
+
+
+@dataclass(frozen=True)
+class Average:
+    """Asks for the mean of this array over all ranks: their sum, divided by their number; same shape and dtype.
+
+    Floats of 16 to 64 bits. A transport that cannot add a dtype gathers the arrays and adds them in rank order.
+    """
+
+    array: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Asks for the sum of this array over all ranks, in its own dtype: floats as `Average`, or int8 to int64."""
+
+    array: np.ndarray
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Asks for the payloads (uint8) of all ranks as a list in rank order; their lengths may differ."""
+
+    payload: np.ndarray
+
+
+Request = Average | Sum | Gather
+Aggregation = Generator[Request, Any, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the random numbers of one encoding depend on, besides the definition of the codec.
+
+    `tensor` names what is encoded: a parameter or a bucket, never its number, which may change between runs.
+    """
+
+    seed: int = 0
+    step: int = 0
+    rank: int = 0
+    ranks: int = 1
+    tensor: str = ""
+
+    def words(self) -> tuple[int, int]:
+        """The key of Threefry for numbers that every rank draws by itself."""
+        return self._derived(self.rank)
+
+    def shared_words(self) -> tuple[int, int]:
+        """The key of Threefry for numbers that all ranks draw alike."""
+        return self._derived("shared")
+
+    def _derived(self, who: int | str) -> tuple[int, int]:
+        first, second = derive(self.seed, "codec", (self.tensor, who), self.step)
+        return first, second
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What one exchange between the ranks led to.
+
+    mean       The average of what all ranks sent.
+    residual   What this rank had and did not send: its input minus its own part of the sum.
+    memory     Arrays that replace those of the same name in the state.
+    """
+
+    mean: np.ndarray
+    residual: np.ndarray
+    memory: State = field(default_factory=dict)
+
+
+class Codec(Definition):
+    """A way to code a flat float32 or float64 buffer as bytes.
+
+    A subclass says what it is by class attributes or properties of these names:
+
+    linear          The coded form of a sum is the sum of the coded forms, up to rounding:
+                    an allreduce may add them up.
+    unbiased        The mean of what is decoded, over all keys, is what was encoded.
+    variance        omega, if E ||x - decoded||² <= omega ||x||² for every x.
+    contraction     delta, if E ||x - decoded||² <= (1 - delta) ||x||² for every x.
+    fixed_size      The number of bytes depends on the size and the dtype only.
+    error_feedback  What was not sent must be added to the next gradient, or training
+                    may not converge.
+    largest         Finite numbers of larger magnitude are decoded as infinite.
+    most_ranks      How many coded forms an allreduce may add up before an integer
+                    overflows; None: any number.
+
+    Numbers that are not finite are not hidden: where x has one, its bucket is decoded
+    with at least one that is not finite. Zeros are decoded as zeros.
+    """
+
+    @property
+    def linear(self) -> bool:
+        return False
+
+    @property
+    def unbiased(self) -> bool:
+        return False
+
+    @property
+    def variance(self) -> float | None:
+        return None
+
+    @property
+    def contraction(self) -> float | None:
+        return None
+
+    @property
+    def fixed_size(self) -> bool:
+        return True
+
+    @property
+    def error_feedback(self) -> bool:
+        return False
+
+    @property
+    def largest(self) -> float:
+        return float("inf")
+
+    @property
+    def most_ranks(self) -> int | None:
+        return None
+
+    def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
+        """The payload, an array of uint8; the same bits for the same x and key."""
+        raise lacking(self, "encode")
+
+    def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
+        """What the payload stands for: a new flat array."""
+        raise lacking(self, "decode")
+
+    def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
+        """The length of a payload, or its upper bound without `fixed_size`."""
+        raise lacking(self, "wire_bytes")
+
+    def least_wire_bytes(self, size: int, dtype: Any = "float32") -> int:
+        """The lower bound of the length of a payload."""
+        return self.wire_bytes(size, dtype)
+
+    def check_payload(self, payload: np.ndarray, size: int, dtype: Any) -> None:
+        """Refuse a payload whose length cannot be right: it came from another process."""
+        least = self.least_wire_bytes(size, dtype)
+        most = self.wire_bytes(size, dtype)
+        if least <= payload.size <= most:
+            return
+        wanted = f"{most}" if least == most else f"{least} to {most}"
+        raise Deep500Error(
+            f"{self} needs {wanted} bytes for {size} elements of {np.dtype(dtype)}, and "
+            f"{payload.size} were received"
+        )
+
+    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+        """What one rank hands over in one aggregation, or its upper bound."""
+        return self.wire_bytes(size, dtype)
+
+    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+        """Add what a payload stands for to `total`, in place; sparse codecs touch less."""
+        decoded = self.decode(payload, total.size, total.dtype)
+        with quiet():
+            if weight != 1.0:
+                decoded *= decoded.dtype.type(weight)
+            total += decoded
+
+    def contribution(self, x: np.ndarray, key: Key) -> np.ndarray:
+        """What this rank adds to the sum over all ranks when it exchanges x."""
+        return self.decode(self.encode(x, key), x.size, x.dtype)
+
+    def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
+        """For linear codecs: the array that an allreduce may add up."""
+        raise lacking(self, "compress")
+
+    def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
+        """For linear codecs: what such an array stands for."""
+        raise lacking(self, "expand")
+
+    def init(self, size: int, dtype: Any, slots: Sequence[Slot] = ()) -> State:
+        """The state of one rank for one buffer before its first aggregation."""
+        if not self.error_feedback:
+            return {}
+        return {"residual": np.zeros(size, dtype)}
+
+    def aggregate(
+        self, buffer: np.ndarray, state: State, key: Key, slots: Sequence[Slot] = ()
+    ) -> Aggregation:
+        """The mean of this buffer over all ranks, as far as the codec keeps it.
+
+        `slots` are the tensors of the buffer, with offsets into it; codecs for matrices
+        need their shapes. The state changes at the end only: an aggregation that fails
+        leaves it as it was.
+        """
+        check_buffer(buffer)
+        x = buffer
+        if self.error_feedback:
+            with quiet():
+                x = buffer + state["residual"]
+        exchange = yield from self.exchange(x, state, key, slots)
+        if self.error_feedback:
+            state["residual"] = _finite(exchange.residual)
+        state.update(exchange.memory)
+        return exchange.mean
+
+    def exchange(
+        self, x: np.ndarray, state: State, key: Key, slots: Sequence[Slot]
+    ) -> Generator[Request, Any, Exchange]:
+        """Send x and receive the mean; a codec with several rounds overrides this."""
+        if self.linear:
+            return (yield from self._added(x, key))
+        return (yield from self._gathered(x, key))
+
+    def _added(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
+        form = self.compress(x, key)
+        mean = yield Average(form)
+        residual = x
+        if self.error_feedback:
+            with quiet():
+                residual = x - self.expand(form, x.size, x.dtype, key)
+        return Exchange(self.expand(mean, x.size, x.dtype, key), residual)
+
+    def _gathered(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
+        payload = self.encode(x, key)
+        payloads = yield Gather(payload)
+        residual = x
+        if self.error_feedback:
+            residual = x.copy()
+            self.accumulate(payload, residual, -1.0)
+        return Exchange(self.mean(payloads, x.size, x.dtype), residual)
+
+    def mean(self, payloads: Sequence[np.ndarray], size: int, dtype: Any) -> np.ndarray:
+        """The average of what the payloads stand for, added up in their order."""
+        total = np.zeros(size, dtype)
+        for payload in payloads:
+            self.accumulate(payload, total)
+        total /= total.dtype.type(len(payloads))
+        return total
+
+    def __or__(self, other: "Codec") -> "Codec":
+        """A chain: `other` codes the values that this codec selects (or its bytes)."""
+        if not isinstance(other, Codec):
+            return NotImplemented
+        return other.behind(self)
+
+    def behind(self, first: "Codec") -> "Codec":
+        """The chain of another codec and this one."""
+        chain: Any = registry.find("codecs", "Chain")
+        return chain(first, self)
+
+
+def quiet() -> np.errstate:
+    """Arithmetic in which infinities and NaN are results, not warnings."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+def legal(codec: Codec, collective: str, ranks: int = 2) -> None:
+    """Refuse a collective that would give a wrong result for what this codec sends."""
+    if collective not in SUMMING + FORWARDING:
+        raise unknown("collective", collective, SUMMING + FORWARDING)
+    if collective in FORWARDING:
+        return
+    if not codec.linear:
+        raise Deep500Error(
+            f"{codec} cannot go through {collective}: it is not linear, so a sum of its "
+            "payloads means nothing; use allgather or a parameter server"
+        )
+    if codec.most_ranks is not None and ranks > codec.most_ranks:
+        raise Deep500Error(
+            f"{codec} cannot go through {collective} with {ranks} ranks: its integers "
+            f"overflow beyond {codec.most_ranks}; use allgather"
+        )
+
+
+def check_buffer(buffer: np.ndarray) -> None:
+    """Refuse what is not a flat float32 or float64 array."""
+    if buffer.ndim != 1 or buffer.dtype not in (np.float32, np.float64):
+        raise Deep500Error(
+            "a codec takes a flat buffer of float32 or float64, and "
+            f"{buffer.dtype}{list(buffer.shape)} was given"
+        )
+
+
+def slots_of(layout: Layout, bucket: Bucket) -> tuple[Slot, ...]:
+    """The slots of a bucket, with offsets into the bucket's own part of the buffer."""
+    slots = []
+    for slot in layout.slots:
+        if slot.dtype == bucket.dtype and bucket.start <= slot.offset < bucket.stop:
+            slots.append(replace(slot, offset=slot.offset - bucket.start))
+    return tuple(slots)
+
+
+def run_together(aggregations: Sequence[Aggregation]) -> list[np.ndarray]:
+    """Drive the aggregations of all ranks in this process; returns each rank's mean."""
+    answers: list[Any] = [None] * len(aggregations)
+    while True:
+        requests: list[Request] = []
+        means: list[np.ndarray] = []
+        for aggregation, answer in zip(aggregations, answers, strict=True):
+            try:
+                requests.append(aggregation.send(answer))
+            except StopIteration as stop:
+                means.append(stop.value)
+        if not requests:
+            return means
+        if means:
+            raise Deep500Error("the ranks do not ask for the same number of collectives")
+        answers = _answers(requests)
+
+
+def _answers(requests: Sequence[Request]) -> list[Any]:
+    """What a transport would answer: sums in rank order, payloads in rank order."""
+    kinds = {type(request).__name__ for request in requests}
+    if len(kinds) > 1:
+        raise Deep500Error(f"the ranks ask for different collectives: {', '.join(kinds)}")
+    payloads = [request.payload for request in requests if isinstance(request, Gather)]
+    if payloads:
+        return [payloads] * len(requests)
+    arrays = [request.array for request in requests if not isinstance(request, Gather)]
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    if isinstance(requests[0], Average):
+        total = (total / total.dtype.type(len(arrays))).astype(total.dtype)
+    return [total] * len(requests)
+
+
+def _finite(residual: np.ndarray) -> np.ndarray:
+    """The residual, with zero for what is not finite: one overflow must not stay forever."""
+    with quiet():
+        squares = np.dot(residual, residual)
+    if np.isfinite(squares):  # one pass, and almost always the answer
+        return residual
+    return np.where(np.isfinite(residual), residual, residual.dtype.type(0))

@@ -1,0 +1,46 @@
+"""The LogGP model of a network: what a message costs its sender, the wire and its receiver."""
+
+import math
+
+from ..definition import Definition
+from ..errors import Deep500Error
+
+
+class LogGP(Definition):
+    """Latency L, overhead o of the processor per message, gap g between messages, gap G per byte; in seconds.
+
+    The defaults are those of LogGOPSim, for a cluster with InfiniBand of 2010.
+    """
+
+    L: float = 2.5e-6
+    o: float = 1.5e-6
+    g: float = 1.0e-6
+    G: float = 6.0e-9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, value in self.settings.items():
+            if not math.isfinite(value) or value < 0:
+                raise Deep500Error(f"{name} of LogGP is {value}: give seconds, 0 or more")
+
+    def stream(self, nbytes: int) -> float:
+        """How long the bytes behind the first one take."""
+        return max(0, nbytes - 1) * self.G
+
+    def collective(self, kind: str, nbytes: int, size: int) -> float:
+        """What an engine's own collective takes: the best schedule that is known for large messages.
+
+        An allreduce is a reduce-scatter and an allgather, a broadcast a scatter and an allgather. `nbytes` is one
+        rank's array.
+        """
+        if size == 1:
+            return 0.0
+        rounds = math.ceil(math.log2(size)) * (self.L + 2 * self.o)
+        share = nbytes * self.G * (size - 1) / size
+        costs = {
+            "AllReduce": 2 * rounds + 2 * share,
+            "Broadcast": 2 * rounds + 2 * share,
+            "AllGather": rounds + (size - 1) * nbytes * self.G,
+            "Barrier": rounds,
+        }
+        return costs[kind]

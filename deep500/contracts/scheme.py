@@ -1,0 +1,138 @@
+"""The scheme contract: how ranks train together, as a program that never knows its transport."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ..definition import Definition
+from ..errors import lacking
+from .executor import Values
+from .layout import Layout
+from .transport import Compute, Program, broadcast
+
+Buffers = dict[str, np.ndarray]  # flat buffers by dtype, see contracts/layout.py
+
+
+class Worker(Protocol):
+    """One rank's replica, as a scheme sees it.
+
+    rank, size          This rank among all of them.
+    seed                Of the run, the same on all ranks.
+    layout              Where each parameter lies in the flat buffers.
+    state               Arrays and numbers by name, which the scheme may set: residuals, velocities, clocks. They are
+                        the section "communication" of a checkpoint.
+    step_count          Updates that this replica has done.
+    batch_size          Examples in this rank's part of the batch; 0 if it has none.
+    global_batch_size   Examples in the parts of all ranks.
+    first_row           The rows of the ranks before this one.
+    """
+
+    rank: int
+    size: int
+    layout: Layout
+    state: dict[str, Any]
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def step_count(self) -> int: ...
+
+    @property
+    def batch_size(self) -> int: ...
+
+    @property
+    def global_batch_size(self) -> int: ...
+
+    @property
+    def first_row(self) -> int: ...
+
+    def batches(self) -> Iterator[int]:
+        """Take the batches of an epoch, one after another; yields their numbers."""
+
+    def backprop(self) -> Values:
+        """Compute outputs and gradients of the batch that was taken last. Without examples, gradients are zero."""
+
+    def update(self) -> None:
+        """Apply the optimizer to the gradients, and record the step."""
+
+    def skip_update(self) -> None:
+        """Record a step whose gradients were sent elsewhere: the local optimizer does nothing."""
+
+    def apply(self, gradients: Buffers) -> None:
+        """Apply the optimizer to gradients of other ranks; this is no step of this rank, and is not recorded."""
+
+    def gradients(self) -> Buffers:
+        """The flat gradients; change them in place, then call `set_gradients`."""
+
+    def set_gradients(self, buffers: Buffers) -> None:
+        """Make these the gradients that `update` uses."""
+
+    def params(self) -> Buffers:
+        """The flat parameters; change them in place, then call `set_params`."""
+
+    def set_params(self, buffers: Buffers) -> None:
+        """Make these the parameters of the replica."""
+
+    def record(self, series: str, value: float) -> None:
+        """Append a number to a series of this rank, such as "staleness"."""
+
+
+class Scheme(Definition):
+    """How ranks train together. Fields are its settings; a subclass writes `step`, or overrides `epoch`.
+
+    start(worker)   Before the first step: by default, all ranks get the parameters of rank 0.
+    step(worker)    One step on the batch that the worker has taken: backprop, communication, update.
+    epoch(worker)   All steps of an epoch. When it ends, no message is under way.
+    model(worker)   The value is the flat parameters to evaluate, the same on every rank that has any; by default the
+                    replica's own.
+    trainers(size)  Which ranks train on data; by default all. The others are servers.
+    synchronous     Whether all replicas are equal after every step.
+    averages_predictions   Whether an evaluation averages the outputs of all replicas, instead of evaluating `model`.
+    """
+
+    synchronous: ClassVar[bool] = False
+    averages_predictions: ClassVar[bool] = False
+
+    def start(self, worker: Worker) -> Program:
+        params = worker.params()
+        for buffer in params.values():
+            yield from broadcast(buffer)
+        worker.set_params(params)
+
+    def step(self, worker: Worker) -> Program:
+        raise lacking(self, "step")
+
+    def epoch(self, worker: Worker) -> Program:
+        for _ in worker.batches():
+            yield from self.step(worker)
+
+    def model(self, worker: Worker) -> Program:
+        yield from ()
+        return worker.params()
+
+    def trainers(self, size: int) -> tuple[int, ...]:
+        return tuple(range(size))
+
+    def check(self, size: int) -> None:
+        """Raise a Deep500Error if this scheme cannot run on so many ranks."""
+
+
+def backprop(worker: Worker) -> Program:
+    """Forward and backward pass as a step that takes time; the value is the outputs."""
+    return (yield Compute(worker.backprop))
+
+
+def update(worker: Worker) -> Program:
+    """The optimizer's update as a step that takes time."""
+    yield Compute(worker.update)
+
+
+def weighted_gradients(worker: Worker) -> Buffers:
+    """The gradients times this rank's share of the batch: their sum over all ranks is that of the whole batch."""
+    gradients = worker.gradients()
+    share = worker.batch_size / worker.global_batch_size
+    for buffer in gradients.values():
+        np.multiply(buffer, share, out=buffer, casting="same_kind")
+    return gradients

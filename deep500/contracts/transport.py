@@ -1,0 +1,259 @@
+"""The transport contract: communication steps, and what carries them out.
+
+A program is a generator, one for each rank. It yields the steps below and is sent their answers; it never knows whether
+MPI, torch.distributed or the virtual ranks of one process carry them out. Programs compose with `yield from`.
+
+    handle = yield Send(to, array)            begins to send; leave the array alone until it has been waited for
+    handle = yield Recv(source, into)         begins to receive into an array, which says shape and dtype
+    handle = yield RecvAny(into)              the same, from whichever rank sends first
+    handle = yield AllReduce(array)           a collective of the engine's own, which all ranks call in the same order
+    results = yield Wait([handle, …])         waits for all of them, with a deadline
+    index, result = yield WaitAny([…])        waits for the first one
+    finished = yield Poll([…])                does not wait: which ones are complete
+    value = yield Compute(function)           runs a function; on virtual ranks it takes virtual time
+    seconds = yield Now()                     the clock of this rank
+
+The result of a Send or a Barrier is None, of a RecvAny an Arrival, of an AllGather the arrays of all ranks, and of
+anything else the array that was received or reduced (the one that the step named, changed in place).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..errors import Deep500Error
+
+DEADLINE = 60.0  # seconds that a wait takes at most, unless its step says otherwise
+Handle = int
+Program = Generator[Any, Any, Any]
+ReduceOp = Literal["sum", "max", "min"]
+
+
+@dataclass(frozen=True, eq=False)
+class Send:
+    """Send an array to a rank; messages with the same tag between two ranks arrive in order."""
+
+    to: int
+    array: np.ndarray
+    tag: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Recv:
+    """Receive an array of the shape and dtype of `into`, into it."""
+
+    source: int
+    into: np.ndarray
+    tag: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class RecvAny:
+    """Receive an array from any rank; the result is an Arrival."""
+
+    into: np.ndarray
+    tag: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """What a RecvAny received, and from whom."""
+
+    source: int
+    array: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class AllReduce:
+    """Replace the array by the sum (maximum, minimum) of all ranks' arrays."""
+
+    array: np.ndarray
+    op: ReduceOp = "sum"
+
+
+@dataclass(frozen=True, eq=False)
+class Broadcast:
+    """Replace the array by the root's."""
+
+    array: np.ndarray
+    root: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class AllGather:
+    """The arrays of all ranks, in the order of the ranks. With `uneven`, their lengths may differ (one dimension)."""
+
+    array: np.ndarray
+    uneven: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Barrier:
+    """Wait until every rank is here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wait:
+    """Wait for all handles; the answer is the list of their results. `timeout` replaces the transport's deadline."""
+
+    handles: Sequence[Handle]
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class WaitAny:
+    """Wait until one of the handles is complete; the answer is its index and its result."""
+
+    handles: Sequence[Handle]
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Poll:
+    """The answer is the list of indices of those handles that are complete and not waited for."""
+
+    handles: Sequence[Handle]
+
+
+@dataclass(frozen=True, eq=False)
+class Compute:
+    """Run a function and answer its result. `seconds` is what it costs on virtual ranks (None: the transport's)."""
+
+    function: Callable[[], Any]
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """The seconds of this rank's clock."""
+
+
+COLLECTIVES = (AllReduce, Broadcast, AllGather, Barrier)
+
+
+class RankFailure(Deep500Error):
+    """A rank died, hangs or never came; `ranks` are those that are missing."""
+
+    def __init__(self, message: str, ranks: Sequence[int] = ()):
+        super().__init__(message)
+        self.ranks = tuple(ranks)
+
+
+class Deadlock(Deep500Error):
+    """All ranks wait for each other; `cycle` is the ring of ranks in which each waits for the next."""
+
+    def __init__(self, message: str, cycle: Sequence[int] = ()):
+        super().__init__(message)
+        self.cycle = tuple(cycle)
+
+
+@dataclass
+class Traffic:
+    """Messages and bytes by the kind of step. Of a native collective, a rank counts its own array once."""
+
+    messages: dict[str, int] = field(default_factory=dict)
+    bytes: dict[str, int] = field(default_factory=dict)
+
+    def count(self, kind: str, nbytes: int) -> None:
+        """Add one message of so many bytes."""
+        self.messages[kind] = self.messages.get(kind, 0) + 1
+        self.bytes[kind] = self.bytes.get(kind, 0) + nbytes
+
+    @property
+    def sent_bytes(self) -> int:
+        """Everything that this rank gave to the transport."""
+        return sum(count for kind, count in self.bytes.items() if kind != "Recv")
+
+    @property
+    def sent_messages(self) -> int:
+        return sum(count for kind, count in self.messages.items() if kind != "Recv")
+
+    def to_json(self) -> dict[str, dict[str, int]]:
+        """Messages and bytes by kind, for a bundle."""
+        return {"messages": dict(self.messages), "bytes": dict(self.bytes)}
+
+
+class Transport(ABC):
+    """Carries out programs. A subclass says which ranks are in this process, and runs them.
+
+    name        The word that users choose it by.
+    size        How many ranks there are.
+    ranks       Those of this process: one, or all of them for virtual ranks.
+    traffic     What each rank of this process has sent and received so far.
+    waited      Seconds for which each rank of this process has waited for others so far.
+    deadline    Seconds after which a wait ends in a RankFailure that names who is missing.
+    """
+
+    name: ClassVar[str]
+    size: int
+    ranks: tuple[int, ...]
+    traffic: dict[int, Traffic]
+    waited: dict[int, float]
+    deadline: float = DEADLINE
+
+    @abstractmethod
+    def run(self, program: Callable[[int], Program]) -> dict[int, Any]:
+        """Run the program of every rank of this process to its end; what they return, by rank."""
+
+    @abstractmethod
+    def clock(self, rank: int) -> float:
+        """The seconds of a rank's clock, virtual or real."""
+
+    def close(self) -> None:  # noqa: B027 (most have nothing to close)
+        """Leave the other ranks in order; nothing can be run afterwards."""
+
+
+# Programs of one step each, to be used with `yield from`.
+
+
+def wait(handle: Handle, timeout: float | None = None) -> Program:
+    """Wait for one handle; the value is its result."""
+    [result] = yield Wait([handle], timeout)
+    return result
+
+
+def send(to: int, array: np.ndarray, tag: int = 0) -> Program:
+    """Send and wait until the array may be changed again."""
+    handle = yield Send(to, array, tag)
+    yield Wait([handle])
+
+
+def receive(source: int, into: np.ndarray, tag: int = 0) -> Program:
+    """Receive and wait; the value is `into`."""
+    handle = yield Recv(source, into, tag)
+    return (yield from wait(handle))
+
+
+def exchange(to: int, array: np.ndarray, source: int, into: np.ndarray, tag: int = 0) -> Program:
+    """Send to one rank and receive from another at the same time, which cannot deadlock; the value is `into`."""
+    receiving = yield Recv(source, into, tag)
+    sending = yield Send(to, array, tag)
+    received, _ = yield Wait([receiving, sending])
+    return received
+
+
+def all_reduce(array: np.ndarray, op: ReduceOp = "sum") -> Program:
+    """The engine's own allreduce, in place."""
+    handle = yield AllReduce(array, op)
+    return (yield from wait(handle))
+
+
+def broadcast(array: np.ndarray, root: int = 0) -> Program:
+    """The engine's own broadcast, in place."""
+    handle = yield Broadcast(array, root)
+    return (yield from wait(handle))
+
+
+def all_gather(array: np.ndarray, uneven: bool = False) -> Program:
+    """The arrays of all ranks by the engine's own collective."""
+    handle = yield AllGather(array, uneven)
+    return (yield from wait(handle))
+
+
+def barrier(timeout: float | None = None) -> Program:
+    """Wait until every rank is here."""
+    handle = yield Barrier()
+    yield from wait(handle, timeout)

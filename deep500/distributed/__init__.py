@@ -1,0 +1,1 @@
+"""Level 3: training on many ranks, real or virtual."""

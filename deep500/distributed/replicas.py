@@ -1,0 +1,84 @@
+"""The replicas of the ranks in this process, as the procedure that a trainer repeats."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..contracts.executor import Values
+from ..contracts.procedure import Procedure
+from ..contracts.state import State
+from ..errors import Deep500Error
+from .replica import Replica
+
+
+class Replicas(Procedure):
+    """All replicas of this process; the one of the lowest rank is evaluated, or what `predict` says instead."""
+
+    def __init__(
+        self,
+        replicas: Mapping[int, Replica],
+        predict: Callable[[Mapping[str, Any]], Values] | None = None,
+    ):
+        self.predict = predict
+        self.replicas = dict(replicas)
+        self.lead = self.replicas[min(self.replicas)]
+        self.executors = {"network": self.lead.executor}
+        if len(self.replicas) > 1:
+            self.executors = {f"rank {r}": own.executor for r, own in self.replicas.items()}
+        self.series = {"loss": self.lead.loss}
+        self.parts = {"communication": Communication(self.replicas)}
+
+    def step(self, batch: Mapping[str, Any], first_row: int = 0) -> Values:
+        """A step of the lead alone, without communication: what is built for it is built."""
+        return self.lead.training_step(batch, first_row)
+
+    def inference(self, batch: Mapping[str, Any]) -> Values:
+        if self.predict is not None:
+            return self.predict(batch)
+        return self.lead.executor.inference(batch)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return _with_ranks({r: own.optimizer_state() for r, own in self.replicas.items()})
+
+    def load_state(self, state: Mapping[str, np.ndarray]) -> None:
+        for rank, own in _by_rank(state, self.replicas).items():
+            self.replicas[rank].load_optimizer_state(own)
+
+
+class Communication:
+    """What schemes keep beside parameters and optimizers: residuals, velocities, clocks."""
+
+    def __init__(self, replicas: Mapping[int, Replica]):
+        self.replicas = replicas
+
+    def state(self) -> State:
+        return _with_ranks({rank: own.state for rank, own in self.replicas.items()})
+
+    def load_state(self, state: State) -> None:
+        for rank, own in _by_rank(state, self.replicas).items():
+            self.replicas[rank].state.clear()
+            self.replicas[rank].state.update(own)
+
+
+def _with_ranks(states: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """One state of all ranks' states: "momentum" of rank 3 becomes "3:momentum"."""
+    named = {}
+    for rank, state in states.items():
+        for name, value in state.items():
+            named[f"{rank}:{name}"] = value
+    return named
+
+
+def _by_rank(state: Mapping[str, Any], ranks: Mapping[int, object]) -> dict[int, dict[str, Any]]:
+    """The other way round."""
+    states: dict[int, dict[str, Any]] = {rank: {} for rank in ranks}
+    for full_name, value in state.items():
+        rank, colon, name = full_name.partition(":")
+        if not colon or not rank.isdecimal() or int(rank) not in states:
+            raise Deep500Error(
+                f"the checkpoint holds {full_name[:50]!r}, which is of none of the ranks here: "
+                f"{', '.join(map(str, ranks))}"
+            )
+        states[int(rank)][name] = value
+    return states

@@ -1,0 +1,91 @@
+"""What the ranks of an epoch report, and how their reports become one history."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..contracts.transport import Traffic
+from .replica import Replica
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """One rank's numbers of an epoch; the lists have a number for each of its steps."""
+
+    rank: int
+    losses: list[float]
+    seconds: list[float]
+    waiting: list[float]
+    loading: list[float]
+    batch: list[int]
+    series: dict[str, list[float]] = field(default_factory=dict)
+    messages: int = 0
+    bytes: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        replica: Replica,
+        converted: Callable[[Any], float],
+        before: Mapping[str, Mapping[str, int]],
+        traffic: Traffic,
+    ) -> "EpochReport":
+        """What a replica has recorded, and what it has sent since `before`."""
+        return cls(
+            replica.rank,
+            [converted(step.loss) for step in replica.steps],
+            [step.seconds for step in replica.steps],
+            [step.waiting for step in replica.steps],
+            [step.loading for step in replica.steps],
+            [step.size for step in replica.steps],
+            {name: [*numbers] for name, numbers in replica.series.items()},
+            traffic.sent_messages - Traffic(**before).sent_messages,  # type: ignore[arg-type]
+            traffic.sent_bytes - Traffic(**before).sent_bytes,  # type: ignore[arg-type]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "EpochReport":
+        return cls(**document)
+
+
+@dataclass(frozen=True)
+class MergedEpoch:
+    """The series and counters of an epoch of all ranks."""
+
+    series: dict[str, list[float]]
+    counters: dict[str, float]
+
+
+def merge_reports(reports: Sequence[EpochReport]) -> MergedEpoch:
+    """The history of one epoch: losses by the shares of the batch, the time of the slowest rank, and every rank's own.
+
+    Step k is over when the last rank has done k steps: asynchronous ranks need not do them at the same time.
+    """
+    training = [report for report in reports if report.batch]
+    sizes = np.array([report.batch for report in training], float)
+    losses = np.array([report.losses for report in training], float)
+    seconds = np.array([report.seconds for report in training], float)
+    batch = sizes.sum(axis=0)
+    ends = np.cumsum(seconds, axis=1).max(axis=0)
+    shares = np.where(sizes > 0, losses, 0.0) * sizes  # a rank without examples has a loss of none
+    series = {
+        "loss": (shares.sum(axis=0) / batch).tolist(),
+        "seconds": np.diff(ends, prepend=0.0).tolist(),
+        "data": np.array([report.loading for report in training]).max(axis=0).tolist(),
+        "batch": batch.tolist(),
+    }
+    counters: dict[str, float] = {}
+    for report in reports:
+        of_rank = f"of rank {report.rank}"
+        series[f"seconds {of_rank}"] = report.seconds
+        series[f"waiting {of_rank}"] = report.waiting
+        for name, numbers in report.series.items():
+            series[f"{name} {of_rank}"] = numbers
+        counters[f"bytes {of_rank}"] = report.bytes
+        counters[f"messages {of_rank}"] = report.messages
+    return MergedEpoch(series, counters)

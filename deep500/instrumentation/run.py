@@ -1,0 +1,265 @@
+"""`d5.instrument`: a training script that stays as it is writes what it does into a bundle."""
+
+import atexit
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..contracts.result import Record
+from ..errors import Deep500Error, one_line
+from ..evidence.recording import Recording, recording
+from ..frameworks import framework
+from ..measure.regions.step_regions import StepRegion, StepRegions
+from .pending import Step, as_number, held, stretch_block, written_number
+from .seeding import seed_generators
+
+if TYPE_CHECKING:
+    from ..frameworks.tensorflow.fit_callback import FitCallback
+
+KIND = "instrumented"
+SECONDS_BETWEEN_BLOCKS = 30.0  # what a killed script may lose
+MOST_PENDING = 10_000  # steps held in memory
+T = TypeVar("T")
+
+
+class Run:
+    """A script that is being measured. Close it by a with-block or by `finish`.
+
+    A step's time runs from the end of the step before it (or from `begin`, which `batches` calls) to the call of
+    `step`, so that loading data is part of it. Values stay as the framework gave them until a block is written: at an
+    evaluation, every 30 seconds, and at the end. Writing is outside of every step.
+    """
+
+    def __init__(self, opened: Any, recorded: Recording, wait: bool):
+        self._opened, self._recording = opened, recorded
+        self._wait = wait
+        self._regions = StepRegions()
+        self._steps: list[Step] = []
+        self._names: set[str] = set()  # of values that were shown to be numbers
+        self._done = 0  # steps on disk
+        self._outside = 0.0
+        self._writing = 0.0
+        self._process = os.getpid()
+        self._lost: Deep500Error | None = None
+        self._closed = False
+        self.record: Record | None = None
+        atexit.register(self._at_exit)
+        self._began = self._mark = self._written = perf_counter()
+
+    @property
+    def folder(self) -> Path:
+        """Where the bundle is."""
+        return self._recording.folder
+
+    @property
+    def steps(self) -> int:
+        """Steps done."""
+        return self._done + len(self._steps)
+
+    def region(self, name: str) -> StepRegion:
+        """Times a with-block as a part of its step; regions may be nested."""
+        return self._regions.region(name)
+
+    def begin(self) -> None:
+        """Steps begin here: the time since the last step or evaluation belongs to none of them."""
+        self._regions.take()
+        moment = perf_counter()
+        self._outside += moment - self._mark
+        self._mark = moment
+
+    def batches(self, batches: Iterable[T]) -> Iterator[T]:
+        """The batches, with the time that each takes to come in the region "data"."""
+        self.begin()
+        iterator = iter(batches)
+        while True:
+            with self.region("data"):
+                try:
+                    batch = next(iterator)
+                except StopIteration:
+                    return
+            yield batch
+
+    def step(self, examples: int | None = None, **values: Any) -> None:
+        """A step is done: how many examples it had, and its loss and other values by name."""
+        for name in values:
+            values[name] = held(values[name])
+            if name not in self._names:
+                self._check_value(name, values[name])
+        if self._wait:
+            with self.region("wait"):
+                values = {name: as_number(name, value) for name, value in values.items()}
+        regions = self._regions.take()
+        moment = perf_counter()
+        self._steps.append((moment - self._mark, examples, values, regions))
+        self._mark = moment
+        if moment - self._written > SECONDS_BETWEEN_BLOCKS or len(self._steps) >= MOST_PENDING:
+            self._write_steps()
+
+    def evaluation(self, split: str = "validation", **qualities: Any) -> None:
+        """What an evaluation of the model gave, by name; its time is what passed since the last step."""
+        numbers = {}
+        for name, value in qualities.items():
+            numbers[name] = written_number(as_number(name, value))
+        regions = dict(zip(self._regions.paths, self._regions.take(), strict=False))
+        seconds = perf_counter() - self._mark
+        self._write_steps()
+        facts = {
+            "step": self.steps,
+            "split": split,
+            "qualities": numbers,
+            "seconds": seconds,
+            "regions": {path: value for path, value in regions.items() if value},
+        }
+        self._append({"evaluation": facts})
+        self._mark = perf_counter()
+
+    def keras_callback(self, batch_size: int, examples: int) -> "FitCallback":
+        """A callback for `model.fit` that records its steps and evaluations; of so many examples in an epoch."""
+        framework("tensorflow").require()
+        from ..frameworks.tensorflow.fit_callback import FitCallback
+
+        return FitCallback(self, batch_size, examples)
+
+    def finish(self) -> Record:
+        """Write what is left, derive every number, and close the bundle."""
+        self._check_open()
+        if not self.steps:
+            self._abandon(
+                Deep500Error("nothing was recorded: call run.step(loss=loss) in the loop")
+            )
+        self._end("")
+        if self._lost:
+            self._abandon(self._lost)
+        self._close()
+        self.record = self._recording.finish()
+        self._opened.__exit__(None, None, None)
+        return self.record
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._closed:
+            return
+        if error is None or _is_success(error):
+            self.finish()
+        else:
+            self._fail(error)
+
+    def _check_value(self, name: str, value: Any) -> None:
+        self._check_open()
+        as_number(name, value)
+        self._names.add(name)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Deep500Error(f"the run in {self.folder} is closed: nothing can be added to it")
+
+    def _write_steps(self) -> None:
+        """Put the steps so far on disk."""
+        begin = perf_counter()
+        if self._steps:
+            paths = self._regions.paths
+            block = stretch_block(self._done + 1, self._steps, paths, self._outside, self._writing)
+            self._append(block)
+            self._done += len(self._steps)
+            self._steps = []
+            self._outside = 0.0
+            self._writing = perf_counter() - begin
+        self._mark = self._written = perf_counter()
+
+    def _append(self, block: dict[str, Any]) -> None:
+        """A script goes on when its bundle cannot be written any more; `finish` then says so."""
+        self._check_open()
+        if self._lost:
+            return
+        try:
+            self._recording.append(block)
+        except Deep500Error as error:
+            self._lost = error
+            warnings.warn(f"recording stopped, the script goes on: {error}", stacklevel=4)
+
+    def _end(self, reason: str) -> None:
+        self._write_steps()
+        whole = perf_counter() - self._began
+        self._append({"end": {"seconds": whole, "reason": reason}})
+
+    def _fail(self, error: BaseException) -> None:
+        """Keep what was recorded as an unfinished bundle that says why."""
+        reason = f"ended by {one_line(error, kind=True)[:200]}"
+        if self.steps:
+            self._end(reason)
+        self._close()
+        cause = error if isinstance(error, Exception) else Deep500Error(reason)
+        try:
+            self._opened.__exit__(type(cause), cause, cause.__traceback__)
+        except Exception as same:
+            if same is not cause:
+                raise
+
+    def _abandon(self, error: Deep500Error) -> None:
+        self._fail(error)
+        raise error
+
+    def _close(self) -> None:
+        self._closed = True
+        atexit.unregister(self._at_exit)
+
+    def _at_exit(self) -> None:
+        """The script ended without `finish`, probably by an error."""
+        if self._closed or os.getpid() != self._process:
+            return
+        error = getattr(sys, "last_value", None)
+        self._fail(error or Deep500Error("the script ended without run.finish()"))
+
+
+def instrument(
+    name: str,
+    *,
+    seed: int | None = None,
+    out: str | Path | None = None,
+    better: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    wait: bool = False,
+) -> Run:
+    """Begin a bundle for a script: `with d5.instrument("mine", seed=0) as run: …`, or call `run.finish()` at the end.
+
+    name       What the run is called.
+    seed       Recorded, and given to the generators of Python, NumPy and every framework that is imported already.
+    out        The folder of the bundle, new or empty; without it, one under $DEEP500_HOME.
+    better     Which direction is good for a quality: {"accuracy": "higher"}.
+    settings   What else the bundle should know: JSON values by name.
+    wait       Whether every step waits for its values, so that its time is its own on an asynchronous device.
+    """
+    seeded = [] if seed is None else seed_generators(seed)
+    plan = {
+        "name": str(name),
+        "seed": seed,
+        "seeded": seeded,
+        "better": dict(better or {}),
+        "wait": bool(wait),
+        "settings": dict(settings or {}),
+    }
+    opened = recording(KIND, plan, out, name=_file_name(str(name)))
+    return Run(opened, opened.__enter__(), wait)
+
+
+def _file_name(name: str) -> str:
+    """The name with what no folder should have replaced."""
+    allowed = [char if char.isalnum() or char in "._-" else "-" for char in name]
+    return "".join(allowed)[:60] or KIND
+
+
+def _is_success(error: BaseException) -> bool:
+    """Whether this is how a script says that all is well."""
+    return isinstance(error, SystemExit) and error.code in (None, 0)

@@ -1,0 +1,30 @@
+"""A user's own training script, measured in place by `d5.instrument`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..contracts.result import Blocks, Contrast, Plan, Record, ResultKind
+from ..reports.blocks import Report
+from .instrumenting.blocks import check_blocks, check_plan
+from .instrumenting.comparing import contrast
+from .instrumenting.numbers import numbers
+from .instrumenting.report import script_report
+
+
+class Instrumented(ResultKind):
+    """Blocks are stretches of steps, evaluations and the end of the run."""
+
+    def check_plan(self, plan: object) -> dict[str, Any]:
+        return check_plan(plan)
+
+    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+        return check_blocks(blocks)
+
+    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+        return numbers(plan, blocks)
+
+    def report(self, record: Record) -> Report:
+        return script_report(record)
+
+    def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+        return contrast(a, b, margin, level)

@@ -1,0 +1,142 @@
+"""Batches that are read ahead: the same batches in the same order for every number of workers."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Literal
+
+import numpy as np
+
+from ...contracts.dataset import Split
+from ...errors import Deep500Error
+from .ring import Ring
+from .threads import read_in_threads
+from .worker import ReadingFailed, Worker
+
+Batch = dict[str, np.ndarray]
+AHEAD = 2  # batches that every worker has been asked for
+SPARE = 2  # slots beyond these: what the user has, and what the user had just before
+MOST_WORKERS = 256
+
+
+class Loader:
+    """Reads the batches of a split with `workers` processes or threads; with none, when they are asked for.
+
+    Processes read into shared memory, and the arrays of a batch lie there: they are yours as long as you refer to them.
+    If you keep many batches, you get copies. A batch is a pure function of its indices and the epoch, so the number
+    of workers changes nothing but the time. A worker that dies or does not answer for `timeout_s` raises a
+    Deep500Error that names it. `close`, or the end of a `with` block, ends the workers.
+    """
+
+    def __init__(
+        self,
+        split: Split,
+        workers: int = 0,
+        kind: Literal["processes", "threads"] = "processes",
+        timeout_s: float = 120.0,
+    ):
+        self._ring: Ring | None = None
+        self._processes: list[Worker] = []
+        self._reading: object = None
+        if not 0 <= workers <= MOST_WORKERS:
+            raise Deep500Error(f"workers is {workers}: give a number from 0 to {MOST_WORKERS}")
+        if kind not in ("processes", "threads"):
+            raise Deep500Error(f"workers are 'processes' or 'threads', not {kind!r}")
+        if not timeout_s > 0:
+            raise Deep500Error(f"timeout_s is {timeout_s}: give more than 0 seconds")
+        self.split = split
+        self.workers = workers
+        self.kind = kind
+        self.timeout_s = timeout_s
+
+    def batches(self, indices: Iterable[np.ndarray], epoch: int = 0) -> Iterator[Batch]:
+        """The batches of these index arrays, in their order. Only the last iterator that was begun goes on."""
+        if not self.workers:
+            return (self.split.batch(rows, epoch) for rows in indices)
+        if self.kind == "threads":
+            return read_in_threads(self.split, indices, epoch, self.workers, self.timeout_s)
+        return self._read_in_processes(iter(indices), epoch)
+
+    def close(self) -> None:
+        """End the workers."""
+        processes, self._processes = self._processes, []
+        for worker in processes:
+            worker.stop()
+        self._ring = None
+
+    def __enter__(self) -> "Loader":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _read_in_processes(self, indices: Iterator[np.ndarray], epoch: int) -> Iterator[Batch]:
+        reading = self._reading = object()
+        waiting: deque[tuple[Worker, int]] = deque()
+        self._take_back()
+        for turn, rows in enumerate(indices):
+            while waiting and (len(waiting) == AHEAD * self.workers or self._too_large(rows)):
+                yield self._hand_over(reading, *waiting.popleft())
+            if self._too_large(rows):
+                self._start(len(rows))
+            worker = self._processes[turn % self.workers]
+            self._ask(worker, np.asarray(rows), epoch)
+            waiting.append((worker, len(rows)))
+        while waiting:
+            yield self._hand_over(reading, *waiting.popleft())
+
+    def _too_large(self, rows: np.ndarray) -> bool:
+        """Whether new workers are needed: for the first batch, and for one that is larger than all before."""
+        return self._ring is None or len(rows) > self._ring.capacity
+
+    def _start(self, capacity: int) -> None:
+        self.close()
+        slots = AHEAD * self.workers + SPARE
+        self._ring = Ring(self.split.specs, max(1, capacity), slots)
+        workers = [Worker(n, self.split, self._ring) for n in range(1, self.workers + 1)]
+        for worker in workers:
+            worker.start(workers)
+            self._processes.append(worker)
+
+    def _take_back(self) -> None:
+        """Wait for what an earlier iterator, which was not read to its end, has asked for."""
+        for worker in self._processes:
+            while worker.asked and self._ring:
+                try:
+                    slot = worker.answer(self.timeout_s)
+                except ReadingFailed as failure:
+                    slot = failure.slot
+                self._ring.free.append(slot)
+
+    def _ask(self, worker: Worker, rows: np.ndarray, epoch: int) -> None:
+        assert self._ring is not None
+        slot = self._ring.free.popleft()
+        self._ring.indices(slot, len(rows))[:] = rows
+        worker.ask(slot, len(rows), epoch)
+
+    def _hand_over(self, reading: object, worker: Worker, count: int) -> Batch:
+        if self._reading is not reading or self._ring is None:
+            raise Deep500Error(
+                "this iterator cannot go on: its loader was closed, or another iterator was begun"
+            )
+        try:
+            slot = worker.answer(self.timeout_s)
+        except ReadingFailed as failure:
+            self._ring.free.append(failure.slot)
+            raise Deep500Error(str(failure)) from None
+        except Deep500Error:
+            self.close()
+            raise
+        asked = sum(worker.asked for worker in self._processes)
+        lent = self._ring.slots - len(self._ring.free) - asked  # with this one
+        if lent <= SPARE:
+            return self._ring.lend(slot, count)
+        return self._ring.copy(slot, count)

@@ -1,0 +1,83 @@
+"""The native collectives of virtual ranks: exact, in the order of the ranks."""
+
+from typing import Any
+
+import numpy as np
+
+from ..contracts.loggp import LogGP
+from ..contracts.transport import AllGather, AllReduce, Broadcast
+from ..errors import Deep500Error
+from ._requests import Request
+
+REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+
+
+def complete_collective(network: LogGP, number: int, requests: dict[int, Request]) -> None:
+    """Give every rank's request its result, and the time at which it is there."""
+    in_order = [requests[rank] for rank in sorted(requests)]
+    check_fingerprints([request.step for request in in_order], number)
+    first = in_order[0].step
+    results: list[Any] = [None] * len(in_order)
+    if isinstance(first, AllReduce):
+        results = _reduced([request.step for request in in_order])
+    elif isinstance(first, Broadcast):
+        results = _broadcast([request.step for request in in_order])
+    elif isinstance(first, AllGather):
+        results = _gathered([request.step for request in in_order])
+    sizes = [_nbytes(request.step) for request in in_order]
+    begin = max(request.posted for request in in_order)
+    cost = network.collective(type(first).__name__, max(sizes), len(in_order))
+    for request, result in zip(in_order, results, strict=True):
+        request.result = result
+        request.ready = begin + cost
+
+
+def check_fingerprints(steps: list, number: int) -> None:
+    """Refuse ranks that call different collectives, or the same one with other shapes."""
+    first = fingerprint(steps[0])
+    for rank, step in enumerate(steps):
+        if fingerprint(step) != first:
+            raise Deep500Error(
+                f"collective number {number + 1} is {first} on rank 0 and {fingerprint(step)} on "
+                f"rank {rank}: all ranks must call the same ones in the same order"
+            )
+
+
+def fingerprint(step: object) -> str:
+    """What must be equal on all ranks, in words."""
+    kind = type(step).__name__
+    array = getattr(step, "array", None)
+    if array is None:
+        return kind
+    uneven = isinstance(step, AllGather) and step.uneven
+    shape = "any length" if uneven else list(array.shape)
+    option = getattr(step, "op", getattr(step, "root", ""))
+    return f"{kind}({array.dtype}, {shape}{f', {option}' if option != '' else ''})"
+
+
+def _nbytes(step: object) -> int:
+    array = getattr(step, "array", None)
+    return 0 if array is None else array.nbytes
+
+
+def _reduced(steps: list[AllReduce]) -> list[np.ndarray]:
+    reduce = REDUCTIONS[steps[0].op]
+    total = steps[0].array.copy()
+    for step in steps[1:]:
+        reduce(total, step.array, out=total)
+    return _written(steps, total)
+
+
+def _broadcast(steps: list[Broadcast]) -> list[np.ndarray]:
+    return _written(steps, steps[steps[0].root].array)
+
+
+def _written(steps: list, value: np.ndarray) -> list[np.ndarray]:
+    for step in steps:
+        np.copyto(step.array, value)
+    return [step.array for step in steps]
+
+
+def _gathered(steps: list[AllGather]) -> list[list[np.ndarray]]:
+    """Each rank gets copies of its own: nobody's changes are seen by others."""
+    return [[step.array.copy() for step in steps] for _ in steps]

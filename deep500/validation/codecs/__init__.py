@@ -1,0 +1,64 @@
+"""Is a codec what it declares? Its payloads, its randomness, its error feedback, each with a verdict.
+
+inputs.py        buffers as gradients are
+coding.py        what every payload promises
+declaration.py   unbiased, contraction, variance, linear: statistics.py says what chance explains
+aggregation.py   what several ranks get together
+loading.py       from what a user writes to a codec
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ...codecs import _native
+from ...contracts.codec import Codec
+from ..checking.report import Check
+from ..checking.report import OperatorReport as CodecReport
+from .aggregation import check_aggregation
+from .coding import (
+    Case,
+    cases,
+    check_coding,
+    check_packing,
+    check_special_values,
+    check_zeros,
+    guarded,
+)
+from .declaration import check_declaration
+
+DTYPES = ("float32", "float64")
+LOOPS = ("C++", "NumPy")  # what the inner loops are written in
+Progress = Callable[[str], None]
+
+
+def check_codec(
+    codec: Codec,
+    dtypes: Sequence[str] = DTYPES,
+    seed: int = 0,
+    loops: str = "C++",
+    progress: Progress | None = None,
+) -> CodecReport:
+    """Check that a codec is what it declares; `loops` says which inner loops of ours it may use."""
+    checks: list[Check] = []
+    with _native.only_numpy(loops == "NumPy"):
+        for dtype in dtypes:
+            checks += _checks(codec, dtype, seed, progress or _silent)
+    return CodecReport(str(codec), loops, "codec", checks)
+
+
+def _checks(codec: Codec, dtype: str, seed: int, progress: Progress) -> Iterator[Check]:
+    progress(f"payloads in {dtype}")
+    for case in cases(codec, dtype, seed):
+        yield from guarded(case, "round trip", check_coding(case))
+        yield from guarded(case, "zeros", check_zeros(case))
+        if case.size and case.regime == "normal":
+            yield from guarded(case, "special values", check_special_values(case))
+    whole = Case(codec, "", 0, dtype, seed)
+    yield from guarded(whole, "packing", check_packing(codec, dtype, seed))
+    progress(f"what it declares, in {dtype}")
+    yield from guarded(whole, "declaration", check_declaration(codec, dtype, seed))
+    progress(f"ranks together in {dtype}")
+    yield from guarded(whole, "aggregation", check_aggregation(codec, dtype, seed))
+
+
+def _silent(text: str) -> None:
+    """Without a progress line nothing is said."""

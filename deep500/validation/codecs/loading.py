@@ -1,0 +1,40 @@
+"""From what a user writes (`TopK(0.01) | QSGD`, `my_codec.py:Mine`) to a codec, checked in a process of its own."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...contracts.codec import Codec
+from ...contracts.codec_text import codec_of, create_codec
+from ...custom.loading import load_class
+from ..checking.report import Check
+from ..isolation import Died, isolated
+from . import CodecReport, check_codec
+
+
+def load_codec(text: str) -> Codec:
+    """A built-in codec, a chain of them, or a class in a file, with its default settings."""
+    file, colon, name = text.rpartition(":")
+    if colon and file.endswith(".py"):
+        return create_codec(load_class(file, name, Codec, "codec"))
+    return codec_of(text)
+
+
+def check_codec_elsewhere(
+    text: str, loops: str, dtypes: Sequence[str], seed: int, timeout_s: float
+) -> CodecReport:
+    """As `check_codec`, in a new process with a deadline: a user's codec may crash or never end."""
+    arguments = {"text": text, "loops": loops, "dtypes": list(dtypes), "seed": seed}
+    try:
+        answer = isolated(f"{__name__}:check_named", arguments, timeout_s)
+    except Died as error:
+        fault = Check("process", False, text=str(error))
+        return CodecReport(text, loops, "codec", [fault], isolated=True)
+    return CodecReport.from_json(answer)
+
+
+def check_named(
+    text: str, loops: str, dtypes: Sequence[str], seed: int, progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """What the new process does."""
+    report = check_codec(load_codec(text), dtypes, seed, loops, progress)
+    return report.to_json() | {"isolated": True}
