@@ -15,9 +15,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "scheme",
         metavar="SCHEME",
-        help="a built-in one, 'LocalSGD(period=8)' or 'DPSGD(topology=Torus())'; or my_scheme.py:Mine",
+        help="a built-in one, 'LocalSGD(period=8)' or 'DPSGD(topology=Torus())'; or a scheme or "
+        "distributed optimizer in a file, my_scheme.py:Mine",
     )
-    parser.add_argument("--ranks", type=int, default=4, metavar="P", help="virtual ranks (4)")
+    parser.add_argument(
+        "--ranks", type=int, default=4, metavar="P", help="how many ranks, all of them virtual (4)"
+    )
     options.framework(parser, "reference", ["reference"])
     options.random_seed(parser, "data and networks", 0)
     parser.add_argument(

@@ -18,6 +18,7 @@ from ..namespace import Namespace
 from . import calls, random_key
 from .allocations import Allocations
 from .calls import Call
+from .device import Device
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
 from .loss import Loss
@@ -32,7 +33,11 @@ ITS_OWN = "its own"  # the number of threads of a framework that cannot be told 
 
 @dataclass(frozen=True)
 class Abilities:
-    """The talks' columns: what a framework offers by itself."""
+    """The talks' columns: what a framework offers by itself.
+
+    The last four are ways to train on many machines: through a parameter server, by allreduce or with neighbours,
+    without waiting for each other, and by a communication of the user's own.
+    """
 
     standard_operators: bool = True
     custom_operators: bool = False
@@ -43,7 +48,10 @@ class Abilities:
     autodiff: bool = False
     datasets: bool = False
     optimizers: bool = False
-    distributed: bool = False
+    parameter_server: bool = False
+    decentralised: bool = False
+    asynchronous: bool = False
+    custom_distribution: bool = False
 
 
 class Framework(ABC):
@@ -56,6 +64,7 @@ class Framework(ABC):
     module_name: ClassVar[str]  # what is imported, and looked for without importing
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
+    trains: ClassVar[bool] = True  # through Deep500; False for an engine that runs operators only
     dtypes: ClassVar[frozenset[str]] = (
         PLAIN  # those that it can hold and convert; kernels may take fewer
     )
@@ -294,7 +303,7 @@ class Framework(ABC):
         compile: bool = False,
         optimize: bool = True,
         threads: int | None = None,
-        device: str | None = None,
+        device: Device | str | None = None,
     ) -> "Executor":
         """Build the network once, to be run many times.
 
@@ -318,11 +327,13 @@ class Framework(ABC):
         executor.optimize = optimize
         return executor
 
-    def _settle(self, seed: int, threads: int | None, device: str | None) -> None:
+    def _settle(self, seed: int, threads: int | None, device: Device | str | None) -> None:
         """Check the options of an executor, and set the threads."""
-        if device not in (None, "cpu"):
+        word = device.word if isinstance(device, Device) else device
+        if word not in (None, "cpu"):
             raise Unsupported(
-                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported; leave device out"
+                f"{self.name} cannot run on device {word!r}: only 'cpu' is supported here; leave device out, "
+                "or give device='cpu' (`d5 run` takes --device cpu)"
             )
         if not 0 <= seed < 2**63:
             raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
@@ -348,7 +359,7 @@ class Framework(ABC):
         seed: int | None = None,
         compile: bool = False,
         threads: int | None = None,
-        device: str | None = None,
+        device: Device | str | None = None,
     ) -> "Executor":
         """An executor for a d5.Network, for an ONNX model (a path, bytes or a ModelProto), or for the framework's own.
 

@@ -6,6 +6,8 @@ from typing import Any
 from ...contracts.definition_text import create, definition_of
 from ...contracts.scheme import Scheme
 from ...custom.loading import load_class
+from ...distributed.optimizer import DistributedOptimizer
+from ...distributed.optimizer_scheme import OptimizerScheme
 from ..checking.report import Check
 from ..isolation import Died, isolated
 from . import SchemeReport, check_scheme
@@ -14,11 +16,14 @@ SETTINGS = ("codecs", "topologies", "collectives")
 
 
 def load_scheme(text: str) -> Scheme:
-    """A built-in scheme with its settings, or a class in a file, with its default settings."""
+    """A built-in scheme with its settings; or a class in a file: a scheme, or a distributed optimizer."""
     file, colon, name = text.rpartition(":")
-    if colon and file.endswith(".py"):
-        return create(load_class(file, name, Scheme, "scheme"))
-    return definition_of(text, "schemes", SETTINGS)
+    if not colon or not file.endswith(".py"):
+        return definition_of(text, "schemes", SETTINGS)
+    scheme_class = load_class(file, name, Scheme | DistributedOptimizer, "scheme")
+    if issubclass(scheme_class, DistributedOptimizer):
+        return OptimizerScheme(scheme_class)
+    return create(scheme_class)
 
 
 def check_scheme_elsewhere(

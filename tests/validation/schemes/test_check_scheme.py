@@ -1,5 +1,6 @@
 """d5 check scheme: honest schemes pass, and every promise fails on a planted error."""
 
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -210,3 +211,13 @@ def test_bad_requests_are_one_line(
 ) -> None:
     assert main(["check", "scheme", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_the_talks_consistent_neighbors_is_told_what_is_wrong_with_it(
+    capsys: pytest.CaptureFixture,
+) -> None:
+    file = Path(__file__).parents[2] / "distributed" / "consistent_neighbors.py"
+    assert main(["check", "scheme", f"{file}:ConsistentNeighbors"]) == 1
+    out = capsys.readouterr().out
+    assert "1 of 10 checks are wrong" in out
+    assert "replicas drift apart" in out and "D-PSGD mixes parameters" in out
