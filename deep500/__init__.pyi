@@ -10,7 +10,9 @@ from . import metrics as metrics
 from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
+from . import precisions as precisions
 from . import samplers as samplers
+from . import schedules as schedules
 from . import schemes as schemes
 from . import tasks as tasks
 from . import topologies as topologies
@@ -29,6 +31,7 @@ from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
 from .contracts.optimizer import Optimizer as Optimizer
+from .contracts.precision import Precision as Precision
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
 from .contracts.sampler import Sampler as Sampler
@@ -41,6 +44,10 @@ from .custom.cpp import compile_custom_cppop as compile_custom_cppop
 from .custom.description import tensordesc as tensordesc
 from .custom.python import CustomPythonOp as CustomPythonOp
 from .datasets.numpy_dataset import NumpyDataset as NumpyDataset
+from .distributed.communication import communication as communication
+from .distributed.optimizer import DistributedOptimizer as DistributedOptimizer
+from .distributed.simulation import simulate as simulate
+from .distributed.trainer import DistributedTrainer as DistributedTrainer
 from .errors import Deep500Error as Deep500Error
 from .errors import Refused as Refused
 from .errors import TooFewSamples as TooFewSamples
@@ -70,5 +77,8 @@ from .validation.checking import differences as differences
 from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.optimizers.checking import check_optimizer as check_optimizer
+from .validation.sampling import check_sampler as check_sampler
+from .validation.schemes import check_scheme as check_scheme
 
 __version__: str

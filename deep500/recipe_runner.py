@@ -24,11 +24,13 @@ from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
 from .frameworks import framework
-from .training.building import recipe_executor, recipe_task
+from .training.building import in_float32, recipe_executor, recipe_procedure, recipe_task
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
-from .training.outcome import check_plan, qualities
+from .training.gradient_noise import MeasureNoise
+from .training.outcome import CENSORING, check_plan, qualities
 from .training.trainer import Trainer
+from .validation.sources import sources_for
 
 LEVEL = 0.95
 
@@ -115,6 +117,7 @@ def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
             "qualities": [asdict(quality) for quality in task.qualities],
         },
         "level": LEVEL,
+        "censoring": CENSORING,
         "threads": recipe_threads(recipe),
     }
 
@@ -183,7 +186,13 @@ class _RecipeRun:
             raise Deep500Error(
                 f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
             ) from None
+        self.sources = sources_for(
+            [metric for metric, _ in self.recipe.metrics],
+            executor,
+            self.recipe.mutable["batch_size"],
+        )
         return {
+            "unavailable": self.sources.unavailable,
             "framework": executor.framework.name,
             "kernels": executor.kernels(),
             "update": "native" if optimizer.native(executor.framework.name) else "composed",
@@ -194,13 +203,14 @@ class _RecipeRun:
         for event, state in zip(self.events, self.first_states, strict=True):
             event.load_state(state)  # no seed starts from what another one has left behind
         executor = self._executor(seed)
+        procedure = recipe_procedure(self.recipe, executor)
         trainer = Trainer(
-            executor,
-            self.recipe.make("optimizer"),
+            procedure or executor,
+            None if procedure else self.recipe.make("optimizer"),
             self.splits,
             self._sampler(seed),
             self.plan["epochs"],
-            [*self.events, _Record(self, seed)],
+            [*self.events, *self._measuring_events(seed), _Record(self, seed)],
             task=self.task,
         )
         done = [b for b in self.blocks if b["seed"] == seed]
@@ -228,6 +238,17 @@ class _RecipeRun:
         self._append(block)
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
+
+    def _measuring_events(self, seed: int) -> list[Event]:
+        """What measures beside the steps: sources of metrics, and the noise of low precision."""
+        events = list(self.sources.events)
+        if "precision" in self.recipe.mutable:
+            exact, train = in_float32(self.recipe), self.splits["train"]
+            threads = self.plan["threads"]
+            events.append(
+                MeasureNoise(lambda: recipe_executor(exact, self.task, train, seed, threads))
+            )
+        return events
 
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
         """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""

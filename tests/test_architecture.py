@@ -22,8 +22,8 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
-    "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations",
+    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
+    " augmentations precisions",
     "formats transformations",
     "codecs collectives topologies transports simulator",
     "schemes",

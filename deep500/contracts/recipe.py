@@ -16,6 +16,7 @@ from .dataset import Dataset
 from .loss import Loss
 from .metric import Metric
 from .model import Model
+from .precision import Precision
 from .sampler import Sampler
 from .task import Task
 
@@ -27,6 +28,7 @@ DEFINITIONS: dict[str, tuple[str, type]] = {
     "loss": ("losses", Loss),
     "train_sampler": ("samplers", Sampler),
     "optimizer": ("optimizers", object),
+    "precision": ("precisions", Precision),
 }
 FIXED_DEFINITIONS = ("model", "dataset", "task", "loss", "train_sampler")
 FIXED_KEYS: dict[str, Any] = {
@@ -42,6 +44,9 @@ MUTABLE_KEYS: dict[str, Any] = {
     "optimizer": object,
     "optimizer_args": (tuple, list),
     "optimizer_kwargs": dict,
+    "precision": (str, type, Definition),
+    "precision_args": (tuple, list),
+    "precision_kwargs": dict,
 }
 NEEDED = ("model", "dataset", "epochs", "batch_size", "executor", "optimizer")
 
@@ -51,7 +56,8 @@ class Recipe:
     """What is fixed, what may be changed, and which results are acceptable.
 
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs
-    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer
+    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer,
+             precision (float32)
     METRICS  pairs of a metric and its target (None: only reported)
 
     A model, data set, task, loss, sampler or optimizer is given as a name, as a definition, or as a class with its

@@ -18,6 +18,7 @@ class Worker(Protocol):
     """One rank's replica, as a scheme sees it.
 
     rank, size          This rank among all of them.
+    seed                Of the run, the same on all ranks.
     layout              Where each parameter lies in the flat buffers.
     state               Arrays and numbers by name, which the scheme may set: residuals, velocities, clocks. They are
                         the section "communication" of a checkpoint.
@@ -31,6 +32,9 @@ class Worker(Protocol):
     size: int
     layout: Layout
     state: dict[str, Any]
+
+    @property
+    def seed(self) -> int: ...
 
     @property
     def step_count(self) -> int: ...

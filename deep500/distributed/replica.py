@@ -65,6 +65,10 @@ class Replica:
         return self.executor.layout
 
     @property
+    def seed(self) -> int:
+        return self.executor.seed
+
+    @property
     def step_count(self) -> int:
         return self.training_step.count
 
@@ -107,6 +111,11 @@ class Replica:
     def skip_update(self) -> None:
         self.training_step.count += 1  # random operators draw by it
         self._finish_step()
+
+    def record_step(self, outputs: Values) -> None:
+        """Record a step that something else has done, with its outputs."""
+        self._outputs = outputs
+        self.skip_update()
 
     def apply(self, gradients: Buffers) -> None:
         self.training_step.apply(gradients)

@@ -4,19 +4,24 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..contracts.codec import Codec
 from ..contracts.collective import Collective
-from ..contracts.layout import BUCKET_BYTES
+from ..contracts.layout import BUCKET_BYTES, Bucket
 from ..contracts.scheme import Buffers, Scheme, Worker, backprop, update, weighted_gradients
 from ..contracts.transport import AllReduce as NativeAllReduce
 from ..contracts.transport import Program, Wait
+from ..errors import Deep500Error
+from ._compressing import compressed_mean
 
 
 class AllReduce(Scheme):
     """P ranks with b examples each do the step that one rank does with P b examples.
 
-    Without a `collective`, the engine's own allreduce reduces all buckets at the same time.
+    Without a `collective`, the engine's own allreduce reduces all buckets at the same time. A `codec` sends gradients
+    in a shorter form, by the engine's own allreduce or allgather, as the codec needs.
     """
 
+    codec: Codec | None = None
     collective: Collective | None = None
     bucket_bytes: int = BUCKET_BYTES
     synchronous: ClassVar[bool] = True
@@ -30,7 +35,10 @@ class AllReduce(Scheme):
 
     def reduce(self, worker: Worker, gradients: Buffers) -> Program:
         """Replace the buffers by their sums over all ranks, bucket by bucket."""
-        parts = self.buckets(worker, gradients)
+        if self.codec is not None:
+            yield from self._reduce_compressed(worker, self.codec, gradients)
+            return
+        parts = [part for _, part in self.buckets(worker, gradients)]
         if self.collective is not None:
             for part in parts:
                 yield from self.collective.all_reduce(worker.rank, worker.size, part)
@@ -41,9 +49,21 @@ class AllReduce(Scheme):
             handles.append(handle)
         yield Wait(handles)
 
-    def buckets(self, worker: Worker, gradients: Buffers) -> list[np.ndarray]:
+    def _reduce_compressed(self, worker: Worker, codec: Codec, gradients: Buffers) -> Program:
+        for bucket, part in self.buckets(worker, gradients):
+            part *= worker.size  # a codec gives the mean of all ranks, and this is to be the sum
+            yield from compressed_mean(worker, codec, bucket, part)
+
+    def buckets(self, worker: Worker, gradients: Buffers) -> list[tuple[Bucket, np.ndarray]]:
         """The parts of the buffers that are reduced together, in the order in which backprop finishes them."""
         parts = []
         for bucket in worker.layout.buckets(self.bucket_bytes):
-            parts.append(gradients[bucket.dtype][bucket.start : bucket.stop])
+            parts.append((bucket, gradients[bucket.dtype][bucket.start : bucket.stop]))
         return parts
+
+    def check(self, size: int) -> None:
+        if self.codec is not None and self.collective is not None:
+            raise Deep500Error(
+                f"AllReduce sends what {self.codec} makes by the engine's own collectives: leave "
+                f"collective={self.collective} out"
+            )

@@ -20,6 +20,7 @@ from ..contracts.metric import History, Metric
 from ..contracts.task import Quality
 from ..errors import Deep500Error, TooFewSamples, one_line
 from ..measure.statistics.intervals import interval
+from ..measure.statistics.survival import median_time
 from .recorded import RecordedMetric
 from .resumption import is_resumption
 
@@ -27,6 +28,7 @@ PROCEDURE = 1  # counts up when the same blocks would give other numbers
 ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
 DIVERGED = 1e150  # no interval is computed of numbers from here on, and none that means anything is as large
 RECORDED = "recorded while it was run, not derived from the samples"
+CENSORING = "Kaplan-Meier"  # what a plan says of seeds that never arrive; older plans say nothing
 
 
 def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -93,6 +95,8 @@ def check_plan(plan: object) -> dict[str, Any]:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
     if "task" in plan and not _is_task(plan["task"]):
         raise Deep500Error("plan.json: the task is not a name with its qualities")
+    if not _are_texts(plan.get("unavailable", {})):
+        raise Deep500Error("plan.json: what was unavailable is not a reason by name")
     for pair in recipe["metrics"]:
         if not (
             isinstance(pair, list)
@@ -112,10 +116,10 @@ def _check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
         raise Deep500Error("plan.json: a metric has no name, or no settings by name")
     if "recorded" in written and "settings" not in written:
         raise Deep500Error("plan.json: a recorded metric has no settings")
-    _definition(written, plan)
+    defined_metric(written, plan)
 
 
-def _definition(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
+def defined_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
     """One of our metrics by its name; nothing else is ever looked up, so that a file cannot name code to run.
 
     Of a metric that the recipe brought itself, the values were recorded.
@@ -195,7 +199,7 @@ def _metric(
     runs: Sequence[History],
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
-    metric, level = _definition(written, plan), plan["level"]
+    metric, level = defined_metric(written, plan), plan["level"]
     values = [_value(metric, run) for run in runs]
     reached = [v for v in values if v is not None]
     # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.
@@ -221,11 +225,14 @@ def _metric(
         "acceptable": target is None or metric.meets(middle, target),
         "sure": target is None,
     }
+    if reason := _unavailable(metric, plan):
+        found["notes"] += [f"unavailable: {reason}"]
+        return found | {"unavailable": reason}
     if len(reached) < len(values):
         found["notes"] += [
             f"{len(values) - len(reached)} of {len(values)} seeds never reached it, or diverged"
         ]
-        return found
+        return found | _censored(metric, target, values, runs, plan)
     try:
         known = (
             interval([[v] for v in reached], level=level)
@@ -244,6 +251,38 @@ def _metric(
     except TooFewSamples as reason:
         found["notes"] += [f"no interval: {str(reason).replace('processes', 'seeds')}"]
     return found
+
+
+def _unavailable(metric: Metric, plan: Mapping[str, Any]) -> str:
+    """Why the run could not measure what a metric needs; empty if it could."""
+    reasons = plan.get("unavailable", {})
+    return "; ".join(reasons[need] for need in metric.needs if need in reasons)
+
+
+def _censored(
+    metric: Metric,
+    target: float | None,
+    values: Sequence[float | None],
+    runs: Sequence[History],
+    plan: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The median of a way to a goal where some seeds never arrived: they count as long as they lasted."""
+    ends = [metric.censored_at(run) for run in runs]
+    known = plan.get("censoring") == CENSORING and None not in ends
+    if not known or all(value is None for value in values):
+        return {}
+    times = [end if value is None else value for value, end in zip(values, ends, strict=True)]
+    arrived = [value is not None for value in values]
+    median_of = median_time(times, arrived, plan["level"])  # type: ignore[arg-type]
+    is_sure = median_of.high is not None and metric.meets(median_of.high, target)
+    return {
+        "median": median_of.estimate,
+        "low": median_of.low,
+        "high": median_of.high,
+        "method": median_of.method,
+        "acceptable": target is None or metric.meets(median_of.estimate, target),
+        "sure": target is None or is_sure,
+    }
 
 
 def _is_epoch(block: dict) -> bool:
@@ -321,6 +360,10 @@ def _is_quality(value: object) -> bool:
         and isinstance(value["unit"], str)
         and value["better"] in ("lower", "higher")
     )
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def _is_number(value: object) -> bool:

@@ -32,6 +32,7 @@ KINDS = (
     "instrumented",
     "check",
     "network_check",
+    "sampler_check",
     "elementary",
     "conformance",
     "doctor",
@@ -85,6 +86,7 @@ def made(tmp_path_factory):
         check = ["check", "operator", "Relu", "--framework", "reference", "--dtype", "float32"]
         assert cli.main(check) == 0
         assert cli.main(network_check(folder)) == 0
+        assert cli.main(["check", "sampler", "ordered_sampler", "--epochs", "100"]) == 0
         assert cli.main(["bench", "elementary", "exp", "--framework", "reference", "--n", "9"]) == 0
         for line in (folder / "home" / "runs").iterdir():  # their verbs chose the folder themselves
             kind = bundle.read(line).kind

@@ -19,6 +19,14 @@ from ...contracts.network import Network
 from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...namespace import Namespace
+from .optimizers import AdaGradOptimizer as AdaGradOptimizer
+from .optimizers import AdamOptimizer as AdamOptimizer
+from .optimizers import AdamWOptimizer as AdamWOptimizer
+from .optimizers import AMSGradOptimizer as AMSGradOptimizer
+from .optimizers import MomentumOptimizer as MomentumOptimizer
+from .optimizers import NesterovOptimizer as NesterovOptimizer
+from .optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .optimizers import SGDOptimizer as SGDOptimizer
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +54,10 @@ class PyTorch(Framework):
         autodiff=True,
         datasets=True,
         optimizers=True,
-        distributed=True,
+        parameter_server=True,  # by torch.distributed.rpc
+        decentralised=True,  # DistributedDataParallel
+        asynchronous=True,
+        custom_distribution=True,  # communication hooks, torch.distributed
     )
     dtypes = PLAIN | {"bfloat16", "float8_e8m0fnu", *FLOAT8}
 

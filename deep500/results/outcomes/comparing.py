@@ -14,6 +14,7 @@ from ...reports.blocks import Block, Bullets, Sentence, Table
 from ...reports.tables import Number, count, number, percent, ratio
 from ...reports.text import Text, Verdict, clean, plain
 from .contents import amount, metric_name, short_value
+from .splitting import split_blocks, split_data, time_splits
 
 FEW_SEEDS = 6  # from here on ranks give an interval of the median
 MACHINE = ("cpu model", "logical cpus", "physical cores", "memory size (GiB)", "accelerators")
@@ -49,6 +50,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     own = [[key, a.plan.get(key), b.plan.get(key)] for key in THIS_RUN]
     parts["run"] = [row for row in own if row[1] != row[2]]
     warnings = _warnings(a, b, pairs, parts["run"])
+    splits = time_splits(a, b, level)
     data = {
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
@@ -56,6 +58,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         "fixed_equal": not parts["fixed"],
         "differences": parts,
         "warnings": warnings,
+        "splits": split_data(splits),
     }
     rows: list[list[Text]] = []
     for (x, y), answer in zip(pairs, answers, strict=True):
@@ -65,6 +68,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     blocks: list[Block] = [
         Table(["median over seeds", "A", "B", "B against A", "B is"], rows),
         Bullets([*notes, *warnings, _how(answers, margin, level)]),
+        *split_blocks(splits),
         *_recipe_blocks(parts),
     ]
     return Contrast(data, blocks, [answer.name for answer in answers if answer.verdict == "worse"])
@@ -245,7 +249,7 @@ def _recipe_blocks(parts: Mapping[str, Sequence[Sequence[Any]]]) -> list[Block]:
 
 def _shown(value: object) -> str:
     """A setting in few words; the kernels of a network as counts."""
-    if isinstance(value, Mapping) and value and set(value.values()) <= {"native", "composed"}:
-        words = list(value.values())
+    words = list(value.values()) if isinstance(value, Mapping) else []
+    if words and all(word in ("native", "composed") for word in words):
         return f"{words.count('native')} native, {words.count('composed')} composed"
     return plain(None) if value is None else short_value(value)

@@ -1,0 +1,149 @@
+"""The ranks of a launcher, as ordinary calls: for optimizers and scripts that are not written as programs."""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .. import registry
+from ..contracts.transport import (
+    DEADLINE,
+    Program,
+    Recv,
+    ReduceOp,
+    Send,
+    Transport,
+    Wait,
+    all_gather,
+    all_reduce,
+    barrier,
+    broadcast,
+)
+from ..errors import unknown
+
+MPI_LAUNCHERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+TORCH_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_ADDR")
+TRANSPORTS = ("mpi", "torch")
+
+
+def launched_by(environment: dict[str, str] | None = None) -> str | None:
+    """The transport of the launcher that started this process: "torch", "mpi", or None for a process of its own."""
+    variables = os.environ if environment is None else environment
+    if all(name in variables for name in TORCH_LAUNCHERS):
+        return "torch"
+    if any(name in variables for name in MPI_LAUNCHERS):
+        return "mpi"
+    if int(variables.get("SLURM_NTASKS", "1")) > 1 and "SLURM_PROCID" in variables:
+        return "mpi"
+    return None
+
+
+def launched_rank(environment: dict[str, str] | None = None) -> int:
+    """The number of this process among those that were launched with it, without starting a transport."""
+    variables = os.environ if environment is None else environment
+    for name in ("RANK", *MPI_LAUNCHERS, "SLURM_PROCID"):
+        if name in variables:
+            return int(variables[name])
+    return 0
+
+
+@cache
+def process_transport(name: str, deadline: float = DEADLINE) -> Transport:
+    """The transport of this process, which exists once."""
+    if name not in TRANSPORTS:
+        raise unknown("transport with processes", name, TRANSPORTS)
+    return registry.named("transports", name)(deadline=deadline)
+
+
+def communication(transport: str | None = None, deadline: float = DEADLINE) -> "Communication":
+    """The ranks that a launcher (mpiexec, torchrun, srun) started; a single rank without one."""
+    name = transport or launched_by()
+    if name is None:
+        return Communication(0, 1, _run_alone)
+    engine = process_transport(name, deadline)
+    [rank] = engine.ranks
+
+    def run(program: Program) -> Any:
+        return engine.run(lambda _: program)[rank]
+
+    return Communication(rank, engine.size, run)
+
+
+class Communication:
+    """One rank among others. Arrays are NumPy's, or tensors that NumPy can read; results are new NumPy arrays."""
+
+    def __init__(self, rank: int, size: int, run: Callable[[Program], Any]):
+        self.rank = rank
+        self.size = size
+        self.run = run  # carries a program out and returns its value
+
+    def reduce_from_neighbors(self, array: Any) -> np.ndarray:
+        """The sum of this rank's array and of both neighbours' on the ring of all ranks.
+
+        Two ranks are each other's neighbour on both sides, and one rank is its own: the sum has three terms always.
+        """
+        own = _copy(array)
+        if self.size == 1:
+            return own * 3
+        return self.run(neighbor_sum(self.rank, self.size, own))
+
+    def all_reduce(self, array: Any, op: ReduceOp = "sum") -> np.ndarray:
+        """The sum (maximum, minimum) over all ranks."""
+        return self._run_on_copy(array, lambda own: all_reduce(own, op))
+
+    def broadcast(self, array: Any, root: int = 0) -> np.ndarray:
+        """The root's array."""
+        return self._run_on_copy(array, lambda own: broadcast(own, root))
+
+    def all_gather(self, array: Any) -> list[np.ndarray]:
+        """The arrays of all ranks; those of one dimension may differ in length."""
+        own = _copy(array)
+        if self.size == 1:
+            return [own]
+        return self.run(all_gather(own, uneven=own.ndim == 1))
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        if self.size > 1:
+            self.run(barrier())
+
+    def _run_on_copy(self, array: Any, program: Callable[[np.ndarray], Program]) -> np.ndarray:
+        own = _copy(array)
+        if self.size > 1:
+            self.run(program(own))
+        return own
+
+
+def neighbor_sum(rank: int, size: int, own: np.ndarray) -> Program:
+    """Own + left + right, added in that order."""
+    left = (rank - 1) % size
+    right = (rank + 1) % size
+    from_left, from_right = np.empty_like(own), np.empty_like(own)
+    handles = []
+    # what goes to the right has tag 0, what goes to the left tag 1: two ranks send both to each other
+    steps = (
+        Recv(left, from_left, 0),
+        Recv(right, from_right, 1),
+        Send(right, own, 0),
+        Send(left, own, 1),
+    )
+    for step in steps:
+        handle = yield step
+        handles.append(handle)
+    yield Wait(handles)
+    return own + from_left + from_right
+
+
+def _run_alone(program: Program) -> Any:
+    from ..transports.virtual import Virtual
+
+    return Virtual(1).run(lambda _: program)[0]
+
+
+def _copy(array: Any) -> np.ndarray:
+    """A NumPy array of our own, with its elements in order."""
+    if hasattr(array, "detach"):
+        array = array.detach()
+    return np.asarray(array).copy(order="C")

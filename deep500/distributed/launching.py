@@ -1,0 +1,179 @@
+"""Start the ranks of a command on this machine, watch them, and leave none behind."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import Deep500Error, Unsupported, unknown
+from ..supervision.descendants import descendants
+from ..supervision.kernel import adopt_orphans
+
+ERRORS = "DEEP500_RANK_ERRORS"  # the folder in which ranks but the first leave what they say
+POLL_SECONDS = 0.02
+TRANSPORTS = ("mpi", "torch")
+MOST_RANKS = 256
+
+
+@dataclass(frozen=True)
+class Launched:
+    """How the ranks ended: exit codes of the processes that were started (of mpiexec, one), and what they said.
+
+    `first` is the rank that ended badly before the others did, with its exit code; None if there is none, or if
+    mpiexec does not say.
+    """
+
+    codes: list[int]
+    output: str
+    errors: list[str]
+    first: tuple[int, int] | None
+
+    @property
+    def code(self) -> int:
+        """What the whole ended with: 2 if a rank was lost, else that of rank 0."""
+        if self.first is not None and self.first[1] < 0:
+            return 2
+        return next((code for code in self.codes if code), 0)
+
+
+def launch(
+    command: Sequence[str],
+    ranks: int,
+    transport: str,
+    *,
+    grace: float = 30.0,
+    capture: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> Launched:
+    """Run a command as so many ranks, and wait for all of them.
+
+    When one ends badly, the others have `grace` seconds to notice and to end; then they are killed. With `capture`,
+    what they print is returned instead of shown.
+    """
+    if transport not in TRANSPORTS:
+        raise unknown("transport with processes", transport, TRANSPORTS)
+    if not 1 <= ranks <= MOST_RANKS:
+        raise Deep500Error(f"{ranks} ranks cannot be started here: give 1 to {MOST_RANKS}")
+    adopt_orphans()
+    with tempfile.TemporaryDirectory() as folder:
+        group = _Group(Path(folder), capture, {**os.environ, **(env or {})})
+        try:
+            if transport == "mpi":
+                group.start([*_mpiexec(), "-n", str(ranks), *command], {})
+            else:
+                group.start_each(command, ranks)
+            first = group.wait(grace)
+        finally:
+            group.kill()
+        return Launched(group.codes(), group.output(), group.errors(), first)
+
+
+class _Group:
+    """The processes of a launch."""
+
+    def __init__(self, folder: Path, capture: bool, env: Mapping[str, str]):
+        self.folder = folder
+        self.capture = capture
+        self.env = {**env, ERRORS: str(folder)}
+        self.processes: list[subprocess.Popen] = []
+        self.others = descendants(os.getpid())  # processes that are not ours to end
+
+    def start_each(self, command: Sequence[str], ranks: int) -> None:
+        address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+        for rank in range(ranks):
+            about = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank)}
+            self.start(command, {"GLOO_SOCKET_IFNAME": "lo", **address, **about})
+
+    def start(self, command: Sequence[str], more: Mapping[str, str]) -> None:
+        number = len(self.processes)
+        out = open(self.folder / f"out-{number}", "wb") if self.capture else None  # noqa: SIM115
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**self.env, **more},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise Deep500Error(f"{command[0]} cannot be started: {error.strerror}") from None
+        finally:
+            if out is not None:
+                out.close()
+        self.processes.append(process)
+
+    def wait(self, grace: float) -> tuple[int, int] | None:
+        """Until all have ended, or the grace is over; the first that ended badly, with its code."""
+        first: tuple[int, int] | None = None
+        deadline = float("inf")
+        while any(process.poll() is None for process in self.processes):
+            if first is None:
+                first = self._ended_badly()
+                deadline = time.monotonic() + grace if first else deadline
+            if time.monotonic() > deadline:
+                return first
+            time.sleep(POLL_SECONDS)
+        return first or self._ended_badly()
+
+    def _ended_badly(self) -> tuple[int, int] | None:
+        """A process that was killed comes before one that ended with an error of its own."""
+        codes = [(rank, process.poll()) for rank, process in enumerate(self.processes)]
+        bad = [(rank, code) for rank, code in codes if code]
+        bad.sort(key=lambda pair: pair[1] >= 0)
+        return bad[0] if bad and len(self.processes) > 1 else None
+
+    def kill(self) -> None:
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pid in descendants(os.getpid()) - self.others:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def codes(self) -> list[int]:
+        return [process.returncode for process in self.processes]
+
+    def output(self) -> str:
+        files = sorted(self.folder.glob("out-*"))
+        return "".join(file.read_text(errors="replace") for file in files)
+
+    def errors(self) -> list[str]:
+        """What ranks but the first have said."""
+        files = sorted(self.folder.glob("rank-*"))
+        return [text for file in files if (text := file.read_text(errors="replace").strip())]
+
+
+def _mpiexec() -> list[str]:
+    """The launcher that goes with this Python, or the site's own."""
+    ours = Path(sysconfig.get_path("scripts")) / "mpiexec"
+    found = str(ours) if ours.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise Unsupported(
+            "there is no mpiexec: install MPI (pip install 'deep500-bench[mpi]'), or use the "
+            "transport torch or virtual"
+        )
+    version = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30)
+    # MPICH would kill all ranks when one dies, before anyone can say which
+    return [found, "-disable-auto-cleanup"] if "HYDRA" in version.stdout else [found]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def python_command(*words: str) -> list[str]:
+    """This Python with these arguments."""
+    return [sys.executable, *words]

@@ -1,0 +1,48 @@
+"""From a recipe to a trainer on many ranks."""
+
+from collections.abc import Iterable
+
+from .. import registry
+from ..contracts.executor import Executor
+from ..contracts.recipe import Recipe
+from ..contracts.sampler import Sampler
+from ..contracts.scheme import Scheme
+from ..contracts.transport import Transport
+from ..training.building import recipe_executor, recipe_task
+from ..training.events import Event
+from .trainer import DistributedTrainer
+
+
+def distributed_trainer(
+    recipe: Recipe,
+    scheme: Scheme,
+    transport: Transport,
+    seed: int,
+    epochs: int,
+    events: Iterable[Event] = (),
+) -> DistributedTrainer:
+    """The trainer of one seed: every rank of this process has the initial parameters of that seed."""
+    task = recipe_task(recipe)
+    splits = recipe.make("dataset").load()
+    executors: dict[int, Executor] = {}
+    for rank in transport.ranks:
+        executors[rank] = recipe_executor(recipe, task, splits["train"], seed, threads=1)
+    return DistributedTrainer(
+        scheme,
+        transport,
+        executors,
+        recipe.make("optimizer"),
+        splits,
+        recipe_sampler(recipe, seed),
+        epochs,
+        events,
+        task=task,
+    )
+
+
+def recipe_sampler(recipe: Recipe, seed: int) -> Sampler:
+    """The sampler of whole batches, for one seed."""
+    settings = {"batch_size": recipe.mutable["batch_size"], "seed": seed}
+    if "train_sampler" in recipe.fixed:
+        return recipe.make("train_sampler", **settings)
+    return registry.find("samplers", "ShuffleSampler")(**settings)

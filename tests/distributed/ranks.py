@@ -1,0 +1,58 @@
+"""One rank of a training run on a real transport: python -m tests.distributed.ranks TRANSPORT ENGINE [VICTIM STEP HOW]
+
+With a victim, that rank is killed (or hangs, or raises an error) at one of its steps.
+"""
+
+import os
+import signal
+import sys
+import time
+
+from deep500.contracts.scheme import Worker
+from deep500.contracts.transport import Program, RankFailure
+from deep500.distributed.communication import process_transport
+from deep500.schemes.all_reduce import AllReduce
+
+from .training import distributed, network
+
+DEADLINE = 4.0
+
+
+class Failing(AllReduce):
+    """An AllReduce in which one rank fails at one step."""
+
+    victim: int = -1
+    at: int = -1
+    how: str = "kill"
+
+    def step(self, worker: Worker) -> Program:
+        if (worker.rank, worker.step_count) == (self.victim, self.at):
+            if self.how == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(1000)
+        yield from super().step(worker)
+
+
+def main() -> None:
+    name, engine = sys.argv[1:3]
+    transport = process_transport(name, DEADLINE)
+    scheme = AllReduce()
+    if len(sys.argv) > 3:
+        scheme = Failing(victim=int(sys.argv[3]), at=int(sys.argv[4]), how=sys.argv[5])
+    run = distributed(
+        scheme, engine=engine, transport=transport, make=lambda: network(dropout=True)
+    )
+    try:
+        run.run()
+    except RankFailure as failure:
+        begun = run.lead.step_count
+        print(f"lost {list(failure.ranks)} steps {begun}: {failure}", flush=True)
+        raise SystemExit(2) from None
+    bits = b"".join(value.tobytes() for value in run.executor.arrays().values())
+    [rank] = transport.ranks
+    print("trained", rank, bits.hex(), flush=True)
+    transport.close()
+
+
+if __name__ == "__main__":
+    main()
