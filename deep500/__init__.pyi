@@ -11,6 +11,7 @@ from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
 from . import samplers as samplers
+from . import schedules as schedules
 from . import schemes as schemes
 from . import tasks as tasks
 from . import topologies as topologies
@@ -74,5 +75,6 @@ from .validation.checking import differences as differences
 from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
+from .validation.optimizers.checking import check_optimizer as check_optimizer
 
 __version__: str

@@ -22,7 +22,7 @@ LAYERS = [
     "contracts",
     "custom",
     "onnx",
-    "operators networks optimizers losses initialisers datasets samplers frameworks metrics tasks"
+    "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
     " augmentations",
     "formats transformations",
     "codecs collectives topologies transports simulator",

@@ -1,10 +1,10 @@
-"""check that something is right: `d5 check operator`, `d5 check network` and `d5 check codec` have their own options"""
+"""check that something is right: `d5 check operator`, `d5 check network` … have their own options"""
 
 import argparse
 
 from ..errors import Deep500Error
 
-SUBJECTS = ("operator", "network", "codec")
+SUBJECTS = ("operator", "network", "optimizer", "codec")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -125,6 +125,7 @@ KINDS = (
     "initialisers",
     "datasets",
     "samplers",
+    "schedules",
     "tasks",
     "metrics",
     "codecs",

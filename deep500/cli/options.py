@@ -65,8 +65,8 @@ def reference(parser: Parser) -> None:
     parser.add_argument(
         "--reference",
         default=None,
-        metavar="FILE:NAME",
-        help="a NumPy function that computes the same in float64",
+        metavar="NAME",
+        help="what computes the same: a NumPy function of float64 arrays, as FILE:NAME",
     )
 
 

@@ -12,9 +12,12 @@ from .schedule import Schedule
 if TYPE_CHECKING:
     from .modifier import Modifier
 
+    Rate = Any  # in a formula it is a number or an array
+else:
+    Rate = float | Schedule  # a learning rate: the same in every step, or a schedule
+
 State = dict[str, Any]  # arrays by name
 Update = tuple[str, Any, State]  # a parameter's name, its next value and its next state
-Rate = float | Schedule  # a learning rate: the same in every step, or a schedule
 
 
 class Optimizer(Definition):

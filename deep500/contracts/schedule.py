@@ -16,6 +16,17 @@ class Schedule(Definition):
     def value(self, xp: Any, step: Any) -> Any:
         raise lacking(self, "value")
 
+    def number(self, step: int) -> float:
+        """The value in a step, computed by NumPy."""
+        import numpy as np
+
+        return float(self.value(np, np.float64(step)))
+
+
+def value_at(setting: "float | Schedule", xp: Any, step: Any) -> Any:
+    """The value of a number or of a schedule in a step."""
+    return setting.value(xp, step) if isinstance(setting, Schedule) else setting
+
 
 def check_positive(owner: Definition, **settings: float) -> None:
     """Raise a Deep500Error for the first of these settings that is not greater than zero."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import registry
 from ..contracts.framework import Framework
+from ..contracts.native_optimizer import NativeOptimizer
 from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
 from ..errors import Deep500Error, unknown
@@ -38,6 +39,16 @@ def known_frameworks() -> list[str]:
 def available_frameworks() -> list[str]:
     """The names of the frameworks that are installed here."""
     return [name for name in known_frameworks() if framework(name).available()]
+
+
+def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
+    """The framework's own optimizers by their names, such as MomentumOptimizer."""
+    members = vars(registry.package("frameworks", name))
+    optimizers = {}
+    for key, value in members.items():
+        if isinstance(value, type) and issubclass(value, NativeOptimizer):
+            optimizers[key] = value
+    return optimizers
 
 
 def evaluate(

@@ -1,15 +1,15 @@
 """Adam (Kingma and Ba, 2015)."""
 
-import math
 from typing import Any
 
-from ..contracts.optimizer import Optimizer, State
+from ..contracts.optimizer import Optimizer, Rate, State
+from ._formulas import bias_correction
 
 
 class Adam(Optimizer):
     """Decaying means of the gradient and of its square, freed from their bias towards the zeros they start from."""
 
-    learning_rate: float = 1e-3
+    learning_rate: Rate = 1e-3
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
@@ -21,8 +21,8 @@ class Adam(Optimizer):
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
-        rate = self.learning_rate / _share(xp, self.beta1, step)
-        spread = xp.sqrt(square) / xp.sqrt(_share(xp, self.beta2, step)) + self.epsilon
+        rate = self.learning_rate / bias_correction(xp, self.beta1, step)
+        spread = xp.sqrt(square) / xp.sqrt(bias_correction(xp, self.beta2, step)) + self.epsilon
         return param - rate * mean / spread, {"mean": mean, "square": square}
 
     def pytorch(
@@ -36,7 +36,7 @@ class Adam(Optimizer):
             [state["square"] for state in states],
             [],
             [step] * len(params),
-            lr=self.learning_rate,
+            lr=float(self.learning_rate),
             beta1=self.beta1,
             beta2=self.beta2,
             weight_decay=0.0,
@@ -51,25 +51,17 @@ class Adam(Optimizer):
         """TensorFlow's own kernel, whose epsilon is scaled; powers of zero leave the scaling of the rate to us."""
         for param, grad, state in zip(params, grads, states, strict=True):
             count = tf.cast(step, param.dtype)
-            root = tf.sqrt(_share(tf, self.beta2, count))
+            root = tf.sqrt(bias_correction(tf, self.beta2, count))
+            rate = tf.cast(tf.convert_to_tensor(self.learning_rate, tf.float64), param.dtype)
             tf.raw_ops.ResourceApplyAdam(
                 var=param.handle,
                 m=state["mean"].handle,
                 v=state["square"].handle,
                 beta1_power=tf.zeros((), param.dtype),
                 beta2_power=tf.zeros((), param.dtype),
-                lr=self.learning_rate * root / _share(tf, self.beta1, count),
+                lr=rate * root / bias_correction(tf, self.beta1, count),
                 beta1=tf.constant(self.beta1, param.dtype),
                 beta2=tf.constant(self.beta2, param.dtype),
                 epsilon=self.epsilon * root,
                 grad=grad,
             )
-
-
-def _share(xp: Any, beta: float, step: Any) -> Any:
-    """1 - beta ** step: the share of a decaying mean that is not its start.
-
-    By way of tanh, which keeps every digit where 1 - exp(…) in float32 would lose four of seven.
-    """
-    half = xp.tanh(step * (-math.log(beta) / 2))
-    return 2 * half / (1 + half)

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from ..contracts.optimizer import Optimizer, State
+from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class SGD(Optimizer):
     """A step against the gradient."""
 
-    learning_rate: float
+    learning_rate: Rate = 1e-3
 
     def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
         return param - self.learning_rate * grad, state
@@ -17,4 +17,4 @@ class SGD(Optimizer):
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
         """What torch.optim.SGD does, all tensors in one call."""
-        torch._foreach_add_(params, grads, alpha=-self.learning_rate)
+        torch._foreach_add_(params, grads, alpha=-float(self.learning_rate))

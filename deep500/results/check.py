@@ -69,12 +69,21 @@ class Check(ResultKind):
             )
         reports = [OperatorReport.from_json(dict(block)) for block in record.blocks]
         problems = [] if record.finished else [UNFINISHED]
-        operator = clean(record.plan["operator"])
+        operator = clean(self.subject(record.plan))
         blocks: list[Block] = [_banner(operator, reports), Problems(problems)]
         blocks.append(Bullets([_line(report) for report in reports]))
         blocks += [_section(report, short=len(reports) > 1) for report in reports]
-        blocks.append(Sentence(_again(record.plan)))
+        blocks.append(Sentence(self.again(record.plan)))
         return Report("Deep500 check", operator, [*blocks, raw_data(record.bundle, record.hash)])
+
+    def subject(self, plan: Plan) -> str:
+        """What was checked."""
+        return str(plan["operator"])
+
+    def again(self, plan: Plan) -> str:
+        """How to draw the same inputs again."""
+        seed = plan["seed"]
+        return f"The inputs were drawn by the seed {seed}: `--seed {seed}` draws them again."
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
@@ -124,11 +133,6 @@ def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
     )
     headline: list[Text] = [f"{operator}: ", *said]
     return Banner(headline, headline, {word: words.count(word) for word in words})
-
-
-def _again(plan: Plan) -> str:
-    """How to draw the same inputs again."""
-    return f"The inputs were drawn by the seed {plan['seed']}: `--seed {plan['seed']}` draws them again."
 
 
 def _line(report: OperatorReport) -> list[Text]:

@@ -18,6 +18,14 @@ from ...contracts.network import Network
 from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...namespace import Namespace
+from .optimizers import AdaGradOptimizer as AdaGradOptimizer
+from .optimizers import AdamOptimizer as AdamOptimizer
+from .optimizers import AdamWOptimizer as AdamWOptimizer
+from .optimizers import AMSGradOptimizer as AMSGradOptimizer
+from .optimizers import MomentumOptimizer as MomentumOptimizer
+from .optimizers import NesterovOptimizer as NesterovOptimizer
+from .optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .optimizers import SGDOptimizer as SGDOptimizer
 
 if TYPE_CHECKING:
     import torch

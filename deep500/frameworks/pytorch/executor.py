@@ -10,6 +10,7 @@ import torch
 
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
+from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Network
 from ...contracts.optimizer import Optimizer
 from ...contracts.programs import Programs
@@ -18,6 +19,7 @@ from ...errors import Unsupported, one_line
 from . import FRAMEWORK
 from .gradients import AutogradExecutor, native, tensors
 from .graph import Program, compile_network
+from .native_step import TorchOptimStep
 from .step import PyTorchStep
 
 MOST_SHAPES = 32  # that code is generated for, each; further ones share code that works out shapes at every call
@@ -106,7 +108,9 @@ class PyTorchExecutor(AutogradExecutor):
 
         return self.programs.find((self.decided, y, self.training), build)
 
-    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep:
+    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep | TorchOptimStep:
+        if isinstance(optimizer, NativeOptimizer):
+            return TorchOptimStep(self, optimizer, y)
         return PyTorchStep(self, optimizer, y)
 
     def _flat_params(self) -> dict[str, np.ndarray]:

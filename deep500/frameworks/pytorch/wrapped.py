@@ -12,6 +12,7 @@ from ...contracts.dtypes import name_of
 from ...contracts.executor import Executor, Values
 from ...contracts.framework import Framework
 from ...contracts.loss import Loss
+from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Node
 from ...contracts.operator import Tensor
 from ...contracts.optimizer import Optimizer
@@ -19,6 +20,7 @@ from ...contracts.wrapping import NativeLoss, Wrapped, Wrapping, arguments_of, l
 from ...errors import Deep500Error
 from .gradients import AutogradExecutor
 from .graph import Formula
+from .native_step import TorchOptimStep
 from .step import PyTorchStep
 
 
@@ -82,7 +84,9 @@ class WrappedModule(AutogradExecutor):
         self.backward(self._wrapped.differentiated(outputs, values, y), y)
         return {name: value.detach() for name, value in outputs.items()}
 
-    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep:
+    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep | TorchOptimStep:
+        if isinstance(optimizer, NativeOptimizer):
+            return TorchOptimStep(self, optimizer, y)
         return PyTorchStep(self, optimizer, y)
 
     def _run(self, inputs: Mapping[str, Any]) -> tuple[Values, Values]:

@@ -16,6 +16,15 @@ from ...contracts.wrapping import Wrapping
 from ...custom.operators import CustomOp
 from ...errors import Unsupported
 from ...namespace import Namespace
+from .optimizers import AdaGradOptimizer as AdaGradOptimizer
+from .optimizers import AdamOptimizer as AdamOptimizer
+from .optimizers import AdamWOptimizer as AdamWOptimizer
+from .optimizers import LAMBOptimizer as LAMBOptimizer
+from .optimizers import LionOptimizer as LionOptimizer
+from .optimizers import MomentumOptimizer as MomentumOptimizer
+from .optimizers import NesterovOptimizer as NesterovOptimizer
+from .optimizers import RMSPropOptimizer as RMSPropOptimizer
+from .optimizers import SGDOptimizer as SGDOptimizer
 
 if TYPE_CHECKING:
     from .executor import TensorFlowExecutor

@@ -10,6 +10,7 @@ from ...contracts import tape
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
 from ...contracts.functional import FunctionalExecutor, Program, check_traced
+from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Network
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
@@ -47,6 +48,10 @@ class TensorFlowExecutor(FunctionalExecutor):
         return outputs
 
     def _training_step(self, optimizer: Optimizer, y: str) -> TensorFlowStep:
+        if isinstance(optimizer, NativeOptimizer):
+            from .native_step import KerasOptimizerStep  # imports Keras
+
+            return KerasOptimizerStep(self, optimizer, y)
         return TensorFlowStep(self, optimizer, y)
 
     def backprop(self, y: str, training: bool) -> Program:

@@ -1,0 +1,94 @@
+"""The frameworks' own optimizers: their settings, the same on every framework that has them.
+
+deep500.frameworks.pytorch, jax and tensorflow have a class of each, such as MomentumOptimizer, which runs on that
+framework only.
+"""
+
+from typing import Any, ClassVar
+
+from ..errors import lacking
+from .optimizer import Optimizer, Rate
+
+
+class NativeOptimizer(Optimizer):
+    """An optimizer that a framework brings; usable wherever an optimizer is, with executors of that framework.
+
+    create(library, rate)   The framework's object for these settings.
+    """
+
+    elementwise: ClassVar[bool] = False
+
+    def create(self, library: Any, rate: Any) -> Any:
+        raise lacking(self, "create")
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate of a step as a number."""
+        rate = self.settings["learning_rate"]
+        schedule = self.schedules.get("learning_rate")
+        return schedule.number(step) if schedule else rate
+
+
+class NativeSGD(NativeOptimizer):
+    """Stochastic gradient descent."""
+
+    learning_rate: Rate = 1e-3
+
+
+class NativeMomentum(NativeOptimizer):
+    """Gradient descent with momentum."""
+
+    learning_rate: Rate
+    momentum: float = 0.9
+
+
+class NativeAdaGrad(NativeOptimizer):
+    """AdaGrad."""
+
+    learning_rate: Rate = 1e-2
+    epsilon: float = 1e-10
+
+
+class NativeRMSProp(NativeOptimizer):
+    """RMSProp; `alpha` is the decay of the mean square."""
+
+    learning_rate: Rate = 1e-2
+    alpha: float = 0.99
+    epsilon: float = 1e-8
+
+
+class NativeAdam(NativeOptimizer):
+    """Adam."""
+
+    learning_rate: Rate = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+
+class NativeAdamW(NativeOptimizer):
+    """Adam with decoupled weight decay."""
+
+    learning_rate: Rate = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 1e-2
+
+
+class NativeLion(NativeOptimizer):
+    """Lion."""
+
+    learning_rate: Rate = 1e-4
+    beta1: float = 0.9
+    beta2: float = 0.99
+    weight_decay: float = 1e-3
+
+
+class NativeLAMB(NativeOptimizer):
+    """LAMB."""
+
+    learning_rate: Rate = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    weight_decay: float = 0.0

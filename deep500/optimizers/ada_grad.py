@@ -1,0 +1,39 @@
+"""AdaGrad (Duchi, Hazan and Singer, 2011)."""
+
+from typing import Any
+
+from ..contracts.optimizer import Optimizer, Rate, State
+
+
+class AdaGrad(Optimizer):
+    """Every element has its own step, which shrinks with the gradients that it has seen."""
+
+    learning_rate: Rate = 1e-2
+    rate_decay: float = 0.0
+    initial_sum: float = 0.0
+    epsilon: float = 1e-10
+
+    def init(self, xp: Any, param: Any) -> State:
+        return {"sum": xp.zeros_like(param) + self.initial_sum}
+
+    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+        step = xp.astype(step, param.dtype)
+        total = state["sum"] + xp.square(grad)
+        rate = self.learning_rate / (1 + (step - 1) * self.rate_decay)
+        return param - rate * (grad / (xp.sqrt(total) + self.epsilon)), {"sum": total}
+
+    def pytorch(
+        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+    ) -> None:
+        """The kernel behind torch.optim.Adagrad(fused=True)."""
+        torch._fused_adagrad_(
+            params,
+            grads,
+            [state["sum"] for state in states],
+            [step] * len(params),
+            lr=float(self.learning_rate),
+            lr_decay=self.rate_decay,
+            weight_decay=0.0,
+            eps=self.epsilon,
+            maximize=False,
+        )

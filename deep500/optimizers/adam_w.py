@@ -1,0 +1,48 @@
+"""Adam with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+
+from typing import Any
+
+from ..contracts.optimizer import Optimizer, Rate, State
+from ._formulas import bias_correction
+
+
+class AdamW(Optimizer):
+    """Adam, and parameters that shrink by themselves: the decay does not pass through the means."""
+
+    learning_rate: Rate = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 1e-2
+
+    def init(self, xp: Any, param: Any) -> State:
+        return {"mean": xp.zeros_like(param), "square": xp.zeros_like(param)}
+
+    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+        step = xp.astype(step, param.dtype)
+        mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
+        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
+        rate = self.learning_rate / bias_correction(xp, self.beta1, step)
+        spread = xp.sqrt(square) / xp.sqrt(bias_correction(xp, self.beta2, step)) + self.epsilon
+        shrunk = param - self.learning_rate * self.weight_decay * param
+        return shrunk - rate * mean / spread, {"mean": mean, "square": square}
+
+    def pytorch(
+        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+    ) -> None:
+        """The kernel behind torch.optim.AdamW(fused=True)."""
+        torch._fused_adamw_(
+            params,
+            grads,
+            [state["mean"] for state in states],
+            [state["square"] for state in states],
+            [],
+            [step] * len(params),
+            lr=float(self.learning_rate),
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=self.weight_decay,
+            eps=self.epsilon,
+            amsgrad=False,
+            maximize=False,
+        )

@@ -1,0 +1,49 @@
+"""AMSGrad (Reddi, Kale and Kumar, 2018)."""
+
+from typing import Any
+
+from ..contracts.optimizer import Optimizer, Rate, State
+from ._formulas import bias_correction
+
+
+class AMSGrad(Optimizer):
+    """Adam whose steps never grow again: it divides by the largest mean square so far."""
+
+    learning_rate: Rate = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+
+    def init(self, xp: Any, param: Any) -> State:
+        zeros = xp.zeros_like
+        return {"mean": zeros(param), "square": zeros(param), "largest": zeros(param)}
+
+    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+        step = xp.astype(step, param.dtype)
+        mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
+        square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
+        largest = xp.maximum(state["largest"], square)
+        rate = self.learning_rate / bias_correction(xp, self.beta1, step)
+        spread = xp.sqrt(largest) / xp.sqrt(bias_correction(xp, self.beta2, step)) + self.epsilon
+        new = {"mean": mean, "square": square, "largest": largest}
+        return param - rate * mean / spread, new
+
+    def pytorch(
+        self, torch: Any, params: list, grads: list, states: list[State], step: Any
+    ) -> None:
+        """The kernel behind torch.optim.Adam(amsgrad=True, fused=True)."""
+        torch._fused_adam_(
+            params,
+            grads,
+            [state["mean"] for state in states],
+            [state["square"] for state in states],
+            [state["largest"] for state in states],
+            [step] * len(params),
+            lr=float(self.learning_rate),
+            beta1=self.beta1,
+            beta2=self.beta2,
+            weight_decay=0.0,
+            eps=self.epsilon,
+            amsgrad=True,
+            maximize=False,
+        )

@@ -1,0 +1,76 @@
+"""Another optimizer for some of the parameters."""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..contracts.modifier import Modified, Modifier
+from ..contracts.optimizer import Optimizer, State, Update
+from ..errors import Deep500Error
+
+
+class Group(Modifier):
+    """Parameters whose names match the pattern are updated by another optimizer.
+
+    `AdamW(1e-3) | Group("*bias", AdamW(1e-3, weight_decay=0.0))` does not shrink biases. Where several groups match,
+    the last one counts.
+    """
+
+    pattern: str
+    optimizer: Optimizer
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.optimizer, Optimizer):
+            raise Deep500Error(
+                f"the optimizer of Group({self.pattern!r}, …) is {self.optimizer!r}: give an instance, "
+                "as in SGD(0.1)"
+            )
+
+    def applied_to(self, optimizer: Optimizer) -> Optimizer:
+        return Grouped(optimizer, self)
+
+
+class Grouped(Modified):
+    """An optimizer, and another one for a group of the parameters."""
+
+    optimizer: Optimizer
+    modifier: Group
+
+    @property
+    def elementwise(self) -> bool:  # type: ignore[override]
+        return False
+
+    @property
+    def needs_all_gradients(self) -> bool:
+        return self.optimizer.needs_all_gradients or self.modifier.optimizer.needs_all_gradients
+
+    def init(self, xp: Any, param: Any) -> State:
+        return self.optimizer.init(xp, param)
+
+    def init_named(self, xp: Any, name: str, param: Any) -> State:
+        optimizer = self.modifier.optimizer if self._in_group(name) else self.optimizer
+        return optimizer.init_named(xp, name, param)
+
+    def updates(
+        self,
+        xp: Any,
+        params: Mapping[str, Any],
+        grads: Mapping[str, Any],
+        states: Mapping[str, State],
+        step: Any,
+    ) -> Iterator[Update]:
+        for optimizer, in_group in ((self.optimizer, False), (self.modifier.optimizer, True)):
+            names = [name for name in params if self._in_group(name) is in_group]
+            if names:
+                own_params = {name: params[name] for name in names}
+                own_grads = {name: grads[name] for name in names}
+                yield from optimizer.updates(xp, own_params, own_grads, states, step)
+
+    def with_native_kernels(self, framework: str, module: Any) -> Optimizer:
+        first = self.optimizer.with_native_kernels(framework, module)
+        second = self.modifier.optimizer.with_native_kernels(framework, module)
+        return Grouped(first, Group(self.modifier.pattern, second))
+
+    def _in_group(self, name: str) -> bool:
+        return fnmatchcase(name, self.modifier.pattern)

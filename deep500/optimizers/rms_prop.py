@@ -1,0 +1,40 @@
+"""RMSProp (Tieleman and Hinton, 2012); centered as in Graves (2013)."""
+
+from typing import Any
+
+from ..contracts.optimizer import Optimizer, Rate, State
+
+
+class RMSProp(Optimizer):
+    """The gradient divided by the root of a decaying mean of its square.
+
+    With `centered`, by that of its variance; with `momentum`, the quotients add up to a velocity.
+    """
+
+    learning_rate: Rate = 1e-2
+    alpha: float = 0.99
+    epsilon: float = 1e-8
+    momentum: float = 0.0
+    centered: bool = False
+
+    def init(self, xp: Any, param: Any) -> State:
+        state = {"square": xp.zeros_like(param)}
+        if self.centered:
+            state["mean"] = xp.zeros_like(param)
+        if self.momentum:
+            state["velocity"] = xp.zeros_like(param)
+        return state
+
+    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+        square = self.alpha * state["square"] + (1 - self.alpha) * xp.square(grad)
+        new = {"square": square}
+        spread = square
+        if self.centered:
+            new["mean"] = self.alpha * state["mean"] + (1 - self.alpha) * grad
+            # rounding may take the difference below zero, where the root is none
+            spread = xp.maximum(square - xp.square(new["mean"]), 0)
+        move = grad / (xp.sqrt(spread) + self.epsilon)
+        if self.momentum:
+            move = self.momentum * state["velocity"] + move
+            new["velocity"] = move
+        return param - self.learning_rate * move, new

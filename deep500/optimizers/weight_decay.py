@@ -1,0 +1,28 @@
+"""Weight decay as L2 regularisation."""
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..contracts.modifier import Arrays, Modifier
+
+
+class WeightDecay(Modifier):
+    """Adds decay * parameter to every gradient, as `weight_decay` of torch.optim.SGD does.
+
+    `only` is a pattern of the names of the parameters that decay, such as "*weight".
+    """
+
+    decay: float
+    only: str = "*"
+
+    @property
+    def elementwise(self) -> bool:  # type: ignore[override]
+        """Names count if not all of them decay."""
+        return self.only == "*"
+
+    def gradients(self, xp: Any, params: Arrays, grads: Arrays) -> Arrays:
+        changed = {}
+        for name, grad in grads.items():
+            decays = fnmatchcase(name, self.only)
+            changed[name] = grad + self.decay * params[name] if decays else grad
+        return changed

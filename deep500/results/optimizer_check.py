@@ -1,0 +1,30 @@
+"""A check of an optimizer: every promise on every framework, with its value, its bound and its verdict."""
+
+from typing import Any
+
+from ..contracts.result import Plan
+from ..contracts.shapes import check_object
+from .check import Check
+
+PLAN = {
+    "optimizer": str,
+    "settings": dict,
+    "reference": (str, type(None)),
+    "frameworks": [str],
+    "dtypes": [str],
+    "steps": int,
+    "seed": int,
+}
+
+
+class OptimizerCheck(Check):
+    """One block per framework: all its checks. Whether all is well, and the worst of every promise, follow."""
+
+    def check_plan(self, plan: object) -> dict[str, Any]:
+        return check_object("plan.json", plan, PLAN)
+
+    def subject(self, plan: Plan) -> str:
+        return str(plan["optimizer"])
+
+    def again(self, plan: Plan) -> str:
+        return f"The problems were drawn by the seed {plan['seed']}, {plan['steps']} steps each."

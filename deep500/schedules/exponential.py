@@ -1,0 +1,20 @@
+"""Exponential decay."""
+
+import math
+from typing import Any
+
+from ..contracts.schedule import Schedule, check_positive
+
+
+class Exponential(Schedule):
+    """Multiplied by `factor` in every step, as torch.optim.lr_scheduler.ExponentialLR does."""
+
+    start: float
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, factor=self.factor)
+
+    def value(self, xp: Any, step: Any) -> Any:
+        return self.start * xp.exp((step - 1) * math.log(self.factor))
