@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...contracts.canonical_form import form_hash
 from ...contracts.result import Contrast, Record
 from ...errors import Deep500Error, TooFewSamples
 from ...measure.machine import Environment, environment_difference
@@ -17,7 +18,7 @@ from .contents import amount, metric_name, short_value
 
 FEW_SEEDS = 6  # from here on ranks give an interval of the median
 MACHINE = ("cpu model", "logical cpus", "physical cores", "memory size (GiB)", "accelerators")
-THIS_RUN = ("epochs", "tier", "seeds", "threads", "kernels", "update")
+THIS_RUN = ("epochs", "tier", "scale", "seeds", "threads", "division", "kernels", "update")
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     parts["run"] = [row for row in own if row[1] != row[2]]
     warnings = _warnings(a, b, pairs, parts["run"])
     data = {
+        "recipes": {"a": _identity(a), "b": _identity(b)},
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
         "margin": margin,
@@ -65,7 +67,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     blocks: list[Block] = [
         Table(["median over seeds", "A", "B", "B against A", "B is"], rows),
         Bullets([*notes, *warnings, _how(answers, margin, level)]),
-        *_recipe_blocks(parts),
+        *_recipe_blocks(parts, a, b),
     ]
     return Contrast(data, blocks, [answer.name for answer in answers if answer.verdict == "worse"])
 
@@ -229,7 +231,45 @@ def _machine_differences(a: Record, b: Record) -> list[str]:
     return [d.fact for d in environment_difference(*sides) if d.fact in MACHINE]
 
 
-def _recipe_blocks(parts: Mapping[str, Sequence[Sequence[Any]]]) -> list[Block]:
+def _identity(record: Record) -> dict[str, Any]:
+    """The hashes that say which recipe and which data a record is of."""
+    plan = record.plan
+    return {
+        "hash": plan["hash"],
+        "fixed_hash": _fixed_hash(record),
+        "metrics_hash": form_hash(plan["recipe"]["metrics"]),
+        "data": plan.get("data", {}),
+        "sources": {key: entry["source"] for key, entry in plan.get("sources", {}).items()},
+    }
+
+
+def _fixed_hash(record: Record) -> str:
+    """Computed from FIXED as it was recorded, whatever the plan says the hash is."""
+    return form_hash(record.plan["recipe"]["fixed"])
+
+
+def _proof(a: Record, b: Record) -> list[Text]:
+    """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
+    of_a, of_b = _identity(a), _identity(b)
+    if of_a["fixed_hash"] == of_b["fixed_hash"]:
+        lines: list[Text] = [f"FIXED is the same in both: SHA-256 {of_a['fixed_hash']}."]
+    else:
+        lines = [f"FIXED differs: SHA-256 {of_a['fixed_hash']} and {of_b['fixed_hash']}."]
+    if of_a["metrics_hash"] != of_b["metrics_hash"]:
+        lines.append("METRICS differ: another metric, or another target.")
+    if of_a["data"] != of_b["data"] and of_a["data"] and of_b["data"]:
+        lines.append("The data differ: their checksums are not the same.")
+    sources = of_a["sources"]
+    for key in sources.keys() & of_b["sources"].keys():
+        fixed = key in a.plan["recipe"]["fixed"] and key in b.plan["recipe"]["fixed"]
+        if fixed and sources[key] != of_b["sources"][key]:
+            lines.append(f"The source of the FIXED {key.replace('_', ' ')} differs.")
+    return lines
+
+
+def _recipe_blocks(
+    parts: Mapping[str, Sequence[Sequence[Any]]], a: Record, b: Record
+) -> list[Block]:
     if parts["fixed"]:
         fixed = "FIXED differs: A and B are runs of two different recipes."
     elif parts["mutable"]:
@@ -240,7 +280,8 @@ def _recipe_blocks(parts: Mapping[str, Sequence[Sequence[Any]]]) -> list[Block]:
     for part, label in (("fixed", "FIXED"), ("mutable", "MUTABLE"), ("run", "this run")):
         for key, of_a, of_b in parts[part]:
             rows.append([clean(key).replace("_", " "), *map(_shown, (of_a, of_b)), label])
-    return [Sentence(fixed), Table(["setting", "A", "B", "part"], rows, "lttl")]
+    table = Table(["setting", "A", "B", "part"], rows, "lttl")
+    return [Sentence(fixed), table, Bullets(_proof(a, b))]
 
 
 def _shown(value: object) -> str:
