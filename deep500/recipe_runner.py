@@ -21,6 +21,7 @@ from .contracts.procedure import Procedure
 from .contracts.recipe import Recipe, own_definitions
 from .contracts.result import Record
 from .contracts.sampler import Sampler
+from .contracts.transport import DEADLINE
 from .distributed.crew import Crew
 from .distributed.distribution import recipe_distribution
 from .errors import Deep500Error, errors_of_user_code, one_line
@@ -77,11 +78,12 @@ def run(
     threads: int | None = None,
     data: str | Path | None = None,
     expected_data: Mapping[str, str] | None = None,
+    deadline: float = DEADLINE,
 ) -> Outcome:
     """Train every seed, write the bundle and return what came out.
 
     `threads` is the number for frameworks that can be told one, and `data` the folder with the data set's files.
-    `expected_data` are the checksums that the splits must have.
+    `expected_data` are the checksums that the splits must have. `deadline` is how long ranks wait for each other.
     `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
     without doing anything if it is finished.
     """
@@ -90,12 +92,14 @@ def run(
     distribution = recipe_distribution(recipe)
     if distribution is not None:
         plan["distribution"] = distribution.to_json(recipe.entry("batch_size"))
+    crew = Crew(recipe, distribution, deadline) if distribution else None
     if resume and folder and (done := finished_record("recipe", plan, folder)):
+        if crew:
+            crew.order(None)
         return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, (*recipe.entry("events", ()), *events), data)
     recipe_run.expected_data = expected_data or {}
-    if distribution is not None:
-        recipe_run.crew = Crew(recipe, distribution)
+    recipe_run.crew = crew
     with (
         recording(
             "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume

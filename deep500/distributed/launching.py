@@ -22,8 +22,11 @@ ERRORS = "DEEP500_RANK_ERRORS"  # the folder in which ranks but the first leave 
 POLL_SECONDS = 0.02
 TRANSPORTS = ("mpi", "torch")
 MOST_RANKS = 256
-# Runs a rank and notes how it ended: MPI's launchers do not say which rank died, and end the others at once
-NOTE = '"$@"; echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+# Runs a rank and notes how it ended: MPI's launchers do not say which rank died, and end the others at once (MPICH's,
+# by SIGUSR1)
+NOTE = (
+    'trap "" USR1; "$@"; echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+)
 NOTING = ("sh", "-c", NOTE, "rank")
 SIGNALLED = 128  # above this, a shell's exit code means a signal
 VERDICTS = (0, 1, 2, 3)  # exit codes of verbs
@@ -82,7 +85,9 @@ def launch(
             first = group.wait(grace)
         finally:
             group.kill()
-        codes = group.codes() or {0: group.processes[0].returncode}  # mpiexec's own, if nobody noted any
+        codes = group.codes() or {
+            0: group.processes[0].returncode
+        }  # mpiexec's own, if nobody noted any
         return Launched(codes, group.output(), group.errors(), first)
 
 
