@@ -11,6 +11,7 @@ from . import metrics as metrics
 from . import networks as networks
 from . import operators as operators
 from . import optimizers as optimizers
+from . import precisions as precisions
 from . import samplers as samplers
 from . import schedules as schedules
 from . import schemes as schemes
@@ -34,6 +35,7 @@ from .contracts.model import Model as Model
 from .contracts.network import Network as Network
 from .contracts.operator import Operator as Operator
 from .contracts.optimizer import Optimizer as Optimizer
+from .contracts.precision import Precision as Precision
 from .contracts.procedure import Procedure as Procedure
 from .contracts.recipe import Recipe as Recipe
 from .contracts.sampler import Sampler as Sampler
@@ -81,5 +83,7 @@ from .validation.codecs import check_codec as check_codec
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 from .validation.optimizers.checking import check_optimizer as check_optimizer
+from .validation.sampling import check_sampler as check_sampler
+from .validation.schemes import check_scheme as check_scheme
 
 __version__: str

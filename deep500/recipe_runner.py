@@ -28,6 +28,7 @@ from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
 from .training.building import (
+    in_float32,
     recipe_dataset,
     recipe_executor,
     recipe_procedure,
@@ -35,9 +36,11 @@ from .training.building import (
 )
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
+from .training.gradient_noise import MeasureNoise
 from .training.outcome import check_plan, qualities
 from .training.planning import make_plan, tier_recipe
 from .training.trainer import Trainer
+from .validation.sources import Sources, sources_for
 
 
 @dataclass(frozen=True)
@@ -184,15 +187,22 @@ class _RecipeRun:
             raise Deep500Error(
                 f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
             ) from None
+        self.sources = self._metric_sources(procedure)
         kernels: dict[str, str] = {}
         for executor in procedure.executors.values():
             kernels |= executor.kernels()
         return {
+            "unavailable": self.sources.unavailable,
             "framework": procedure.framework.name,
             "kernels": kernels,
             "update": self._update_kernel(procedure.framework.name),
             "data": {name: split.digest() for name, split in self.splits.items()},
         }
+
+    def _metric_sources(self, procedure: Procedure) -> Sources:
+        """What measures for the metrics that need more than the history."""
+        executor = next(iter(procedure.executors.values()))
+        return sources_for(self.recipe.all_metrics(), executor, self.recipe.entry("batch_size"))
 
     def _update_kernel(self, framework: str) -> str:
         """Whether the optimizers run as the framework's own, or as our formula."""
@@ -234,7 +244,7 @@ class _RecipeRun:
             old.unlink()
 
     def _trainer(self, seed: int) -> Trainer:
-        events = [*self.events, _Record(self, seed)]
+        events = [*self.events, *self._measuring_events(seed), _Record(self, seed)]
         if self.crew:
             threads = self.plan["threads"]
             return self.crew.trainer(
@@ -258,6 +268,17 @@ class _RecipeRun:
         order = {key: self.plan[key] for key in ("epochs", "threads")}
         checkpoints = str(self.checkpoints.absolute())
         self.crew.order(order | {"seed": seed, "done": epochs_done, "checkpoints": checkpoints})
+
+    def _measuring_events(self, seed: int) -> list[Event]:
+        """What measures beside the steps: sources of metrics, and the noise of low precision."""
+        events = list(self.sources.events)
+        if self.recipe.has("precision"):
+            exact, train = in_float32(self.recipe), self.splits["train"]
+            threads = self.plan["threads"]
+            events.append(
+                MeasureNoise(lambda: recipe_executor(exact, self.task, train, seed, threads))
+            )
+        return events
 
     def keep(self, trainer: Trainer, seed: int, record: dict[str, Any]) -> None:
         """After an epoch: first the checkpoint, then the block that names it; then the one before may go."""
@@ -302,7 +323,7 @@ class _RecipeRun:
 
     def _subject(self, seed: int) -> tuple[Executor | Procedure, Any]:
         """What a trainer takes: an executor with its optimizer, or a procedure."""
-        if self.recipe.has("procedure"):
+        if self.recipe.has("procedure") or self.recipe.has("precision"):
             return self._procedure(seed), None
         train, threads = self.splits["train"], self.plan["threads"]
         executor = recipe_executor(self.recipe, self.task, train, seed, threads)

@@ -23,6 +23,13 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, every test's child 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
 os.environ.update({"PJRT_NPROC": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"})
 
+LONGEST = ("test_project.py",)  # these run every page of the documentation, block by block
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first: at the end, one process would wait for the other."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def home_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

@@ -23,7 +23,7 @@ LAYERS = [
     "custom",
     "onnx",
     "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations claims",
+    " augmentations precisions claims",
     "formats transformations",
     "codecs collectives topologies transports simulator",
     "schemes",

@@ -1,13 +1,18 @@
 """Pictures on another scale."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from ..contracts.augmentation import Draws, ImageAugmentation, Spec
+from ..contracts.augmentation import Batch, Draws, ImageAugmentation, Spec
 from ..errors import Deep500Error
 
 
 class Normalise(ImageAugmentation):
-    """(x - mean) / deviation as float32, with one number for all channels or one for each."""
+    """(x - mean) / deviation as float32, with one number for all channels or one for each.
+
+    For pictures of bytes these are numbers from 0 to 255.
+    """
 
     mean: tuple[float, ...] = (0.5,)
     deviation: tuple[float, ...] = (0.5,)
@@ -21,13 +26,23 @@ class Normalise(ImageAugmentation):
             )
 
     def change(self, pictures: np.ndarray, draws: Draws) -> np.ndarray:
+        changed = np.empty(pictures.shape, np.float32)
+        self._normalise(pictures, changed)
+        return changed
+
+    def write(self, batch: Batch, draws: Draws, out: Mapping[str, np.ndarray]) -> None:
+        for name, values in batch.items():
+            if name == self.array:
+                self._normalise(values, out[name])
+            else:
+                out[name][...] = values
+
+    def _normalise(self, pictures: np.ndarray, out: np.ndarray) -> None:
         shape = (-1, 1, 1)
         mean = np.array(self.mean, np.float32).reshape(shape)
         factor = (1 / np.array(self.deviation)).astype(np.float32).reshape(shape)
-        changed = pictures.astype(np.float32)
-        changed -= mean
-        changed *= factor
-        return changed
+        np.subtract(pictures, mean, out=out, dtype=np.float32)
+        out *= factor
 
     def spec(self, before: Spec) -> Spec:
         for numbers in (self.mean, self.deviation):

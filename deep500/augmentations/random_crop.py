@@ -22,14 +22,18 @@ class RandomCrop(ImageAugmentation):
             )
 
     def change(self, pictures: np.ndarray, draws: Draws) -> np.ndarray:
-        pad = self.padding
-        height, width = self._size(pictures.shape[2:])
-        padded = np.pad(pictures, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
-        room = padded.shape[2] - height + 1, padded.shape[3] - width + 1
-        places = (draws.uniform(2) * room).astype(np.int64)
-        cropped = np.empty((*pictures.shape[:2], height, width), pictures.dtype)
-        for number, (top, left) in enumerate(places):
-            cropped[number] = padded[number, :, top : top + height, left : left + width]
+        rows, columns = pictures.shape[2:]
+        height, width = self._size((rows, columns))
+        room = rows + 2 * self.padding - height + 1, columns + 2 * self.padding - width + 1
+        places = (draws.uniform(2) * room).astype(np.int64) - self.padding
+        cropped = np.zeros((*pictures.shape[:2], height, width), pictures.dtype)
+        for number, (top, left) in enumerate(places.tolist()):
+            first_row, end_row = max(top, 0), min(top + height, rows)
+            first_column, end_column = max(left, 0), min(left + width, columns)
+            visible = pictures[number, :, first_row:end_row, first_column:end_column]
+            down, right = first_row - top, first_column - left
+            below, beyond = down + visible.shape[1], right + visible.shape[2]
+            cropped[number, :, down:below, right:beyond] = visible
         return cropped
 
     def spec(self, before: Spec) -> Spec:

@@ -4,7 +4,7 @@ import argparse
 
 from ..errors import Deep500Error
 
-SUBJECTS = ("operator", "network", "optimizer", "codec")
+SUBJECTS = ("operator", "network", "optimizer", "sampler", "codec", "scheme")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

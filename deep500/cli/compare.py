@@ -1,10 +1,11 @@
-"""compare two bundles entry by entry, and say what differs between their environments"""
+"""compare two bundles entry by entry, or rank many by performance profiles"""
 
 import argparse
+from pathlib import Path
 
 from ..errors import UNDECIDED, Deep500Error
 from . import options
-from .output import print_json
+from .output import print_json, write_page
 
 EQUIVALENCE_CODES = {"equivalent": 0, "different": 1, "inconclusive": UNDECIDED}
 
@@ -12,18 +13,25 @@ EQUIVALENCE_CODES = {"equivalent": 0, "different": 1, "inconclusive": UNDECIDED}
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="the base: a folder, a zip or a run of `d5 list`")
     parser.add_argument("b", metavar="B", help="what is compared with it")
+    parser.add_argument(
+        "more", metavar="C", nargs="*", help="with --profile: further bundles of recipes"
+    )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="rank systems (MUTABLE) over problems (FIXED): the share within τ of the best",
+    )
+    parser.add_argument(
+        "--metric", metavar="NAME", help="the cost to rank by with --profile (TimeToAccuracy)"
+    )
+    options.out(parser, "the page with the picture of --profile (html)")
     options.margin(parser)
     options.level(parser)
     parser.add_argument(
         "--gate", action="store_true", help="exit code 1 if anything in B is slower"
     )
-    parser.add_argument(
-        "--equivalent",
-        type=float,
-        default=None,
-        metavar="MARGIN",
-        help="test whether two recipes' runs are of the same quality up to MARGIN (1.5: of % accuracy): exit "
-        "code 0 equivalent, 1 different, 3 inconclusive",
+    options.equivalent(
+        parser, None, "points: two recipes are tested (exit code 0 equivalent, 1 different, 3 not)"
     )
 
 
@@ -34,6 +42,10 @@ def call(args: argparse.Namespace) -> int:
 
     if args.gate and args.equivalent is not None:
         raise Deep500Error("--gate and --equivalent have exit codes of their own: give one of them")
+    if args.profile:
+        return _profile(args)
+    if args.more or args.metric or args.out:
+        raise Deep500Error("two bundles are compared; --profile takes more, --metric and --out")
     compared = compare_bundles(
         find_bundle(args.a),
         find_bundle(args.b),
@@ -48,3 +60,21 @@ def call(args: argparse.Namespace) -> int:
     if not compared.verified or (args.gate and compared.worse):
         return 1
     return EQUIVALENCE_CODES[compared.equivalence] if args.equivalent is not None else 0
+
+
+def _profile(args: argparse.Namespace) -> int:
+    from ..evidence.loading import rendered
+    from ..evidence.profiling import profile_bundles
+    from ..evidence.recording import find_bundle
+    from ..reports.html import html
+    from ..reports.terminal import terminal
+
+    paths = [find_bundle(name) for name in (args.a, args.b, *args.more)]
+    found = profile_bundles(paths, args.metric, args.level)
+    if args.out:
+        write_page(Path(args.out), rendered(html, found.report()))
+    if args.json:
+        print_json(found.to_json() | {"page": str(args.out) if args.out else None})
+    else:
+        print(rendered(terminal, found.report()))
+    return 0 if found.verified else 1

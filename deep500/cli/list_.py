@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import fields
 from functools import partial
 
 from .. import registry
@@ -54,6 +54,7 @@ def _print_list(args: argparse.Namespace) -> None:
     ):  # few rows and many columns: across, for the sake of narrow terminals
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
+        print("\nyes: the framework has it by itself; d5: it has it through Deep500")
     else:
         cells = [[clean(cell) for cell in row] for row in rows]
         print(
@@ -87,15 +88,19 @@ def _sensors(most: int) -> tuple[list[str], list[list]]:
 
 
 def _frameworks(most: int) -> tuple[list[str], list[list]]:
+    from ..contracts.framework import Abilities
     from ..frameworks import available_frameworks, framework, known_frameworks
 
-    abilities = {name: asdict(framework(name).abilities) for name in known_frameworks()[:most]}
-    columns = next(iter(abilities.values()))
     installed = available_frameworks()
-    rows = [
-        [name, _word(name in installed), *map(_word, able.values())]
-        for name, able in abilities.items()
-    ]
+    columns = [field.name for field in fields(Abilities)]
+    rows = []
+    for name in known_frameworks()[:most]:
+        adapter = framework(name)
+        row = [name, _word(name in installed)]
+        for column in columns:
+            through_us = adapter.trains and column in THROUGH_DEEP500
+            row.append(_offered(getattr(adapter.abilities, column), through_us))
+        rows.append(row)
     return ["framework", "installed", *(column.replace("_", " ") for column in columns)], rows
 
 
@@ -112,10 +117,29 @@ def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
     return ["name", "what it is"], [[c.__name__, (c.__doc__ or "").splitlines()[0]] for c in found]
 
 
+def _offered(by_itself: bool, through_us: bool) -> str:
+    """Whether a framework has something by itself, through Deep500, or in both ways."""
+    if by_itself and through_us:
+        return "yes, d5"
+    if through_us:
+        return "d5"
+    return _word(by_itself)
+
+
 def _word(ability: bool) -> str:
     return "yes" if ability else "–"
 
 
+# What every framework that trains gets from Deep500, whatever it has by itself
+THROUGH_DEEP500 = (
+    "autodiff",
+    "datasets",
+    "optimizers",
+    "parameter_server",
+    "decentralised",
+    "asynchronous",
+    "custom_distribution",
+)
 KINDS = (
     "operators",
     "networks",
@@ -129,6 +153,9 @@ KINDS = (
     "tasks",
     "metrics",
     "codecs",
+    "schemes",
+    "topologies",
+    "collectives",
     "results",
 )
 LISTS: dict[str, Callable[[int], tuple[list[str], list[list]]]] = {

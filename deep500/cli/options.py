@@ -254,8 +254,18 @@ def data(parser: Parser) -> None:
         "--data",
         type=Path,
         default=None,
-        metavar="FOLDER",
-        help="where the files of the data set are ($DEEP500_DATA)",
+        metavar="PATH",
+        help="the arrays that go in: the folder with the files of the data set ($DEEP500_DATA)",
+    )
+
+
+def equivalent(parser: Parser, default: float | None, said: str) -> None:
+    parser.add_argument(
+        "--equivalent",
+        type=float,
+        default=default,
+        metavar="MARGIN",
+        help=f"the difference of a quality that does not matter, in its unit, such as 1.5 {said}",
     )
 
 

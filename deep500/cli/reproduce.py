@@ -17,17 +17,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the recipe's file, if it is not one of ours; code from a bundle is never run",
     )
-    add(
-        "--equivalent",
-        type=float,
-        default=1.5,
-        metavar="MARGIN",
-        help="the difference of a quality that does not matter, in its unit (1.5)",
-    )
+    options.equivalent(parser, 1.5, "points (1.5)")
     add(
         "--allow-changes",
         action="store_true",
-        help="go on although the recipe or a source is not the recorded one; the result says what differs",
+        help="go ahead although the recipe or a source is not the recorded one; the result says what differs",
     )
     options.data(parser)
     options.out(parser)

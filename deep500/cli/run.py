@@ -22,20 +22,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--optimizer",
         default=None,
         metavar="NAME",
-        help="the optimizer, with its settings if not the defaults: Adam or 'Adam(0.01, beta1=0.8)'",
+        help="the rule of the step, with its settings if not the defaults: Adam or 'Adam(0.01, beta1=0.8)'",
     )
     options.set_(parser, "an entry of the recipe, such as batch_size=32")
     add(
         "--division",
         default="closed",
         choices=("closed", "open"),
-        help="closed: only MUTABLE entries may be changed; open: FIXED ones too, which the result says (closed)",
+        help="which entries may be changed: MUTABLE ones only, or FIXED ones too, which the result says (closed)",
     )
     add("--seeds", type=int, default=None, metavar="N", help="how many seeds (the tier's)")
     options.tier(
         parser, "small", "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)"
     )
-    add("--device", default=None, metavar="DEVICE", help="where it computes: cpu (the recipe's)")
+    add("--device", default=None, metavar="DEVICE", help="the device: cpu (the recipe's)")
     add(
         "--threads",
         type=int,

@@ -51,6 +51,7 @@ class Augmentation(Definition):
     apply(batch, draws)   The batch changed, all examples at once; what came in stays as it is. Random numbers come
                           from `draws` alone.
     specs(specs)          The shape and dtype of every array after it.
+    write(batch, draws, out)   Optional: the same as `apply`, written into the arrays `out`.
     """
 
     def apply(self, batch: Batch, draws: Draws) -> Batch:
@@ -58,6 +59,10 @@ class Augmentation(Definition):
 
     def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
         return dict(specs)
+
+    def write(self, batch: Batch, draws: Draws, out: Mapping[str, np.ndarray]) -> None:
+        for name, values in self.apply(batch, draws).items():
+            out[name][...] = values
 
     def renamed(self, names: Mapping[str, str]) -> "Augmentation":
         """The same for arrays that have other names (new by old)."""

@@ -94,20 +94,15 @@ class Split:
 
     def batch(self, indices: Indices, epoch: int = 0) -> dict[str, np.ndarray]:
         """The examples of these indices, as the augmentations of this epoch leave them."""
-        batch = {name: column[indices] for name, column in self.columns.items()}
-        if not self.augmentations:
-            return batch
-        rows = row_numbers(indices, len(self))
-        for position, augmentation in enumerate(self.augmentations):
-            batch = augmentation.apply(batch, Draws(self.seed, epoch, position, rows))
-        return batch
+        return self._augmented(indices, epoch, len(self.augmentations))
 
     def read(self, indices: np.ndarray, epoch: int, out: Mapping[str, np.ndarray]) -> None:
         """The same as `batch`, written into arrays that are there already; without augmentations nothing is copied."""
         rows = row_numbers(indices, len(self))
         if self.augmentations:
-            for name, values in self.batch(rows, epoch).items():
-                out[name][...] = values
+            last = len(self.augmentations) - 1
+            batch = self._augmented(rows, epoch, last)
+            self.augmentations[last].write(batch, Draws(self.seed, epoch, last, rows), out)
             return
         for name, column in self.columns.items():
             if isinstance(column, Column):
@@ -115,6 +110,16 @@ class Split:
             else:
                 # the rows have been checked; with "raise", NumPy would write to a buffer first
                 np.take(column, rows, axis=0, out=out[name], mode="clip")
+
+    def _augmented(self, indices: Indices, epoch: int, count: int) -> dict[str, np.ndarray]:
+        """The examples after the first augmentations."""
+        batch = {name: column[indices] for name, column in self.columns.items()}
+        if not count:
+            return batch
+        rows = row_numbers(indices, len(self))
+        for position, augmentation in enumerate(self.augmentations[:count]):
+            batch = augmentation.apply(batch, Draws(self.seed, epoch, position, rows))
+        return batch
 
     def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
         """The same examples, changed by these augmentations after the ones that there are."""

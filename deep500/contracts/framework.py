@@ -33,7 +33,11 @@ ITS_OWN = "its own"  # the number of threads of a framework that cannot be told 
 
 @dataclass(frozen=True)
 class Abilities:
-    """The talks' columns: what a framework offers by itself."""
+    """The talks' columns: what a framework offers by itself.
+
+    The last four are ways to train on many machines: through a parameter server, by allreduce or with neighbours,
+    without waiting for each other, and by a communication of the user's own.
+    """
 
     standard_operators: bool = True
     custom_operators: bool = False
@@ -44,7 +48,10 @@ class Abilities:
     autodiff: bool = False
     datasets: bool = False
     optimizers: bool = False
-    distributed: bool = False
+    parameter_server: bool = False
+    decentralised: bool = False
+    asynchronous: bool = False
+    custom_distribution: bool = False
 
 
 class Framework(ABC):
@@ -57,6 +64,7 @@ class Framework(ABC):
     module_name: ClassVar[str]  # what is imported, and looked for without importing
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
+    trains: ClassVar[bool] = True  # through Deep500; False for an engine that runs operators only
     dtypes: ClassVar[frozenset[str]] = (
         PLAIN  # those that it can hold and convert; kernels may take fewer
     )

@@ -1,5 +1,6 @@
 """The metric contract: a number about a training run, with its unit, kind and direction."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
@@ -66,6 +67,9 @@ class Metric(Definition):
     kind: ClassVar[Kind] = "quality"
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
     reads: ClassVar[str | None] = None  # the task's quality that it is about, if it is about one
+    needs: ClassVar[
+        tuple[str, ...]
+    ] = ()  # what a run must measure for it ("energy"), beside the usual
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -77,6 +81,10 @@ class Metric(Definition):
 
     def value(self, history: History) -> float | None:
         raise lacking(self, "value")
+
+    def censored_at(self, history: History) -> float | None:
+        """Of a run without a value, how far it got without arriving; None if the metric is no way to a goal."""
+        return None
 
     def for_qualities(self, qualities: Mapping[str, Quality]) -> "Metric":
         """The metric for runs of a task with these qualities; a Deep500Error if it reads one that is not there."""
@@ -99,6 +107,17 @@ class Metric(Definition):
         if target is None or self.better is None:
             return True
         return value >= target if self.better == "higher" else value <= target
+
+
+def first_reaching(
+    history: History, quality: str, target: float, better: str = "higher"
+) -> dict[str, Any] | None:
+    """The first evaluation whose validation data reach the target; None if there is none."""
+    for evaluation in history.evaluations:
+        value = evaluation["validation"].get(quality, math.nan)
+        if value >= target if better == "higher" else value <= target:
+            return evaluation
+    return None
 
 
 def quality_named(name: str, qualities: Mapping[str, Quality]) -> Quality:

@@ -26,8 +26,8 @@ class Recipe:
 
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
              a procedure of your own in place of the model
-    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, events, workers;
-             for many ranks: ranks, transport, scheme, codec
+    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, precision
+             (float32), events, workers; for many ranks: ranks, transport, scheme, codec
     METRICS  pairs of a metric and its target (None: only reported)
     CLAIMS   optional: statements about the metrics, such as d5.TestAccuracy() >= 97.0
     TIERS    optional: by the name of a tier, how many seeds and epochs, and smaller data and networks
@@ -172,7 +172,7 @@ class Recipe:
         """The metrics that nobody else can look up by name: their values are recorded, by these keys."""
         keyed: dict[str, Metric] = {}
         counts: Counter[str] = Counter()
-        for metric in self._all_metrics():
+        for metric in self.all_metrics():
             name = type(metric).__name__
             if _is_ours(metric) or metric in keyed.values():
                 continue
@@ -189,7 +189,8 @@ class Recipe:
         """The hash of FIXED alone."""
         return form_hash(canonical_form(self.fixed))
 
-    def _all_metrics(self) -> list[Metric]:
+    def all_metrics(self) -> list[Metric]:
+        """The metrics of METRICS and of CLAIMS."""
         metrics = [metric for metric, _ in self.metrics]
         for claim in self.claims:
             metrics += claim.metrics.values()

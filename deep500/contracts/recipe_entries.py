@@ -8,6 +8,7 @@ from ..definition import Definition
 from .codec import Codec
 from .dataset import Dataset
 from .loss import Loss
+from .precision import Precision
 from .sampler import Sampler
 from .scheme import Scheme
 from .task import Task
@@ -46,6 +47,7 @@ TABLE: dict[str, Entry] = {
     "executor": Entry("MUTABLE", object),
     "executor_kwargs": Entry("MUTABLE", Mapping),
     "optimizer": Entry("MUTABLE", object, "optimizers", definition=True),
+    "precision": _definition("MUTABLE", "precisions", Precision),
     "optimizers": Entry("MUTABLE", Mapping),
     "events": Entry("MUTABLE", (tuple, list)),
     "workers": Entry("MUTABLE", int),

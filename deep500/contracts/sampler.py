@@ -19,12 +19,15 @@ class Sampler(Definition):
     every_example_once   Whether an epoch has every example exactly once.
     shuffles             Whether the order is random, and another one in every epoch.
     shares(size)         The share of the draws that every example should get; equal shares by default.
+    examples             How many examples it is for, if its settings say so (0: any number).
+    ranks, for_rank(rank)   Among how many ranks the draws are parted, and the sampler of another one.
     """
 
     batch_size: int
     seed: int = 0
     every_example_once: ClassVar[bool] = True
     shuffles: ClassVar[bool] = True
+    ranks: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,6 +47,13 @@ class Sampler(Definition):
 
     def shares(self, size: int) -> np.ndarray:
         return np.full(size, 1 / size)
+
+    @property
+    def examples(self) -> int:
+        return 0
+
+    def for_rank(self, rank: int) -> "Sampler":
+        return self
 
     def state(self) -> dict[str, Any]:
         """For a checkpoint: a resumed run must go on with the same sampler."""

@@ -12,14 +12,20 @@ from ._decoding import decoder_named
 
 
 class Pictures(Column):
-    """Files of pictures as float32 (channel, row, column) from 0 to 1; they are decoded when they are read."""
+    """Files of pictures (channel, row, column), decoded when they are read: float32 from 0 to 1, or the bytes."""
 
-    def __init__(self, paths: Sequence[str], size: tuple[int, int], decoder: str = "auto"):
+    def __init__(
+        self,
+        paths: Sequence[str],
+        size: tuple[int, int],
+        decoder: str = "auto",
+        dtype: str = "float32",
+    ):
         self.paths = paths
         self.size = size
         self.decode = decoder_named(decoder)
         self.shape = (len(paths), 3, *size)
-        self.dtype = np.dtype(np.float32)
+        self.dtype = np.dtype(dtype)
 
     def read(self, indices: np.ndarray, out: np.ndarray) -> None:
         pixels = np.empty((len(indices), *self.size, 3), np.uint8)
@@ -29,7 +35,11 @@ class Pictures(Column):
                 self.decode(_contents(path), picture)
             except Deep500Error as error:
                 raise Deep500Error(f"{visible(path)} {error}") from None
-        np.multiply(pixels.transpose(0, 3, 1, 2), SCALE, out=out)
+        channels_first = pixels.transpose(0, 3, 1, 2)
+        if self.dtype == np.uint8:
+            out[...] = channels_first
+        else:
+            np.multiply(channels_first, SCALE, out=out)
 
     def digest(self) -> str:
         """SHA-256 of the files' contents, in order, and of the size they are decoded to."""
@@ -39,7 +49,7 @@ class Pictures(Column):
         return total.hexdigest()
 
     def bounds(self) -> Bounds:
-        return Bounds(0.0, 1.0)
+        return Bounds(0, 255) if self.dtype == np.uint8 else Bounds(0.0, 1.0)
 
 
 def _contents(path: str) -> bytes:

@@ -23,8 +23,9 @@ class ImageFolder(Dataset):
     """JPEG and other pictures in `folder/train/CLASS/`, or in `folder/CLASS/` without given splits.
 
     The test data are those in `test`, or else in `validation` (or `val`), or else the share `test` of all; `validation`
-    is a share of the training data unless there are folders for both. Pictures are read with this height and width;
-    those of the first one by default, and then all must have them. The decoder is simplejpeg (for JPEG) or pillow.
+    is a share of the training data unless there are folders for both. Pictures are read with this height and width; by
+    default with those of the first one, to which others are resized. The decoder is simplejpeg (for JPEG) or pillow.
+    Pixels are float32 from 0 to 1, or the bytes as they are (uint8), which Normalise makes float32.
     """
 
     folder: str = ""
@@ -34,6 +35,7 @@ class ImageFolder(Dataset):
     test: float = 0.1
     seed: int = 0
     decoder: str = "auto"
+    dtype: str = "float32"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,6 +43,8 @@ class ImageFolder(Dataset):
             raise Deep500Error(
                 f"height is {self.height} and width is {self.width}: give both, or neither"
             )
+        if self.dtype not in ("float32", "uint8"):
+            raise Deep500Error(f"the dtype of pictures is float32 or uint8, not {self.dtype!r}")
         decoder_named(self.decoder)
 
     def load(self) -> dict[str, Split]:
@@ -48,7 +52,7 @@ class ImageFolder(Dataset):
         size = self._size(parts["train"][0])
         splits: dict[str, Split] = {}
         for name, (paths, labels) in parts.items():
-            pictures = Pictures(paths, size, self.decoder)
+            pictures = Pictures(paths, size, self.decoder, self.dtype)
             splits[name] = Split({"x": pictures, "label": labels})
         return splits
 

@@ -112,6 +112,11 @@ class Replica:
         self.training_step.count += 1  # random operators draw by it
         self._finish_step()
 
+    def record_step(self, outputs: Values) -> None:
+        """Record a step that something else has done, with its outputs."""
+        self._outputs = outputs
+        self.skip_update()
+
     def apply(self, gradients: Buffers) -> None:
         self.training_step.apply(gradients)
 

@@ -1,6 +1,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -41,11 +43,11 @@ class AveragePool(Operator):
 
     def native(self, framework):
         dilated = any(d != 1 for d in self.dilations or ())
-        return (
-            None
-            if framework == "pytorch" and (dilated or len(self.kernel_shape) > 3)
-            else super().native(framework)
-        )
+        if framework == "pytorch" and (dilated or len(self.kernel_shape) > 3):
+            return None
+        if framework == "tensorflow" and (dilated or len(self.kernel_shape) != 2):
+            return None
+        return super().native(framework)
 
     def pytorch(self, torch, x):
         functional, kernel = torch.nn.functional, self.kernel_shape
@@ -62,6 +64,17 @@ class AveragePool(Operator):
         )  # PyTorch counts otherwise
         x = functional.pad(x, [p for pair in reversed(self._windows(x.shape).pads) for p in pair])
         return pool(x, kernel, strides) * (math.prod(kernel) / sizes)
+
+    def tensorflow(self, tf, x):
+        """Its kernel for the CPU wants the channels last, and no padding of ours counted."""
+        where, kernel = self._windows(x.shape), self.kernel_shape
+        x_last = tf.transpose(tf.pad(x, ((0, 0), (0, 0), *where.pads)), (0, 2, 3, 1))
+        means = tf.nn.avg_pool2d(x_last, kernel, where.strides, "VALID")
+        y = tf.transpose(means, (0, 3, 1, 2))
+        sizes = np.array(self._sizes(x.shape), np.float64)
+        if (sizes == math.prod(kernel)).all():
+            return y
+        return y * tf.constant(math.prod(kernel) / sizes, x.dtype)
 
     def infer(self, x):
         return (

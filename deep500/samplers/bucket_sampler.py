@@ -45,6 +45,10 @@ class BucketSampler(Sampler):
         if whole < size:
             yield order[whole:]
 
+    @property
+    def examples(self) -> int:
+        return len(self.lengths)
+
     def __repr__(self) -> str:
         lengths = numbers_in_short(self.lengths)
         return f"BucketSampler({self.batch_size}, {self.seed}, {lengths}, {self.pool})"

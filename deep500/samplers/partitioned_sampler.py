@@ -18,7 +18,7 @@ class PartitionedSampler(Sampler):
 
     sampler: Sampler = Sampler(1)  # a placeholder, for `__init__` asks for all three
     rank: int = 0
-    ranks: int = 1
+    ranks: int = 1  # type: ignore[misc]
 
     def __init__(self, sampler: Sampler, rank: int, ranks: int):
         if ranks < 1 or not 0 <= rank < ranks:
@@ -55,6 +55,13 @@ class PartitionedSampler(Sampler):
     def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
         for batch in self.sampler.epoch(size, epoch):
             yield np.array_split(batch, self.ranks)[self.rank]
+
+    @property
+    def examples(self) -> int:
+        return self.sampler.examples
+
+    def for_rank(self, rank: int) -> "PartitionedSampler":
+        return type(self)(self.sampler, rank, self.ranks)
 
     def shares(self, size: int) -> np.ndarray:
         return self.sampler.shares(size)

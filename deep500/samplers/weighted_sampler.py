@@ -42,6 +42,10 @@ class WeightedSampler(Sampler):
         weights = np.asarray(self.weights)
         return weights / weights.sum()
 
+    @property
+    def examples(self) -> int:
+        return len(self.weights)
+
     def __repr__(self) -> str:
         weights = numbers_in_short(self.weights)
         return f"WeightedSampler({self.batch_size}, {self.seed}, {weights}, {self.draws})"

@@ -1,4 +1,7 @@
-"""What Linux does about the end of a parent. Elsewhere these calls do nothing. Standard library only."""
+"""What Linux does about the end of a parent and with freed memory; elsewhere these calls do nothing.
+
+Standard library only.
+"""
 
 import ctypes
 import signal
@@ -6,6 +9,9 @@ import sys
 
 SET_PARENT_DEATH_SIGNAL = 1  # of <linux/prctl.h>
 SET_CHILD_SUBREAPER = 36
+TRIM_THRESHOLD = -1  # of <malloc.h>
+MMAP_THRESHOLD = -3
+KEPT_BYTES = 1 << 30
 
 
 def end_with_parent(number: signal.Signals) -> None:
@@ -24,3 +30,11 @@ def adopt_orphans() -> None:
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def keep_memory() -> None:
+    """Have the C library keep large blocks that are freed, for a process that needs as large ones over and over."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:  # of glibc
+        mallopt(MMAP_THRESHOLD, KEPT_BYTES)
+        mallopt(TRIM_THRESHOLD, KEPT_BYTES)

@@ -17,6 +17,7 @@ from ..contracts.task import Task
 from ..definition import Definition
 from ..errors import Deep500Error
 from ..frameworks import framework
+from .low_precision import LowPrecision
 from .one_network import OneNetwork
 from .trainer import named_task
 
@@ -55,6 +56,8 @@ def recipe_procedure(
     """What one seed trains, with the initial parameters of that seed."""
     if not recipe.has("procedure"):
         executor = recipe_executor(recipe, task, train, seed, threads)
+        if recipe.has("precision"):
+            return LowPrecision(executor, recipe.make_optimizer(), recipe.make("precision"))
         return OneNetwork(executor, recipe.make_optimizer())
     make = partial(_executor, recipe, seed, threads)
     setup = Setup(make, recipe.make_optimizer, train, task, seed)
@@ -81,6 +84,7 @@ def _executor(recipe: Recipe, seed: int, threads: object, model: Any, **options:
     from_model = recipe.entry("executor")
     if isinstance(from_model, str):
         from_model = framework(from_model).from_model
+    model = in_precision(recipe, model, from_model)
     options["seed"] = seed
     if isinstance(threads, int):  # a text says that the framework has its own number
         options["threads"] = threads
@@ -90,6 +94,28 @@ def _executor(recipe: Recipe, seed: int, threads: object, model: Any, **options:
         raise Deep500Error(
             f"the executor of recipe {recipe.name} cannot be made: {error}"
         ) from None
+
+
+def in_float32(recipe: Recipe) -> Recipe:
+    """The same recipe without its low precision."""
+    mutable = {key: v for key, v in recipe.mutable.items() if not key.startswith("precision")}
+    return replace(recipe, mutable=mutable)
+
+
+def in_precision(recipe: Recipe, model: Any, from_model: Any) -> Any:
+    """The network in the precision of the recipe; Unsupported if the framework lacks the dtype."""
+    if not recipe.has("precision"):
+        return model
+    if not isinstance(model, Network):
+        raise Deep500Error(
+            f"recipe {recipe.name}: a precision is put into a d5.Network, and the model is a framework's own: set "
+            "its precision there"
+        )
+    precision = recipe.make("precision")
+    owner = getattr(from_model, "__self__", None)
+    if isinstance(owner, Framework):
+        precision.check(owner)
+    return precision(model)
 
 
 def recipe_model(recipe: Recipe, task: Task, train: Split, seed: int) -> tuple[Any, dict[str, Any]]:

@@ -9,11 +9,13 @@ from ..contracts.metric import History, Metric
 from ..contracts.task import Quality
 from ..errors import Deep500Error, TooFewSamples, one_line
 from ..measure.statistics.intervals import interval
+from ..measure.statistics.survival import median_time
 from .recorded import RecordedMetric
 
 ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
 DIVERGED = 1e150  # no interval is computed of numbers from here on, and none that means anything is as large
 RECORDED = "recorded while it was run, not derived from the samples"
+CENSORING = "Kaplan-Meier"  # what a plan says of seeds that never arrive; older plans say nothing
 
 
 def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
@@ -75,6 +77,7 @@ def metric_summary(
     runs: Sequence[History],
     plan: Mapping[str, Any],
 ) -> dict[str, Any]:
+    """The values of the seeds, their median with its interval, and whether the target is met."""
     metric, level = recorded_metric(written, plan), plan["level"]
     values = [_value(metric, run) for run in runs]
     reached = [v for v in values if v is not None]
@@ -101,11 +104,14 @@ def metric_summary(
         "acceptable": target is None or metric.meets(middle, target),
         "sure": target is None,
     }
+    if reason := _unavailable(metric, plan):
+        summary["notes"] += [f"unavailable: {reason}"]
+        return summary | {"unavailable": reason}
     if len(reached) < len(values):
         summary["notes"] += [
             f"{len(values) - len(reached)} of {len(values)} seeds never reached it, or diverged"
         ]
-        return summary
+        return summary | _censored(metric, target, values, runs, plan)
     try:
         known = (
             interval([[v] for v in reached], level=level)
@@ -124,3 +130,35 @@ def metric_summary(
     except TooFewSamples as reason:
         summary["notes"] += [f"no interval: {str(reason).replace('processes', 'seeds')}"]
     return summary
+
+
+def _unavailable(metric: Metric, plan: Mapping[str, Any]) -> str:
+    """Why the run could not measure what a metric needs; empty if it could."""
+    reasons = plan.get("unavailable", {})
+    return "; ".join(reasons[need] for need in metric.needs if need in reasons)
+
+
+def _censored(
+    metric: Metric,
+    target: float | None,
+    values: Sequence[float | None],
+    runs: Sequence[History],
+    plan: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The median of a way to a goal where some seeds never arrived: they count as long as they lasted."""
+    ends = [metric.censored_at(run) for run in runs]
+    known = plan.get("censoring") == CENSORING and None not in ends
+    if not known or all(value is None for value in values):
+        return {}
+    times = [end if value is None else value for value, end in zip(values, ends, strict=True)]
+    arrived = [value is not None for value in values]
+    median_of = median_time(times, arrived, plan["level"])  # type: ignore[arg-type]
+    is_sure = median_of.high is not None and metric.meets(median_of.high, target)
+    return {
+        "median": median_of.estimate,
+        "low": median_of.low,
+        "high": median_of.high,
+        "method": median_of.method,
+        "acceptable": target is None or metric.meets(median_of.estimate, target),
+        "sure": target is None or is_sure,
+    }

@@ -18,6 +18,7 @@ from ..contracts.metric import History
 from ..errors import Deep500Error
 from .claims import check_claims, judged_claims
 from .metric_summary import ACCURACY, check_metric, metric_summary
+from .metric_summary import CENSORING as CENSORING
 from .metric_summary import qualities as qualities
 from .resumption import is_resumption
 
@@ -84,6 +85,8 @@ def check_plan(plan: object) -> dict[str, Any]:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
     if "task" in plan and not _is_task(plan["task"]):
         raise Deep500Error("plan.json: the task is not a name with its qualities")
+    if not _are_texts(plan.get("unavailable", {})):
+        raise Deep500Error("plan.json: what was unavailable is not a reason by name")
     for pair in recipe["metrics"]:
         if not (
             isinstance(pair, list)
@@ -210,6 +213,10 @@ def _is_quality(value: object) -> bool:
         and isinstance(value["unit"], str)
         and value["better"] in ("lower", "higher")
     )
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def _is_number(value: object) -> bool:

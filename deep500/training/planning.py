@@ -12,6 +12,7 @@ from ..contracts.recipe_entries import TABLE
 from ..definition import Definition
 from ..errors import Deep500Error, unknown
 from .building import recipe_framework, recipe_task
+from .metric_summary import CENSORING
 
 LEVEL = 0.95
 MOST_SEEDS = 10_000
@@ -55,6 +56,7 @@ def make_plan(
         "epochs": _epochs(recipe, tier),
         "task": {"name": type(task).__name__, "qualities": qualities},
         "level": LEVEL,
+        "censoring": CENSORING,
         "threads": recipe_threads(recipe, threads),
         "sources": definition_sources(recipe),
     }

@@ -21,10 +21,11 @@ from ..contracts.three_step import ThreeStepOptimizer
 from ..errors import Deep500Error
 from ..measure.clock import now
 from ..measure.regions.region import region
+from .breakdown import breakdown
 from .checkpoint import Checkpoint
 from .checks import check_data, check_epochs, check_network, check_outputs
 from .evaluation import evaluate
-from .events import Event, ProgressBar, SaveCheckpoint
+from .events import Event, ProgressBar
 from .loading import Loader
 from .matching import matched_splits, matched_task
 from .one_network import OneNetwork
@@ -46,7 +47,7 @@ class Trainer:
     update on the device; evaluation, events and the conversion of losses are outside of it. What a framework builds
     once for a size of batch is built before the first step: it takes `build_seconds`, which no step's time holds. With
     `breakdown`, the halves of a step are done one after the other, and the history has the series "forward",
-    "backward" and "update" (see breakdown.py).
+    "backward" and "update". `time_by_part` says where the time of the run went.
 
     With `workers`, that many processes read the batches ahead; the run is the same to the last bit.
 
@@ -114,6 +115,10 @@ class Trainer:
     def trained_arrays(self) -> dict[str, np.ndarray]:
         """The parameters that the run has come to, by name."""
         return procedure_arrays(self.procedure)
+
+    def time_by_part(self) -> dict[str, float]:
+        """Seconds of data, forward, backward, update (without `breakdown`: step), evaluation and other."""
+        return breakdown(self.history())
 
     def checkpoint(self) -> Checkpoint:
         """Where the run is now, for events; copies, which the run does not change when it goes on."""
@@ -304,8 +309,8 @@ class Trainer:
 
 
 def _in_order(events: Iterable[Event]) -> tuple[Event, ...]:
-    """A checkpoint holds the states of the other events, so that it is made after they have been told."""
-    return tuple(sorted(events, key=lambda event: isinstance(event, SaveCheckpoint)))
+    """As they were given, but for events that must come behind others."""
+    return tuple(sorted(events, key=lambda event: event.order))
 
 
 def named_task(task: Task | type[Task] | str | None) -> Task:

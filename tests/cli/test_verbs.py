@@ -127,11 +127,21 @@ def test_help_lists_every_verb_and_imports_little():
         ("samplers", "ShuffleSampler"),
         ("initialisers", "HeNormal"),
         ("recipes", "digits_cnn"),
+        ("schemes", "LocalSGD"),
+        ("topologies", "Torus"),
+        ("collectives", "Ring"),
     ],
 )
 def test_everything_there_is_can_be_listed(d5, what, name):
     assert name in d5("list", what).out
     assert any(name in row.values() for row in d5("list", what, "--json").json)
+
+
+def test_frameworks_list_what_they_have_by_themselves_and_through_us(d5):
+    rows = {row["framework"]: row for row in d5("list", "frameworks", "--json").json}
+    assert rows["onnxruntime"]["asynchronous"] == "d5" and rows["onnxruntime"]["autodiff"] == "d5"
+    assert rows["pytorch"]["decentralised"] == "yes, d5"
+    assert rows["reference"]["compiled"] == "–"
 
 
 def test_lists_are_whole_and_fit_a_terminal(d5):

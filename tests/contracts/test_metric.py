@@ -33,8 +33,23 @@ def record(epoch: int, validation: float, test: float | None) -> dict[str, Any]:
 
 RUN = History(
     seed=0,
-    series={"loss": [2.0, 1.0, 0.5, 0.25], "seconds": [0.25] * 4},
-    counters={"samples": 40},
+    series={
+        "loss": [2.0, 1.0, 0.5, 0.25],
+        "seconds": [0.25] * 4,
+        "data": [0.05] * 4,
+        "rounding noise": [0.1],
+        "minibatch noise": [2.0],
+    },
+    counters={
+        "samples": 40,
+        "run seconds": 2.0,
+        "training accuracy": 65.0,
+        "peak memory": 2.0**28,
+        "flops per example": 1e6,
+        "least seconds per example": 1e-3,
+        "energy": 12.0,
+        "skipped steps": 1.0,
+    },
     evaluations=[record(1, 40.0, None), record(2, 60.0, 55.0)],
 )
 

@@ -55,6 +55,18 @@ def test_both_decoders_give_the_same_pictures(tmp_path: Path) -> None:
     assert np.abs(fast - slow).max() <= 1.01 / 255
 
 
+def test_pictures_may_stay_bytes_until_they_are_normalised(tmp_path: Path) -> None:
+    making.jpegs(tmp_path)
+    numbers, pixels = (
+        d5.datasets.load("image_folder", folder=str(tmp_path), dtype=dtype)["train"]
+        for dtype in ("float32", "uint8")
+    )
+    assert pixels.specs["x"].dtype == np.uint8
+    scaled = pixels.transformed(d5.augmentations.Normalise(mean=(0,), deviation=(255,)))
+    assert np.allclose(whole(scaled)["x"], whole(numbers)["x"], rtol=1e-6)
+    assert "float32 or uint8, not 'int8'" in refusal("image_folder", dtype="int8")
+
+
 def test_without_the_fast_decoder_pillow_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,11 +8,24 @@ import pytest
 from deep500.contracts.metric import History, Metric
 from deep500.contracts.task import Quality
 from deep500.errors import Deep500Error
+from deep500.metrics.cost import Cost
+from deep500.metrics.energy import Energy
 from deep500.metrics.final_loss import FinalLoss
 from deep500.metrics.final_quality import FinalQuality
+from deep500.metrics.flop_rate import FlopRate
+from deep500.metrics.generalisation_gap import GeneralisationGap
+from deep500.metrics.io_share import IoShare
+from deep500.metrics.peak_memory import PeakMemory
+from deep500.metrics.rounding_noise import RoundingNoise
+from deep500.metrics.skipped_steps import SkippedSteps
+from deep500.metrics.step_latency import StepLatency
+from deep500.metrics.steps_to_accuracy import StepsToAccuracy
 from deep500.metrics.test_accuracy import TestAccuracy
 from deep500.metrics.throughput import Throughput
 from deep500.metrics.time_to_accuracy import TimeToAccuracy
+from deep500.metrics.time_to_quality import TimeToQuality
+from deep500.metrics.training_accuracy import TrainingAccuracy
+from deep500.metrics.utilisation import Utilisation
 from deep500.metrics.validation_accuracy import ValidationAccuracy
 
 EVALUATIONS = [
@@ -29,8 +42,21 @@ EVALUATIONS = [
 SERIES = {
     "loss": [3.0, 2.0, 2.0, 1.0, 0.5, 0.25],
     "seconds": [0.25, 0.25, 0.25, 0.25, 0.5, 0.5],
+    "data": [0.05, 0.05, 0.05, 0.05, 0.1, 0.1],
+    "rounding noise": [1.0, 3.0],
+    "minibatch noise": [10.0, 30.0],
 }
-RUN = History(1, SERIES, {"samples": 60}, EVALUATIONS)
+COUNTERS = {
+    "samples": 60,
+    "run seconds": 7.2,
+    "training accuracy": 95.0,
+    "peak memory": 3 * 2.0**20,
+    "flops per example": 1e9,
+    "least seconds per example": 0.01,
+    "energy": 12.0,
+    "skipped steps": 2.0,
+}
+RUN = History(1, SERIES, COUNTERS, EVALUATIONS)
 EMPTY = History(1)
 
 
@@ -45,6 +71,21 @@ EMPTY = History(1)
         (TimeToAccuracy(60.0), 0.5, "s", "cost", "lower"),
         (TimeToAccuracy(99.0), None, "s", "cost", "lower"),
         (Throughput(), 30.0, "samples/s", "rate", "higher"),
+        (StepsToAccuracy(91.5), 4.0, "steps", "cost", "lower"),
+        (StepsToAccuracy(99.0), None, "steps", "cost", "lower"),
+        (TimeToQuality("accuracy", 91.5), 1.0, "s", "cost", "lower"),
+        (TrainingAccuracy(), 95.0, "%", "quality", "higher"),
+        (GeneralisationGap(), 6.0, "points", "quality", "lower"),
+        (StepLatency(), 0.25, "s", "cost", "lower"),
+        (StepLatency(0.99), 0.5, "s", "cost", "lower"),
+        (PeakMemory(), 3.0, "MiB", "cost", "lower"),
+        (FlopRate(), 30.0, "GFLOP/s", "rate", "higher"),
+        (Utilisation(), 30.0, "%", "ratio", "higher"),
+        (IoShare(), pytest.approx(20.0), "%", "ratio", "lower"),
+        (Energy(), 12.0, "J", "cost", "lower"),
+        (Cost(2.5), 0.005, "USD", "cost", "lower"),
+        (SkippedSteps(), 2.0, "", "count", "lower"),
+        (RoundingNoise(), 0.1, "×", "ratio", "lower"),
     ],
 )
 def test_values(metric: Metric, value: float | None, unit: str, kind: str, better: str) -> None:
@@ -106,3 +147,34 @@ def test_a_quality_that_the_task_does_not_have_is_refused() -> None:
         with pytest.raises(Deep500Error, match="is named 'accuracy'. Known: mean abs"):
             metric.for_qualities(without)
     assert Throughput().for_qualities(without) == Throughput()
+
+
+def test_a_quality_may_be_reached_from_above() -> None:
+    records = [
+        {"epoch": i, "step": i, "seconds": float(i), "validation": {"mean absolute error": e}}
+        for i, e in enumerate((3.0, 0.9, 0.4), 1)
+    ]
+    run = replace(RUN, evaluations=records)
+    metric = TimeToQuality("mean absolute error", 1.0).for_qualities(QUALITIES)
+    assert metric.value(run) == 2.0
+    never = TimeToQuality("mean absolute error", 0.1).for_qualities(QUALITIES)
+    assert never.value(run) is None and never.censored_at(run) == 3.0
+
+
+def test_only_ways_to_a_goal_are_censored() -> None:
+    assert TimeToAccuracy(99.0).censored_at(RUN) == 2.0
+    assert StepsToAccuracy(99.0).censored_at(RUN) == 6.0
+    assert TestAccuracy().censored_at(RUN) is None and FinalLoss().censored_at(RUN) is None
+
+
+def test_a_latency_is_one_that_was_measured() -> None:
+    seconds = [i / 100 for i in range(1, 101)]
+    run = replace(RUN, series={"seconds": seconds})
+    assert StepLatency(0.5).value(run) == 0.5 and StepLatency(0.99).value(run) == 0.99
+    assert StepLatency(0.999).value(run) == 1.0
+
+
+@pytest.mark.parametrize("make", [lambda: StepLatency(1.0), lambda: Cost(-1.0)])
+def test_settings_that_make_no_sense_are_refused(make) -> None:
+    with pytest.raises(Deep500Error, match="give a number"):
+        make()

@@ -32,9 +32,11 @@ KINDS = (
     "instrumented",
     "check",
     "network_check",
+    "sampler_check",
     "elementary",
     "conformance",
     "doctor",
+    "reproduction",
 )
 OLD = ("bench-0.1.0", "operator-0.1.0", "recipe-0.1.0")
 JUNK: tuple = (None, True, -1, 1e308, "<b>\x1b[31m\n", [], [None], {}, {"x": {"y": []}})
@@ -79,12 +81,15 @@ def made(tmp_path_factory):
         tiny = ["--tier", "tiny", "--framework", "reference", "--seeds", "3"]
         cli.main(["bench", "sum(range(99))", "--budget", "0.6", "--out", str(out["bench"])])
         cli.main(["run", str(RECIPE), *tiny, "--out", str(out["recipe"])])
+        again = ["--out", str(out["reproduction"])]
+        cli.main(["reproduce", str(out["recipe"]), "--recipe", str(RECIPE), *again])
         recorded_diagnosis(0.5, out["doctor"])
         conformance(out["conformance"])
         instrumented(out["instrumented"])
         check = ["check", "operator", "Relu", "--framework", "reference", "--dtype", "float32"]
         assert cli.main(check) == 0
         assert cli.main(network_check(folder)) == 0
+        assert cli.main(["check", "sampler", "ordered_sampler", "--epochs", "100"]) == 0
         assert cli.main(["bench", "elementary", "exp", "--framework", "reference", "--n", "9"]) == 0
         for line in (folder / "home" / "runs").iterdir():  # their verbs chose the folder themselves
             kind = bundle.read(line).kind

@@ -166,7 +166,7 @@ def test_seeds_that_never_got_there_are_counted(variant):
 
     text = outcome_markdown(variant(fail))
     [row] = [line for line in text.splitlines() if line.startswith("| time to accuracy")]
-    assert "[no interval], n = 6" in row and "2 of 6 never" in row
+    assert "not known], n = 6" in row and "2 of 6 never" in row
     assert "2 of 6 seeds never reached it" in text
     page = outcome_html(variant(fail, name="page"))
     assert "2 of 6 seeds never reached it" in page and "<svg" in page

@@ -19,6 +19,9 @@ from deep500.training.loading import Loader
 
 X = np.random.default_rng(0).random((103, 3, 8, 8), np.float32)
 SPLIT = d5.Split({"x": X, "label": np.arange(103) % 10})
+NORMALISED = SPLIT.transformed(
+    d5.augmentations.RandomFlip(), d5.augmentations.Normalise(mean=(0.1, 0.2, 0.3)), seed=1
+)
 AUGMENTED = SPLIT.transformed(
     d5.augmentations.RandomCrop(padding=2), d5.augmentations.MixUp(), seed=4
 )
@@ -54,7 +57,9 @@ def children() -> set[int]:
     return {int(word) for word in path.read_text().split()}
 
 
-@pytest.mark.parametrize("split", [SPLIT, AUGMENTED], ids=["plain", "augmented"])
+@pytest.mark.parametrize(
+    "split", [SPLIT, AUGMENTED, NORMALISED], ids=["plain", "augmented", "normalised"]
+)
 @pytest.mark.parametrize(("workers", "kind"), [(1, "processes"), (3, "processes"), (2, "threads")])
 def test_the_number_of_workers_changes_no_bit(split: d5.Split, workers: int, kind: str) -> None:
     with Loader(split, workers, kind) as loader:  # type: ignore[arg-type]

@@ -57,7 +57,8 @@ class Jax(Framework):
         compiled=True,
         transformable=True,
         autodiff=True,
-        distributed=True,
+        decentralised=True,  # psum between processes
+        custom_distribution=True,  # ppermute and others in shard_map
     )
     dtypes = ALL
 

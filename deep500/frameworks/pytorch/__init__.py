@@ -53,7 +53,10 @@ class PyTorch(Framework):
         autodiff=True,
         datasets=True,
         optimizers=True,
-        distributed=True,
+        parameter_server=True,  # by torch.distributed.rpc
+        decentralised=True,  # DistributedDataParallel
+        asynchronous=True,
+        custom_distribution=True,  # communication hooks, torch.distributed
     )
     dtypes = PLAIN | {"bfloat16", "float8_e8m0fnu", *FLOAT8}
 

@@ -51,7 +51,10 @@ class TensorFlow(Framework):
         autodiff=True,
         datasets=True,
         optimizers=True,
-        distributed=True,
+        parameter_server=True,  # tf.distribute.ParameterServerStrategy
+        decentralised=True,  # MultiWorkerMirroredStrategy
+        asynchronous=True,
+        custom_distribution=True,  # CrossDeviceOps
     )
     dtypes = PLAIN | {"bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4"}
 

@@ -15,6 +15,7 @@ from ...reports.blocks import Block, Bullets, Sentence, Table
 from ...reports.tables import Number, count, number, percent, ratio
 from ...reports.text import Text, Verdict, clean, plain
 from .contents import amount, metric_name, short_value
+from .splitting import split_blocks, split_data, time_splits
 
 FEW_SEEDS = 6  # from here on ranks give an interval of the median
 MACHINE = ("cpu model", "logical cpus", "physical cores", "memory size (GiB)", "accelerators")
@@ -50,14 +51,17 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     own = [[key, a.plan.get(key), b.plan.get(key)] for key in THIS_RUN]
     parts["run"] = [row for row in own if row[1] != row[2]]
     warnings = _warnings(a, b, pairs, parts["run"])
+    splits = time_splits(a, b, level)
     data = {
         "recipes": {"a": _identity(a), "b": _identity(b)},
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
         "margin": margin,
-        "fixed_equal": not parts["fixed"],
+        "fixed_equal": _fixed_hash(a) == _fixed_hash(b),
+        "sources_differ": _changed_sources(a, b),
         "differences": parts,
         "warnings": warnings,
+        "splits": split_data(splits),
     }
     rows: list[list[Text]] = []
     for (x, y), answer in zip(pairs, answers, strict=True):
@@ -67,6 +71,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     blocks: list[Block] = [
         Table(["median over seeds", "A", "B", "B against A", "B is"], rows),
         Bullets([*notes, *warnings, _how(answers, margin, level)]),
+        *split_blocks(splits),
         *_recipe_blocks(parts, a, b),
     ]
     return Contrast(data, blocks, [answer.name for answer in answers if answer.verdict == "worse"])
@@ -193,13 +198,37 @@ def _how(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
 
 
 def _differences(a: Record, b: Record, part: str) -> list[list[Any]]:
-    """Entries of FIXED or MUTABLE that differ: name, value in A, value in B."""
+    """Entries of FIXED or MUTABLE that differ, by more than a source of ours: name, value in A, value in B."""
     of_a, of_b = (record.plan["recipe"][part] for record in (a, b))
     rows = []
     for key in dict.fromkeys([*of_a, *of_b]):
-        if of_a.get(key) != of_b.get(key):
-            rows.append([key, of_a.get(key), of_b.get(key)])
+        value_a, value_b = of_a.get(key), of_b.get(key)
+        if value_a != value_b and not _same_but_source(value_a, value_b):
+            rows.append([key, value_a, value_b])
     return rows
+
+
+def _same_but_source(a: Any, b: Any) -> bool:
+    """Whether both are the same class of ours, in two versions of Deep500."""
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return False
+    name = a.get("name")
+    ours = isinstance(name, str) and name.startswith("deep500.")
+    return ours and name == b.get("name") and a.keys() == b.keys() == {"name", "source"}
+
+
+def _changed_sources(a: Record, b: Record) -> list[str]:
+    """The FIXED definitions of ours that are named in both and have another source in B."""
+    of_a, of_b = (record.plan["recipe"]["fixed"] for record in (a, b))
+    sources = [record.plan.get("sources", {}) for record in (a, b)]
+    changed = []
+    for key in of_a:
+        forms = (of_a[key], of_b.get(key))
+        hashes = [side.get(key, {}).get("source") for side in sources]
+        by_name = None not in hashes and hashes[0] != hashes[1] and forms[0] == forms[1]
+        if by_name or (forms[0] != forms[1] and _same_but_source(*forms)):
+            changed.append(key)
+    return changed
 
 
 def _warnings(
@@ -235,11 +264,10 @@ def _identity(record: Record) -> dict[str, Any]:
     """The hashes that say which recipe and which data a record is of."""
     plan = record.plan
     return {
-        "hash": plan["hash"],
+        "hash": plan.get("hash"),
         "fixed_hash": _fixed_hash(record),
-        "metrics_hash": form_hash(plan["recipe"]["metrics"]),
+        "metrics_hash": form_hash(plan["recipe"].get("metrics")),
         "data": plan.get("data", {}),
-        "sources": {key: entry["source"] for key, entry in plan.get("sources", {}).items()},
     }
 
 
@@ -251,19 +279,20 @@ def _fixed_hash(record: Record) -> str:
 def _proof(a: Record, b: Record) -> list[Text]:
     """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
     of_a, of_b = _identity(a), _identity(b)
+    lines: list[Text] = []
     if of_a["fixed_hash"] == of_b["fixed_hash"]:
-        lines: list[Text] = [f"FIXED is the same in both: SHA-256 {of_a['fixed_hash']}."]
+        lines.append(f"The SHA-256 of FIXED is the same in both: {of_a['fixed_hash']}.")
     else:
-        lines = [f"FIXED differs: SHA-256 {of_a['fixed_hash']} and {of_b['fixed_hash']}."]
+        lines.append(
+            f"The SHA-256 of FIXED is {of_a['fixed_hash']} in A, {of_b['fixed_hash']} in B."
+        )
+    for key in _changed_sources(a, b):
+        what = clean(key).replace("_", " ")
+        lines.append(f"The source of the {what} differs: two versions of Deep500 ran it.")
     if of_a["metrics_hash"] != of_b["metrics_hash"]:
         lines.append("METRICS differ: another metric, or another target.")
     if of_a["data"] != of_b["data"] and of_a["data"] and of_b["data"]:
         lines.append("The data differ: their checksums are not the same.")
-    sources = of_a["sources"]
-    for key in sources.keys() & of_b["sources"].keys():
-        fixed = key in a.plan["recipe"]["fixed"] and key in b.plan["recipe"]["fixed"]
-        if fixed and sources[key] != of_b["sources"][key]:
-            lines.append(f"The source of the FIXED {key.replace('_', ' ')} differs.")
     return lines
 
 
@@ -286,7 +315,7 @@ def _recipe_blocks(
 
 def _shown(value: object) -> str:
     """A setting in few words; the kernels of a network as counts."""
-    if isinstance(value, Mapping) and value and set(value.values()) <= {"native", "composed"}:
-        words = list(value.values())
+    words = list(value.values()) if isinstance(value, Mapping) else []
+    if words and all(word in ("native", "composed") for word in words):
         return f"{words.count('native')} native, {words.count('composed')} composed"
     return plain(None) if value is None else short_value(value)

@@ -176,7 +176,7 @@ def what_was_run(data: OutcomeData) -> Table:
     recipe, plan = data.plan["recipe"], data.plan
     rows: list[list[Text]] = []
     for part in ("fixed", "mutable"):
-        for key, value in _merged(recipe[part]).items():
+        for key, value in merged_entries(recipe[part]).items():
             rows.append([clean(key).replace("_", " "), value, part.upper()])
     seeds = plan["seeds"]
     shown = f"{len(seeds)} ({', '.join(map(plain, seeds[:3]))}{', …' if len(seeds) > 3 else ''})"
@@ -290,12 +290,21 @@ def metric_name(m: Mapping[str, Any]) -> str:
 def amount(m: Mapping[str, Any], n: bool = True) -> Number:
     """The median with interval and n; where there is no interval, it says so."""
     seeds = count(m["n"]) if n else ""
+    if m.get("unavailable"):
+        return Number("unavailable")
     if m["median"] is None:
-        return Number("not reached", n=seeds)
+        return Number("not reached", _open_interval(m), seeds)
+    if m["low"] is not None and m["high"] is None:
+        return Number(single(m["median"], m["unit"]), _open_interval(m), seeds)
     if m["low"] is None:
         return Number(single(m["median"], m["unit"]), "[no interval]", seeds)
     found = quantity(m["median"], m["low"], m["high"], m["n"], m["unit"], m["level"])
     return Number(found.value, found.interval, seeds)
+
+
+def _open_interval(m: Mapping[str, Any]) -> str:
+    """An interval without an upper end: too few seeds arrived to tell it."""
+    return "" if m["low"] is None else f"[{single(m['low'], m['unit'])}, not known]"
 
 
 def single(x: float, unit: str) -> str:
@@ -332,6 +341,8 @@ def _against_target(m: Mapping[str, Any]) -> list[Text]:
 
 def _doubt(m: Mapping[str, Any]) -> str:
     """What is to be known beside a verdict that the interval does not settle."""
+    if m.get("unavailable"):
+        return clean(m["unavailable"])
     if never(m):
         return f"{never(m)} of {_seeds(m['n'])} never reached it"
     if m["low"] is None:
@@ -346,6 +357,8 @@ def _doubt(m: Mapping[str, Any]) -> str:
 
 def _range(m: Mapping[str, Any]) -> str:
     reached = [value for value in m["values"] if value is not None]
+    if m.get("unavailable"):
+        return NOTHING
     if not reached:
         return "no seed reached it"
     low, high = (single(value, m["unit"]) for value in (min(reached), max(reached)))
@@ -359,7 +372,7 @@ def _seeds(n: int) -> str:
     return f"{n} seed" + "s" * (n != 1)
 
 
-def _merged(entries: Mapping[str, Any]) -> dict[str, Text]:
+def merged_entries(entries: Mapping[str, Any]) -> dict[str, Text]:
     """The entries of one part, each thing with its own arguments: Momentum(0.1, 0.9)."""
     shown: dict[str, Text] = {}
     for key, value in entries.items():

@@ -79,6 +79,9 @@ def _panel(axes: "Axes", m: Mapping[str, Any], colours: list[str]) -> None:
         if value is not None:
             axes.plot(value, height, marker="o", ms=5.5, color=ink, alpha=0.85, ls="none")
     if m["low"] is not None:
-        axes.plot([m["low"], m["high"]], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt")
+        end = (
+            axes.get_xlim()[1] if m["high"] is None else m["high"]
+        )  # an open end runs off the panel
+        axes.plot([m["low"], end], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt")
     if m["median"] is not None:
         axes.plot([m["median"]] * 2, [0.93, 1.27], color=INK, lw=1.8, solid_capstyle="butt")

@@ -29,6 +29,7 @@ from .contents import (
     what_was_run,
 )
 from .data import OutcomeData
+from .noise import noise_section
 from .pictures import outcome_pictures
 
 
@@ -38,6 +39,7 @@ def outcome_report(data: OutcomeData) -> Report:
     blocks: list[Block] = [
         _banner(data),
         Section("Metrics", [metrics(data), claims(data), Bullets(notes(data))], quiet=True),
+        *noise_section(data),
         PageOnly([Section("Pictures", [Figures(lambda: outcome_pictures(data))])]),
         Section(f"What was run: {data.title}", [what_was_run(data), recipe]),
         environment_section(data.environment),

@@ -33,8 +33,8 @@ def _environment_items(record: Record) -> list[Item]:
         enough = facts and len(known) >= KNOWN_SHARE * len(facts)
         items.append(_item(f"environment: {name}", enough, f"{len(known)} of {len(facts)} facts"))
     model = classes.get("hardware compute", {}).get("cpu model")
-    name = model.value if model is not None else None
-    items.append(_item("hardware: processor", name is not None, str(name)))
+    processor = model.value if model is not None else None
+    items.append(_item("hardware: processor", processor is not None, str(processor)))
     return items
 
 

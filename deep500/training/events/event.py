@@ -1,7 +1,7 @@
 """The base of events."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from ..trainer import Trainer
@@ -16,6 +16,10 @@ class Event:
     What decides by the trainer's history alone belongs in before_epoch: then a resumed run ends where an uninterrupted
     one does.
     """
+
+    order: ClassVar[int] = (
+        0  # events are told in this order: what writes numbers comes behind what makes them
+    )
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         """Epoch `epoch` (from 0) is next."""

@@ -3,6 +3,7 @@
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from .arguments import finite
 from .event import Ending, Event
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ class LossReached(Event):
     """Ends the run after an epoch whose mean training loss is at most `target`."""
 
     def __init__(self, target: float):
-        self.target = target
+        self.target = finite("LossReached", "target", target)
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         begin = 0

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from .arguments import whole_number
 from .event import Ending, Event
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ class NotFinite(Event):
     """
 
     def __init__(self, every: int = 1):
-        self.every = every
+        self.every = whole_number("NotFinite", "every", every)
         self.waited = 0
 
     def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> Ending:

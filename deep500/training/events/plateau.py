@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .arguments import finite, whole_number
 from .event import Ending, Event
 from .qualities import main_quality, validation_values
 
@@ -16,7 +17,9 @@ class Plateau(Event):
     """
 
     def __init__(self, patience: int, quality: str | None = None, change: float = 0.0):
-        self.patience, self.quality, self.change = patience, quality, change
+        self.patience = whole_number("Plateau", "patience", patience)
+        self.quality = quality
+        self.change = finite("Plateau", "change", change)
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         quality = main_quality(trainer, self.quality)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class ProgressBar(Event):
     """One line that says how far the run is: redrawn on a terminal, elsewhere a new one now and then."""
 
-    SECONDS_BETWEEN_CALLS = 0.1
+    SECONDS_BETWEEN_CALLS = 0.25
 
     def __init__(self, stream: TextIO | None = None):
         self.line = ProgressLine(stream)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..checkpoint import save_checkpoint
+from .arguments import check_writable, whole_number
 from .event import Event
 
 if TYPE_CHECKING:
@@ -13,8 +14,15 @@ if TYPE_CHECKING:
 class SaveCheckpoint(Event):
     """Keeps one checkpoint: of the last whole epoch, and with `every` of the last of so many steps as well."""
 
+    order = 2  # it holds the states of the other events
+
     def __init__(self, path: str | Path, every: int | None = None):
-        self.path, self.every = path, every
+        self.path, self.every = Path(path), every
+        if every is not None:
+            whole_number("SaveCheckpoint", "every", every)
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
+        check_writable(self.path)
 
     def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> None:
         if self.every and trainer.steps % self.every == 0:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Deep500Error, one_line
+from .arguments import check_writable
 from .event import Event
 from .qualities import main_quality, validation_values
 
@@ -22,12 +23,18 @@ class SaveCurves(Event):
     The end of the path says the format: .png, .svg or .pdf.
     """
 
+    order = 1
+
     def __init__(self, path: str | Path, quality: str | None = None):
         self.path, self.quality = Path(path), quality
         if self.path.suffix not in FORMATS:
             raise Deep500Error(
                 f"curves cannot be drawn into {str(path)!r}: its name ends in {', '.join(FORMATS)}"
             )
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
+        main_quality(trainer, self.quality)  # an error if there is no such quality
+        check_writable(self.path)
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         from ...reports.canvas import figure, settings

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .arguments import finite
 from .event import Ending, Event
 from .qualities import main_quality, validation_values
 
@@ -13,7 +14,8 @@ class TargetReached(Event):
     """Ends the run once a quality on validation data (by default the task's first) has reached `target`."""
 
     def __init__(self, target: float, quality: str | None = None):
-        self.target, self.quality = target, quality
+        self.target = finite("TargetReached", "target", target)
+        self.quality = quality
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         quality = main_quality(trainer, self.quality)

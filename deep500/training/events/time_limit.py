@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from .arguments import positive
 from .event import Ending, Event
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ class TimeLimit(Event):
     """Ends the run at the first step after `seconds` of training, as its steps are timed."""
 
     def __init__(self, seconds: float):
-        self.seconds = seconds
+        self.seconds = positive("TimeLimit", "seconds", seconds)
         self.spent = 0.0
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:

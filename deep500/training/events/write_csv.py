@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import Deep500Error, one_line
+from .arguments import check_writable
 from .event import Event
 
 if TYPE_CHECKING:
@@ -15,14 +16,20 @@ if TYPE_CHECKING:
 class WriteCsv(Event):
     """Writes a row for each step: its number and every series of the history ("loss", "seconds", "batch" …).
 
-    The last step of an epoch also has the qualities on validation data. Rows are added after every epoch; a resumed
-    run writes the file anew, whole.
+    The last step of an epoch also has the qualities on validation data, and the series that have a number for each
+    epoch. A series of any other length cannot be told to which steps it belongs, and is left out. Rows are added after
+    every epoch; a resumed run writes the file anew, whole.
     """
+
+    order = 1
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self.columns: list[str] = []  # of the file, once it is begun
         self.written = 0  # steps
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
+        check_writable(self.path)
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         columns = self._columns(trainer)
@@ -44,13 +51,25 @@ class WriteCsv(Event):
 
     def _columns(self, trainer: "Trainer") -> list[str]:
         qualities = [f"validation {quality.name}" for quality in trainer.task.qualities]
-        return ["step", *trainer.series, *qualities]
+        return ["step", *_placed_series(trainer), *qualities]
 
     def _rows(self, trainer: "Trainer") -> Iterator[list[Any]]:
-        series = trainer.series.values()
+        series = _placed_series(trainer).values()
         evaluated = {record["step"]: record["validation"] for record in trainer.evaluations}
         names = [quality.name for quality in trainer.task.qualities]
         for step in range(self.written, trainer.steps):
-            numbers = [values[step] if step < len(values) else "" for values in series]
+            numbers = [values.get(step + 1, "") for values in series]
             qualities = evaluated.get(step + 1, {})
             yield [step + 1, *numbers, *(qualities.get(name, "") for name in names)]
+
+
+def _placed_series(trainer: "Trainer") -> dict[str, dict[int, float]]:
+    """The numbers of every series by step, for series with a number for each step or for each epoch."""
+    epochs = [record["step"] for record in trainer.evaluations]
+    placed = {}
+    for name, numbers in trainer.series.items():
+        if len(numbers) == trainer.steps:
+            placed[name] = dict(enumerate(numbers, 1))
+        elif len(numbers) == len(epochs):
+            placed[name] = dict(zip(epochs, numbers, strict=True))
+    return placed

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class WriteTensorboard(Event):
     """Writes every series step by step, and the qualities after every epoch, into an event file in `folder`."""
 
+    order = 1
+
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
         self.path: Path | None = None  # of this run, once it has one
@@ -33,7 +35,8 @@ class WriteTensorboard(Event):
         events = []
         for name, numbers in trainer.series.items():
             begin = self.written.get(name, 0)
-            for step, number in enumerate(numbers[begin:], begin + 1):
+            steps = _steps_of(trainer, numbers)
+            for step, number in zip(steps[begin:], numbers[begin:], strict=True):
                 events.append(scalar(now, step, f"train/{name}", number))
             self.written[name] = len(numbers)
         for name, value in record["validation"].items():
@@ -56,6 +59,14 @@ class WriteTensorboard(Event):
                 file.write(b"".join(map(framed, events)))
         except OSError as error:
             raise Deep500Error(f"{self.path} cannot be written: {one_line(error)}") from None
+
+
+def _steps_of(trainer: "Trainer", numbers: list[float]) -> list[int]:
+    """The steps that the numbers of a series belong to; of one number for each epoch, the last step of each."""
+    epochs = [record["step"] for record in trainer.evaluations]
+    if len(numbers) == len(epochs) != trainer.steps:
+        return epochs
+    return [*range(1, len(numbers) + 1)]
 
 
 def _file_name() -> str:

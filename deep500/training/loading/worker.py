@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from ...contracts.dataset import Split
 from ...errors import Deep500Error, one_line
-from ...supervision.kernel import end_with_parent
+from ...supervision.kernel import end_with_parent, keep_memory
 from .ring import Ring
 
 REQUEST = struct.Struct("=qqq")  # slot, examples, epoch
@@ -106,6 +106,7 @@ class Worker:
             return
         for worker in workers:
             worker._close_other_ends(self)
+        keep_memory()
         while request := os.read(self.request_reader, REQUEST.size):
             slot, count, epoch = REQUEST.unpack(request)
             if slot == QUIT:

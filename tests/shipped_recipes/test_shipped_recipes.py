@@ -2,12 +2,12 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import safetensors.numpy
 
 import deep500 as d5
-import deep500.frameworks.pytorch as d5fw
 from deep500 import bundle
 from deep500.errors import Deep500Error
 from deep500.evidence.replay import replay
@@ -34,9 +34,6 @@ WITH_FILES = {
     "text_gpt": write_text,
 }
 NAMES = (*WITHOUT_FILES, *WITH_FILES)
-NEEDS_OPTIMIZER = pytest.mark.skipif(
-    not hasattr(d5fw, "MomentumOptimizer"), reason="frameworks have no optimizers of their own yet"
-)
 AS_PRINTED = "fd1e4f24672fe22fce94f52720b526b809fd83c7e27e07cda2cc0932ef81afc2"  # of the 36 lines on the slide
 
 
@@ -51,7 +48,7 @@ def tiny(name: str, framework: str, folder: Path, seeds: int = 1) -> Outcome:
     if name in WITH_FILES:
         data = folder / "data"
         WITH_FILES[name](data)
-    changes = {"executor": d5.framework(framework).from_model}
+    changes: dict[str, Any] = {"executor": d5.framework(framework).from_model}
     recipe = load_recipe(name)
     if name == "cifar10_resnet44":
         changes |= {"executor_kwargs": {"device": d5.CPUDevice()}}
@@ -86,8 +83,6 @@ def test_one_of_them_runs_on_every_framework(framework: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pair(name: str, framework: str, tmp_path: Path) -> None:
-    if name == "cifar10_resnet44" and not hasattr(d5fw, "MomentumOptimizer"):
-        pytest.skip("frameworks have no optimizers of their own yet")
     outcome = tiny(name, framework, tmp_path)
     assert verify(outcome.bundle).ok
 
@@ -97,14 +92,12 @@ def test_the_recipe_of_the_talks_is_unchanged() -> None:
     assert hashlib.sha256(text).hexdigest() == AS_PRINTED
 
 
-@NEEDS_OPTIMIZER
 @pytest.mark.slow
 def test_the_recipe_of_the_talks_runs_and_is_not_acceptable(tmp_path: Path) -> None:
     outcome = tiny("cifar10_resnet44", "pytorch", tmp_path)
     assert not outcome and verify(outcome.bundle).ok
 
 
-@NEEDS_OPTIMIZER
 def test_a_graphics_processor_that_is_not_there_names_the_option(tmp_path: Path) -> None:
     write_cifar10(tmp_path / "data")
     recipe = load_recipe("cifar10_resnet44")
@@ -133,5 +126,6 @@ def test_the_weights_of_both_networks_of_the_gan_are_kept(tmp_path: Path) -> Non
     found = bundle.read(outcome.bundle)
     weights = safetensors.numpy.load(found.load("weights-0.safetensors"))
     assert {"generator/make1.w", "discriminator/judge1.w"} <= weights.keys()
-    assert "discriminator loss" in found.blocks[0]["series"]
+    first: Any = found.blocks[0]
+    assert "discriminator loss" in first["series"]
     assert replay(outcome.bundle, known_recipes()["digits_gan"], load_recipe).verdict == "same"

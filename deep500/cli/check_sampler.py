@@ -1,0 +1,54 @@
+"""check that a sampler draws what it says: coverage, batches, weights, positions, independence of epochs and seeds"""
+
+import argparse
+from typing import Any
+
+from ..errors import Deep500Error
+from ..progress import ProgressLine
+from . import options
+from .output import show_record
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("sampler", metavar="SAMPLER", help="a built-in one (ShuffleSampler), or my.py:Class")
+    options.set_(parser, "of the sampler, such as batch_size=64 or weights=[1,2,3] (batch_size=4)")
+    add(
+        "--examples",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many examples there are (as its settings say, or 13)",
+    )
+    add("--epochs", type=int, default=2000, metavar="N", help="how many epochs are drawn (2000)")
+    options.random_seed(parser, "the sampler", 0)
+    add("--verbose", action="store_true", help="show every check, not only what is wrong")
+    options.timeout(parser, "all checks", 300.0)
+    options.out(parser)
+    options.report(parser)
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import recording
+    from ..validation.isolation import isolated
+    from ..validation.sampling import LEVEL, check_named_sampler, named_sampler
+
+    if not args.timeout > 0:
+        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+    settings = options.settings(args.set)
+    settings.setdefault("seed", args.seed)
+    named_sampler(args.sampler, settings)  # says at once what is wrong with them
+    plan: dict[str, Any] = {
+        "sampler": args.sampler,
+        "settings": settings,
+        "size": args.examples,
+        "epochs": args.epochs,
+        "level": LEVEL,
+    }
+    function = f"{check_named_sampler.__module__}:{check_named_sampler.__name__}"
+    arguments = {"name" if key == "sampler" else key: value for key, value in plan.items()}
+    with recording("sampler_check", plan, args.out) as record, ProgressLine() as line:
+        line(0.0, f"{args.epochs} epochs")
+        record.append(isolated(function, arguments, args.timeout))
+        finished = record.finish()
+    return show_record(args, finished, args.report)

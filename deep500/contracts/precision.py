@@ -1,0 +1,64 @@
+"""The precision contract: how coarse the numbers are with which a network is trained."""
+
+from dataclasses import field
+from typing import ClassVar
+
+import numpy as np
+
+from ..definition import Definition
+from ..errors import Deep500Error, lacking
+from ..namespace import Namespace
+from .framework import Framework
+from .network import Network
+
+SCALE = "loss_scale"  # an input: by what the loss is multiplied
+SCALED = "scaled loss"
+
+
+class Precision(Definition):
+    """A MUTABLE entry of a recipe. Weights, gradients and the optimizer's state stay in float32 unless it says else.
+
+    apply(network)   Changes this network, which is the caller's own copy: casts, or nodes that round.
+    dtype   What a framework must have for it; None if float32 is enough.
+    round_weights(xp, weights, key)   If `rounds_weights`: the weights after an update, in the form of a flat float32
+        vector; `key` is that of the step, by which `xp.uniform` draws.
+    """
+
+    dtype: ClassVar[str | None] = None
+    rounds_weights: ClassVar[bool] = False
+
+    loss_scale: float = field(default=1.0, kw_only=True)
+    # halve the scale after an overflow, double it after `patience` steps without one
+    dynamic: bool = field(default=False, kw_only=True)
+    patience: int = field(default=2000, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2.0**-60 <= self.loss_scale <= 2.0**60:
+            raise Deep500Error(f"a loss scale of {self.loss_scale} is none: give 2^-60 to 2^60")
+        if self.patience < 1:
+            raise Deep500Error(f"patience is {self.patience}: give 1 step or more")
+
+    @property
+    def scales_loss(self) -> bool:
+        return self.dynamic or self.loss_scale != 1.0
+
+    def __call__(self, network: Network) -> Network:
+        """The network in this precision; the one that was given stays as it is."""
+        twin = network.copy()
+        self.apply(twin)
+        if self.scales_loss:
+            scale = twin.add_input(SCALE, ())
+            twin.add_node("Mul", ["loss", scale], [SCALED])
+        return twin
+
+    def apply(self, network: Network) -> None:
+        raise lacking(self, "apply")
+
+    def check(self, framework: Framework) -> None:
+        """Raise Unsupported if the framework lacks the dtype."""
+        if self.dtype is not None:
+            framework.dtype(self.dtype)
+
+    def round_weights(self, xp: Namespace, weights: np.ndarray, key: np.ndarray) -> np.ndarray:
+        raise lacking(self, "round_weights")

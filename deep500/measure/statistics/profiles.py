@@ -1,0 +1,158 @@
+"""Performance profiles (Dolan & Moré, 2002): one curve per system over many problems, instead of a mean of ratios.
+
+The ratio of a system on a problem is its cost over the least cost of any system there; it is infinite where the system
+failed. A system's profile at τ is the share of problems on which its ratio is at most τ. Its score is the area under
+the profile over log τ from 1 to τ_max, as a share of the largest possible area, so that no single problem outweighs
+the others (the idea of AlgoPerf's score).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import Deep500Error
+
+TAU_MAX = 4.0
+RESAMPLES = 2000
+Costs = Mapping[str, Mapping[str, float | None]]  # by system and problem; None or infinity: failed
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One system: its ratio on every problem, and its score with what other choices of problems make of it."""
+
+    system: str
+    ratios: tuple[float, ...]
+    score: float
+    low: float  # ends of the bootstrap interval over problems
+    high: float
+    without: Mapping[str, float]  # the score when one problem is left out, by its name
+
+    def share(self, tau: float) -> float:
+        """The share of problems on which the system is within a factor of τ of the best."""
+        return sum(ratio <= tau for ratio in self.ratios) / len(self.ratios)
+
+    @property
+    def wins(self) -> float:
+        """The share of problems on which no system is better."""
+        return self.share(1.0)
+
+    @property
+    def solved(self) -> float:
+        """The share of problems that the system solves at all."""
+        return sum(map(math.isfinite, self.ratios)) / len(self.ratios)
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """All systems, best score first, and how much that order depends on the choice of the problems."""
+
+    problems: tuple[str, ...]
+    systems: tuple[Profile, ...]
+    tau_max: float
+    level: float
+    first_stays: float  # share of bootstrap samples of problems in which the same system is first
+    swapped_by: tuple[str, ...]  # problems without which another system is first
+
+    @property
+    def order(self) -> list[str]:
+        return [profile.system for profile in self.systems]
+
+
+def performance_profiles(
+    costs: Costs, tau_max: float = TAU_MAX, level: float = 0.95, seed: int = 0
+) -> Profiles:
+    """Profiles of systems over the problems that all of them were tried on; costs are above 0, lower is better."""
+    problems = _problems(costs)
+    _check(costs, problems, tau_max, level)
+    names = list(costs)
+    ratios = _ratios(np.array([[_cost(costs[name][p]) for p in problems] for name in names]))
+    areas = _areas(ratios, tau_max)
+    resampled = _bootstrap(areas, seed)
+    without = _left_out(areas)
+    tail = (1 - level) / 2
+    profiles = []
+    for i, name in enumerate(names):
+        low, high = np.quantile(resampled[i], [tail, 1 - tail])
+        alone = dict(zip(problems, without[i].tolist(), strict=True))
+        own = tuple(ratios[i].tolist())
+        profiles.append(Profile(name, own, float(areas[i].mean()), float(low), float(high), alone))
+    profiles.sort(key=lambda profile: -profile.score)
+    first = names.index(profiles[0].system)
+    return Profiles(
+        tuple(problems),
+        tuple(profiles),
+        tau_max,
+        level,
+        float(np.mean(_is_first(resampled, first))),
+        _swapping(without, first, problems),
+    )
+
+
+def _problems(costs: Costs) -> list[str]:
+    """The problems that every system was tried on, in the order of the first one's."""
+    if not costs:
+        raise Deep500Error("a profile needs at least one system")
+    first, *others = costs.values()
+    return [problem for problem in first if all(problem in other for other in others)]
+
+
+def _check(costs: Costs, problems: Sequence[str], tau_max: float, level: float) -> None:
+    if not problems:
+        raise Deep500Error("no problem was tried by every system: there is nothing to rank them by")
+    if not 1 < tau_max < math.inf:
+        raise Deep500Error(f"tau_max is {tau_max}: give a number above 1")
+    if not 0 < level < 1:
+        raise Deep500Error(f"level must lie between 0 and 1 (such as 0.95), got {level!r}")
+    for system, row in costs.items():
+        for problem in problems:
+            if not _cost(row[problem]) > 0:
+                raise Deep500Error(
+                    f"the cost of {system} on {problem} is {row[problem]}: give one above 0"
+                )
+
+
+def _cost(value: float | None) -> float:
+    return math.inf if value is None else float(value)
+
+
+def _ratios(costs: np.ndarray) -> np.ndarray:
+    """Costs over the least cost of each problem; a problem that nobody solved is a failure for all."""
+    best = costs.min(axis=0)
+    solved = np.isfinite(costs) & np.isfinite(best)
+    return np.divide(costs, best, out=np.full_like(costs, np.inf), where=solved)
+
+
+def _areas(ratios: np.ndarray, tau_max: float) -> np.ndarray:
+    """What each problem adds to the area: 1 for the best, 0 from tau_max on, linear in log τ between."""
+    share = np.log(np.minimum(ratios, tau_max)) / math.log(tau_max)
+    return 1 - share
+
+
+def _bootstrap(areas: np.ndarray, seed: int) -> np.ndarray:
+    """The scores of every system for problems drawn anew, with replacement."""
+    count = areas.shape[1]
+    draws = np.random.default_rng(seed).integers(0, count, (RESAMPLES, count))
+    return areas[:, draws].mean(axis=2)
+
+
+def _left_out(areas: np.ndarray) -> np.ndarray:
+    """The scores of every system without each problem; not a number if it is the only one."""
+    count = areas.shape[1]
+    if count == 1:
+        return np.full_like(areas, np.nan)
+    return (areas.sum(axis=1, keepdims=True) - areas) / (count - 1)
+
+
+def _is_first(scores: np.ndarray, first: int) -> np.ndarray:
+    return scores[first] >= scores.max(axis=0)
+
+
+def _swapping(without: np.ndarray, first: int, problems: Sequence[str]) -> tuple[str, ...]:
+    """The problems without which another system has the best score."""
+    if len(problems) == 1:
+        return ()
+    stays = _is_first(without, first)
+    return tuple(problem for problem, same in zip(problems, stays, strict=True) if not same)

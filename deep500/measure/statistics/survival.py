@@ -1,0 +1,98 @@
+"""Times until something happens, where some runs ended before it did (Kaplan & Meier, 1958)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...errors import Deep500Error
+from .distributions import normal_quantile
+
+HALF = 0.5
+METHOD = "Kaplan-Meier, interval by log(-log) (Brookmeyer & Crowley)"
+
+
+@dataclass(frozen=True)
+class Step:
+    """After `time`, the share `survival` has not arrived; `deviation` is Greenwood's of log(-log(survival))."""
+
+    time: float
+    survival: float
+    deviation: float
+    at_risk: int
+    arrived: int
+
+
+@dataclass(frozen=True)
+class MedianTime:
+    """The median time to arrive. None for an end that the runs do not tell: it lies beyond the last of them."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    n: int
+    censored: int
+    level: float
+    method: str = METHOD
+
+
+def survival_curve(times: Sequence[float], arrived: Sequence[bool]) -> list[Step]:
+    """The share of runs that have not arrived, after every time at which one did.
+
+    `times[i]` is when run i arrived, or when it ended without having arrived (`arrived[i]` is False: censored).
+    """
+    _check(times, arrived)
+    steps = []
+    survival, variance = 1.0, 0.0
+    for time in sorted({t for t, event in zip(times, arrived, strict=True) if event}):
+        at_risk = sum(t >= time for t in times)
+        events = sum(t == time and event for t, event in zip(times, arrived, strict=True))
+        survival *= 1 - events / at_risk
+        if events < at_risk:
+            variance += events / (at_risk * (at_risk - events))
+        steps.append(Step(time, survival, _deviation(survival, variance), at_risk, events))
+    return steps
+
+
+def median_time(times: Sequence[float], arrived: Sequence[bool], level: float = 0.95) -> MedianTime:
+    """The median of the times with its confidence interval; censored runs count as long as they lasted."""
+    if not 0 < level < 1:
+        raise Deep500Error(f"level must lie between 0 and 1 (such as 0.95), got {level!r}")
+    steps = survival_curve(times, arrived)
+    z = float(normal_quantile((1 + level) / 2))
+    estimate = _first_at_half([(s.time, s.survival) for s in steps])
+    low = _first_at_half([(s.time, _end(s, z)) for s in steps])
+    high = _first_at_half([(s.time, _end(s, -z)) for s in steps])
+    censored = len(times) - sum(arrived)
+    return MedianTime(estimate, low, high, len(times), censored, level)
+
+
+def _first_at_half(curve: Sequence[tuple[float, float]]) -> float | None:
+    """The first time after which at most half are left; None if there is none."""
+    return next((time for time, share in curve if share <= HALF), None)
+
+
+def _end(step: Step, z: float) -> float:
+    """One end of the interval of the survival by log(-log): the lower one for z > 0, the upper one for z < 0.
+
+    Where nobody is left, the variance is not known, and the upper end stays at 1.
+    """
+    if step.survival <= 0:
+        return 0.0 if z > 0 else 1.0
+    return step.survival ** math.exp(z * step.deviation)
+
+
+def _deviation(survival: float, variance: float) -> float:
+    if not 0 < survival < 1:
+        return 0.0
+    return math.sqrt(variance) / abs(math.log(survival))
+
+
+def _check(times: Sequence[float], arrived: Sequence[bool]) -> None:
+    if not times:
+        raise Deep500Error("there is no run: give the time of at least one")
+    if len(times) != len(arrived):
+        raise Deep500Error(f"{len(times)} times and {len(arrived)} runs do not go together")
+    if not all(0 <= time < math.inf for time in times):
+        raise Deep500Error(
+            "a time is finite and not negative; say `arrived` False for a censored one"
+        )

@@ -1,0 +1,14 @@
+"""How many steps loss scaling threw away."""
+
+from ..contracts.metric import History, Metric
+
+
+class SkippedSteps(Metric):
+    """Steps whose scaled gradients were not finite, so that no update was made (see precisions/)."""
+
+    kind = "count"
+    better = "lower"
+    needs = ("precision",)
+
+    def value(self, history: History) -> float | None:
+        return history.counters.get("skipped steps")

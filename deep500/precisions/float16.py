@@ -1,0 +1,19 @@
+"""float16: 11 bits of precision and little range, which loss scaling makes the most of."""
+
+from ..contracts.network import Network
+from ..contracts.precision import Precision
+from ._insertion import compute_in
+
+
+class Float16(Precision):
+    """Products and what follows them in float16, by the framework's own kernels; weights are kept in float32.
+
+    The loss is scaled, so that small gradients do not vanish; a step whose gradients overflow is skipped, and counted.
+    """
+
+    loss_scale: float = 65536.0
+    dynamic: bool = True
+    dtype = "float16"
+
+    def apply(self, network: Network) -> None:
+        compute_in(network, "float16")

@@ -1,0 +1,47 @@
+"""Performance profiles as a picture: for every system, the share of problems within a factor of the best."""
+
+import numpy as np
+
+from ...measure.statistics.profiles import Profiles
+from ...reports.blocks import Picture
+from ...reports.canvas import colour, dashes, figure, labels, settings, svg
+
+CAPTION = (
+    "A curve is one system. At τ it shows on how many of the problems the system costs at most τ times as much as the "
+    "best system there: the height at 1 is how often it is the best, the height at the right end how often it "
+    "arrives at all. Higher and further left is better. "
+)
+
+
+def profile_picture(found: Profiles, metric: str) -> Picture:
+    """One step function for each system, over τ on a logarithmic axis."""
+    with settings():
+        canvas = figure(3.9)
+        axes = canvas.subplots()
+        names = labels(found.order)
+        for i, profile in enumerate(found.systems):
+            finite = [ratio for ratio in profile.ratios if np.isfinite(ratio)]
+            taus = np.array(sorted({1.0, *finite, 1.05 * found.tau_max}))
+            shares = [100 * profile.share(tau) for tau in taus]
+            axes.step(
+                taus,
+                shares,
+                where="post",
+                color=colour(i),
+                ls=dashes(i),
+                lw=1.8,
+                label=names[profile.system],
+            )
+        axes.set_xscale("log")
+        axes.set_xlim(0.98, 1.05 * found.tau_max)
+        ticks = [tau for tau in (1, 1.25, 1.5, 2, 3, 4, 6, 8) if tau <= found.tau_max]
+        axes.set_xticks(ticks, [f"{tau:g}" for tau in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(-3, 103)
+        axes.set_xlabel(f"τ: {metric} over that of the best system (log scale)")
+        axes.set_ylabel("problems within τ (%)")
+        axes.grid()
+        canvas.legend(loc="outside lower left", ncols=2, frameon=False, handlelength=2.4)
+        count = f"n = {len(found.problems)} problems."
+        drawn = svg(canvas, "profiles", "Performance profiles of all systems")
+        return Picture("profiles", "Performance profiles", drawn, CAPTION + count)

@@ -1,0 +1,101 @@
+"""A check of a sampler: every promise with its value, its bound and its verdict."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..contracts.result import Blocks, Plan, Record, ResultKind
+from ..contracts.shapes import NUMBER, check_object
+from ..errors import Deep500Error
+from ..reports.blocks import Banner, Block, Bullets, PageOnly, Problems, Report, Sentence, Table
+from ..reports.surroundings import raw_data
+from ..reports.tables import NOTHING
+from ..reports.text import Text, Verdict, clean
+from ..validation.sampling.report import SamplerCheck as OneCheck
+from ..validation.sampling.report import SamplerReport
+
+PLAN = {"sampler": str, "settings": dict, "size": int, "epochs": int, "level": NUMBER}
+REPORT = {"sampler": str, "size": int, "epochs": int, "level": NUMBER, "checks": [dict]}
+CHECK = {
+    "name": str,
+    "value": (*NUMBER, type(None)),
+    "bound": NUMBER,
+    "statistical": bool,
+    "text": str,
+}
+
+
+class SamplerCheck(ResultKind):
+    """One block with all checks; their verdicts follow from values and bounds."""
+
+    def check_plan(self, plan: object) -> dict[str, Any]:
+        return check_object("plan.json", plan, PLAN)
+
+    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+        checked = []
+        for number, block in enumerate(blocks):
+            where = f"samples.jsonl: block {number}"
+            report = check_object(where, block, REPORT)
+            for check in report["checks"]:
+                check_object(f"{where}: a check", check, CHECK)
+            checked.append({key: report[key] for key in REPORT} | {"checks": _fields(report)})
+        return checked
+
+    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+        if not blocks:
+            return None
+        report = SamplerReport.from_json(blocks[0])
+        verdicts = {check.name: check.verdict for check in report.checks}
+        return {"ok": report.ok, "wrong": len(report.wrong), "verdicts": verdicts}
+
+    def report(self, record: Record) -> Report:
+        if not record.blocks:
+            raise Deep500Error(
+                f"{record.bundle} holds no checks: nothing was checked before it ended"
+            )
+        report = SamplerReport.from_json(record.blocks[0])
+        name = clean(record.plan["sampler"])
+        faults: list[Text] = [f"{clean(c.name)}: {clean(c.text)}" for c in report.wrong]
+        rows = [_row(check) for check in report.checks]
+        headers = ["check", "verdict", "value", "bound", "note"]
+        blocks: list[Block] = [
+            _banner(name, report),
+            Problems([]),
+            Bullets(faults),
+            Table(headers, rows, "llrrt"),
+            PageOnly([Sentence(_how(report))]),
+            raw_data(record.bundle, record.hash),
+        ]
+        return Report("Deep500 check", name, blocks)
+
+    def numbers(self, record: Record) -> dict[str, Any]:
+        """Every check, beside the verdict."""
+        return {**(record.derived or {}), "reports": [dict(block) for block in record.blocks]}
+
+    def accepted(self, record: Record) -> bool:
+        return bool(record.derived and record.derived["ok"])
+
+
+def _fields(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{key: check[key] for key in CHECK} for check in report["checks"]]
+
+
+def _banner(name: str, report: SamplerReport) -> Banner:
+    word = Verdict("ok" if report.ok else "wrong")
+    tested = [check for check in report.checks if check.ok is not None]
+    count = f", {len(report.wrong) or 'none'} of {len(tested)} checks found a fault"
+    headline: list[Text] = [f"{name}: ", word, count]
+    return Banner(headline, headline, {word: 1})
+
+
+def _how(report: SamplerReport) -> str:
+    return (
+        f"{clean(report.sampler)} drew {report.epochs} epochs of {report.size} examples. The values of "
+        "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
+        f"examples): each is below {report.level:g} by chance with that probability."
+    )
+
+
+def _row(check: OneCheck) -> list[Text]:
+    value = NOTHING if check.value is None else f"{check.value:.3g}"
+    bound = NOTHING if check.value is None else f"{check.bound:.3g}"
+    return [clean(check.name), Verdict(check.verdict), value, bound, clean(check.text)]

@@ -1,0 +1,150 @@
+"""Small training runs on virtual ranks."""
+
+from collections.abc import Mapping
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import registry
+from ...contracts.dataset import Split
+from ...contracts.network import Network
+from ...contracts.optimizer import Optimizer
+from ...contracts.scheme import Scheme
+from ...distributed.shards import shards
+from ...distributed.trainer import DistributedTrainer
+from ...frameworks import framework
+from ...training.trainer import Trainer
+from ...transports.virtual import Virtual
+
+EXAMPLES = 120
+BATCH_SIZE = 24
+EPOCHS = 3
+SLOWER = {0: 1.0, 1: 1.6}  # how many times longer ranks compute
+
+
+class Trials:
+    """Runs of one scheme: a small perceptron on the first handwritten digits, trained by momentum."""
+
+    def __init__(self, scheme: Scheme, ranks: int, engine: str, seed: int):
+        self.scheme = scheme
+        self.ranks = ranks
+        self.engine = engine
+        self.seed = seed
+        self.optimizer: Optimizer = registry.find("optimizers", "Momentum")(0.05, 0.9)
+
+    @property
+    def still(self) -> Optimizer:
+        """An optimizer that changes nothing: what is left is communication."""
+        return registry.find("optimizers", "SGD")(0.0)
+
+    @cached_property
+    def finished(self) -> DistributedTrainer:
+        """A run that nothing disturbs."""
+        run = self.new_run()
+        run.run()
+        return run
+
+    def new_run(
+        self,
+        data: Mapping[str, Split] | None = None,
+        optimizer: Optimizer | None = None,
+        epochs: int = EPOCHS,
+        kill: Mapping[int, int] | None = None,
+    ) -> DistributedTrainer:
+        """A run that has not begun; ranks differ in speed, so that asynchronous ones overtake each other."""
+        transport = Virtual(self.ranks, compute=0.01, speed=SLOWER, kill=kill)
+        executors = {}
+        for rank in range(self.ranks):
+            executors[rank] = framework(self.engine).executor(_network(), seed=self.seed)
+        return DistributedTrainer(
+            self.scheme,
+            transport,
+            executors,
+            optimizer or self.optimizer,
+            data or digits(),
+            self.sampler(),
+            epochs,
+            events=[],
+        )
+
+    def sampler(self) -> Any:
+        return registry.find("samplers", "ShuffleSampler")(BATCH_SIZE, seed=self.seed)
+
+    def serial(self) -> dict[str, np.ndarray]:
+        """The parameters after the same training on one rank."""
+        executor = framework(self.engine).executor(_network(), seed=self.seed)
+        trainer = Trainer(executor, self.optimizer, digits(), self.sampler(), EPOCHS, events=[])
+        trainer.run()
+        return executor.arrays()
+
+    def communicate(self, run: DistributedTrainer, epochs: int) -> None:
+        """Run the programs of some epochs alone: no start, no evaluation."""
+        train = run.splits["train"]
+        run.lead.after_step = None
+        for epoch in range(epochs):
+            for place, rank in enumerate(run.trainers):
+                part = shards(train, run.sampler, epoch, place, len(run.trainers))
+                run.replicas[rank].shards = part
+            run.run_programs(run.scheme.epoch)
+
+
+def evaluated(run: DistributedTrainer) -> np.ndarray:
+    """The parameters that a run would evaluate, as one array."""
+    models = run.run_programs(run.scheme.model)
+    return np.concatenate([buffer.ravel() for buffer in models[0].values()])
+
+
+def replicas(run: DistributedTrainer) -> np.ndarray:
+    """The parameters of every rank that trains, a row each."""
+    rows = []
+    for rank in run.trainers:
+        buffers = run.replicas[rank].params().values()
+        rows.append(np.concatenate([buffer.ravel() for buffer in buffers]))
+    return np.array(rows, np.float64)
+
+
+def spread(rows: np.ndarray) -> float:
+    """The root mean square distance of the replicas from their mean."""
+    return float(np.sqrt(np.mean(np.sum((rows - rows.mean(axis=0)) ** 2, axis=1))))
+
+
+def scatter(run: DistributedTrainer, seed: int) -> None:
+    """Move every replica away from the others."""
+    random = np.random.default_rng(seed)
+    for replica in run.replicas.values():
+        buffers = replica.params()
+        for buffer in buffers.values():
+            buffer += random.normal(size=buffer.shape).astype(buffer.dtype)
+        replica.set_params(buffers)
+
+
+@cache
+def digits() -> dict[str, Split]:
+    """The first examples of the handwritten digits."""
+    data = registry.find("datasets", "Digits")().load()
+    train = data["train"].batch(slice(0, EXAMPLES))
+    others = data["validation"].batch(slice(0, 40))
+    return {"train": Split(train), "validation": Split(others), "test": Split(others)}
+
+
+def digits_without_rank(place: int, count: int, sampler: Any) -> dict[str, Split]:
+    """The digits with other pictures in the rows that one of the ranks reads in the first epoch."""
+    splits = dict(digits())
+    pictures = splits["train"].columns["x"][:].copy()
+    for rows in sampler.epoch(EXAMPLES, 0):
+        part = np.array_split(rows, count)[place]
+        pictures[part] = 1 - pictures[part]
+    splits["train"] = Split({**splits["train"].columns, "x": pictures})
+    return splits
+
+
+@cache
+def _built_network() -> Network:
+    task = registry.find("tasks", "Classification")()
+    model = registry.find("networks", "Mlp")(hidden=(10,))
+    return task.attach_loss(model.for_task(task, digits()["train"], seed=0))
+
+
+def _network() -> Network:
+    return _built_network().copy()

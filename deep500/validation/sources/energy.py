@@ -1,0 +1,47 @@
+"""Joule of the whole machine, epoch by epoch."""
+
+from typing import TYPE_CHECKING, Any
+
+from ...contracts.executor import Executor
+from ...errors import Deep500Error
+from ...measure.machine.host.files import Host
+from ...measure.sensing.energy import GpuEnergy, PackageEnergy
+from ...measure.sensing.process import Reading, Sensor
+from ...training.events import Event
+
+if TYPE_CHECKING:
+    from ...training.trainer import Trainer
+
+
+class EnergyCounter(Event):
+    """Adds the energy of every epoch, evaluation included, to the counter "energy"."""
+
+    def __init__(self, host: Host):
+        self.sensors: list[Sensor] = [PackageEnergy(host), GpuEnergy(host)]
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
+        for sensor in self.sensors:
+            sensor.start()
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        joule = sum(reading.value or 0.0 for reading in self.readings())
+        trainer.counters["energy"] = trainer.counters.get("energy", 0.0) + joule
+
+    def readings(self) -> list[Reading]:
+        """What every sensor has counted since it was started."""
+        readings: list[Reading] = []
+        for sensor in self.sensors:
+            readings += sensor.read().values()
+        return readings
+
+
+def energy(executor: Executor, batch_size: int, host: Host | None = None) -> EnergyCounter:
+    """The counter of the machine's energy; a Deep500Error with the reasons if there is no sensor."""
+    counter = EnergyCounter(host or Host())
+    for sensor in counter.sensors:
+        sensor.start()
+    readings = counter.readings()
+    if all(reading.value is None for reading in readings):
+        reasons = [str(reading.unavailable) for reading in readings]
+        raise Deep500Error(f"no sensor of energy: {'; '.join(reasons)}")
+    return counter

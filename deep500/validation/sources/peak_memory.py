@@ -1,0 +1,39 @@
+"""The most memory that this process held, over all epochs."""
+
+from typing import TYPE_CHECKING, Any
+
+from ...contracts.executor import Executor
+from ...errors import Deep500Error
+from ...measure.machine.host.files import Host
+from ...measure.sensing.process import Memory, Reading
+from ...training.events import Event
+
+if TYPE_CHECKING:
+    from ...training.trainer import Trainer
+
+
+class MemoryCounter(Event):
+    """Keeps the largest peak of all epochs, evaluation included, in the counter "peak memory"."""
+
+    def __init__(self, host: Host):
+        self.sensor = Memory(host)
+
+    def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
+        self.sensor.start()
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        peak = self.reading().value or 0.0
+        trainer.counters["peak memory"] = max(peak, trainer.counters.get("peak memory", 0.0))
+
+    def reading(self) -> Reading:
+        return self.sensor.read()["memory_peak"]
+
+
+def peak_memory(executor: Executor, batch_size: int, host: Host | None = None) -> MemoryCounter:
+    """The counter of peak memory; a Deep500Error with the reason if the kernel does not tell it."""
+    counter = MemoryCounter(host or Host())
+    counter.sensor.start()
+    reading = counter.reading()
+    if reading.value is None:
+        raise Deep500Error(f"no peak memory: {reading.unavailable}")
+    return counter

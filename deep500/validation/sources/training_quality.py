@@ -1,0 +1,27 @@
+"""How good a network is on the data that it was trained on."""
+
+from typing import TYPE_CHECKING, Any
+
+from ...contracts.executor import Executor
+from ...training.evaluation import evaluate
+from ...training.events import Event
+
+if TYPE_CHECKING:
+    from ...training.trainer import Trainer
+
+
+class TrainingQuality(Event):
+    """After the last epoch, evaluates the training data: the counters "training accuracy" and the like."""
+
+    def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
+        if record["epoch"] < trainer.epochs and not trainer.ended:
+            return
+        train = trainer.splits["train"]
+        qualities = evaluate(trainer.procedure, trainer.task, train, trainer.sampler.batch_size)
+        for name, value in qualities.items():
+            trainer.counters[f"training {name}"] = value
+
+
+def training_quality(executor: Executor, batch_size: int) -> TrainingQuality:
+    """Always available."""
+    return TrainingQuality()
