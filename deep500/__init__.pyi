@@ -80,6 +80,7 @@ from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
 from .validation.codecs import check_codec as check_codec
+from .validation.dataset_bias import dataset_bias as dataset_bias
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 from .validation.optimizers.checking import check_optimizer as check_optimizer

@@ -46,7 +46,7 @@ class NoMetric(d5.Metric):
         (lambda: Empty().measure({}, {}), "measure"),
         (lambda: NoKind().check_plan({}), "check_plan"),
         (lambda: NoKind().derive({}, []), "derive"),
-        (lambda: NoLoss().add(d5.Network(), "x", "t"), "add"),
+        (lambda: NoLoss().formula(np, np.ones(2), np.ones(2)), "formula"),
         (lambda: NoMetric().value(d5.History(0)), "value"),
     ],
 )
@@ -205,7 +205,7 @@ def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(tmp_p
 
 
 def test_a_kind_that_is_nearly_known_is_offered() -> None:
-    with pytest.raises(Deep500Error, match=r"there are: .*recipe\. Did you mean 'recipe'\?"):
+    with pytest.raises(Deep500Error, match=r"there are: .*recipe.*\. Did you mean 'recipe'\?"):
         result_kind("Recipes")
 
 

@@ -9,6 +9,7 @@ from .rendering import html
 
 NUMBER = re.compile(r"\d (?:[pnµm]?s|×)(?=$|[ ,\[])")
 SUPPORTED = re.compile(r"\d (?:[pnµm]?s|×) \[-?[\d.]+, -?[\d.]+\](?: at [\d.]+ %)?(?:, n = \d+)?")
+MODES = re.compile(r"; \d+ modes: .*")  # where the values lie, beside the median or its refusal
 RESULTS = (
     "median [",
     "ratio [",
@@ -23,9 +24,10 @@ def bare_numbers(page: Page) -> list[str]:
     for rows in page.tables:
         if any(header.startswith(RESULTS) for header in rows[0]):
             for row in rows[1:]:
+                cells = [MODES.sub("", cell) for cell in row[1:]]
                 found += [
                     cell
-                    for cell in row[1:]
+                    for cell in cells
                     if NUMBER.search(cell)
                     and not (SUPPORTED.search(cell) and re.search(r"n = \d+", " ".join(row)))
                 ]
