@@ -30,4 +30,5 @@ class LoadImbalance(Metric):
         if kruskal_wallis(computing).p >= self.significance:
             return 0.0
         means = [float(times.mean()) for times in computing]
-        return 100 * (max(means) / np.mean(means) - 1) if max(means) > 0 else 0.0
+        mean = sum(means) / len(means)
+        return 100 * (max(means) / mean - 1) if mean > 0 else 0.0

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def words(recipe: Path, out: Path, transport: str, *more: str) -> list[str]:
 
 def weights(folder: Path) -> str:
     """The digest of what was trained."""
-    blocks = bundle.read(folder).blocks
+    blocks: Any = bundle.read(folder).blocks
     return next(block["weights"] for block in blocks if "weights" in block)
 
 
@@ -68,7 +69,7 @@ def test_real_ranks_leave_the_bundle_of_virtual_ranks(
     plan = json.loads(json.dumps(found.documents["plan.json"]))
     distribution = plan["distribution"]
     assert (distribution["global_batch"], distribution["local_batch"]) == (60, [30, 30])
-    epoch = found.blocks[0]
+    epoch: Any = found.blocks[0]
     assert len(epoch["series"]["seconds of rank 1"]) == len(epoch["series"]["loss"])
     assert epoch["counters"]["bytes of rank 0"] == epoch["counters"]["bytes of rank 1"] > 0
 
