@@ -193,8 +193,9 @@ class Trainer:
         first = self._first_batch()
         size = len(next(iter(first.values())))
         check_outputs(self.procedure, self.splits, self.task, self.procedure.step(first), first)
-        if len(train) % size:
-            self.procedure.step(train.batch(slice(0, len(train) % size)))
+        for other_size in self.sampler.batch_sizes(len(train), self.epochs):
+            if other_size != size:
+                self.procedure.step(train.batch(slice(0, other_size)))
         self.procedure.framework.sync()
         for name, part in parts.items():
             part.load_state(states[name])
