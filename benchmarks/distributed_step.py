@@ -6,7 +6,7 @@ Real processes, one thread each, batch 64 on every rank, SGD with a learning rat
 stretches of steps in turns, in an order that the seed decides: ours (AllReduce on the transport torch), DDP, and DDP a
 second time, which is the control. A stretch's time is that of its slower rank. The ratio is ours / DDP, the median over
 pairs of stretches, its 95 % interval over launches. A second part compares one rank through the distributed trainer's
-program with the plain training step. Goals: at most 1.00 against DDP (upper end 1.05), at most 1.01 for one rank (1.03).
+program with the plain training step. Goals: at most 1.00 against DDP (upper end 1.05), 1.01 for one rank (1.03).
 """
 
 import argparse
