@@ -71,6 +71,14 @@ def definition_keys() -> list[str]:
     return [key for key, entry in TABLE.items() if entry.definition]
 
 
+def argument_keys(key: str) -> list[str]:
+    """The entries with the arguments of a definition; none for another entry."""
+    entry = TABLE.get(key)
+    if entry is None or not entry.definition:
+        return []
+    return [f"{key}_args", f"{key}_kwargs"]
+
+
 def subject_of(key: str) -> str:
     """The definition that an entry of arguments belongs to: "model" for "model_kwargs"; else the key itself."""
     for ending in ("_args", "_kwargs"):
