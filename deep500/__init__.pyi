@@ -1,4 +1,5 @@
 from . import augmentations as augmentations
+from . import claims as claims
 from . import codecs as codecs
 from . import collectives as collectives
 from . import datasets as datasets
@@ -19,10 +20,13 @@ from . import topologies as topologies
 from . import transformations as transformations
 from . import transports as transports
 from .contracts.augmentation import Augmentation as Augmentation
+from .contracts.claim import Claim as Claim
 from .contracts.codec import Codec as Codec
 from .contracts.dataset import Column as Column
 from .contracts.dataset import Dataset as Dataset
 from .contracts.dataset import Split as Split
+from .contracts.device import CPUDevice as CPUDevice
+from .contracts.device import GPUDevice as GPUDevice
 from .contracts.loggp import LogGP as LogGP
 from .contracts.loss import Loss as Loss
 from .contracts.metric import History as History
@@ -64,6 +68,7 @@ from .metrics.throughput import Throughput as Throughput
 from .metrics.time_to_accuracy import TimeToAccuracy as TimeToAccuracy
 from .metrics.validation_accuracy import ValidationAccuracy as ValidationAccuracy
 from .recipe_runner import run_recipe as run_recipe
+from .reproduction import reproduce as reproduce
 from .samplers.bucket_sampler import BucketSampler as BucketSampler
 from .samplers.ordered_sampler import OrderedSampler as OrderedSampler
 from .samplers.partitioned_sampler import PartitionedSampler as PartitionedSampler
@@ -75,6 +80,7 @@ from .training.trainer import Trainer as Trainer
 from .validation.checking import check_operator as check_operator
 from .validation.checking import differences as differences
 from .validation.codecs import check_codec as check_codec
+from .validation.dataset_bias import dataset_bias as dataset_bias
 from .validation.networks.checking import check_network as check_network
 from .validation.networks.costs import network_costs as network_costs
 from .validation.optimizers.checking import check_optimizer as check_optimizer

@@ -9,8 +9,8 @@ import types
 from pathlib import Path
 from typing import Any
 
-from .contracts.recipe import Recipe
-from .errors import Deep500Error, one_line
+from .contracts.recipe import Recipe, own_definitions
+from .errors import Deep500Error, did_you_mean, one_line
 from .import_path import add_import_folder
 
 
@@ -20,7 +20,10 @@ def load_recipe(path: str | Path) -> Recipe:
     if not path.is_file() and str(path) in known:
         path = known[str(path)]
     if not path.is_file():
-        raise Deep500Error(f"there is no recipe {path}: give a file, or one of {', '.join(known)}")
+        raise Deep500Error(
+            f"there is no recipe {path}.{did_you_mean(str(path), known)} Give a file, or one of "
+            f"{', '.join(known)}"
+        )
     try:
         parts = _namespace(path)
     except Deep500Error:
@@ -37,7 +40,16 @@ def load_recipe(path: str | Path) -> Recipe:
                 f"the recipe {path} has no {part}: a recipe is FIXED + MUTABLE + METRICS"
             )
     source = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Recipe(path.stem, parts["FIXED"], parts["MUTABLE"], parts["METRICS"], source)
+    return Recipe(
+        path.stem,
+        parts["FIXED"],
+        parts["MUTABLE"],
+        parts["METRICS"],
+        source,
+        claims=parts.get("CLAIMS", ()),
+        tiers=parts.get("TIERS", {}),
+        definitions=own_definitions(parts),
+    )
 
 
 def _namespace(path: Path) -> dict[str, Any]:

@@ -5,9 +5,10 @@ import hashlib
 import math
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,35 +16,31 @@ from safetensors.numpy import save
 
 from . import registry
 from .contracts.executor import Executor
-from .contracts.framework import ITS_OWN, Framework
 from .contracts.metric import History, Metric
-from .contracts.recipe import Recipe
+from .contracts.procedure import Procedure
+from .contracts.recipe import Recipe, own_definitions
 from .contracts.result import Record
 from .contracts.sampler import Sampler
+from .contracts.transport import DEADLINE
+from .distributed.crew import Crew
+from .distributed.distribution import recipe_distribution
 from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
-from .frameworks import framework
-from .training.building import in_float32, recipe_executor, recipe_procedure, recipe_task
+from .training.building import (
+    in_float32,
+    recipe_dataset,
+    recipe_executor,
+    recipe_procedure,
+    recipe_task,
+)
 from .training.checkpoint import load_checkpoint, save_checkpoint
 from .training.events import Event
 from .training.gradient_noise import MeasureNoise
-from .training.outcome import CENSORING, check_plan, qualities
+from .training.outcome import check_plan, qualities
+from .training.planning import make_plan, tier_recipe
 from .training.trainer import Trainer
-from .validation.sources import sources_for
-
-LEVEL = 0.95
-
-
-@dataclass(frozen=True)
-class Tier:
-    """How much of a recipe is run: fewer seeds and epochs, never another logic."""
-
-    seeds: int
-    epochs: float  # share of the recipe's
-
-
-TIERS = {"tiny": Tier(2, 0.1), "small": Tier(6, 1.0), "full": Tier(20, 1.0)}
+from .validation.sources import Sources, sources_for
 
 
 @dataclass(frozen=True)
@@ -62,8 +59,16 @@ class Outcome:
 def run_recipe(
     fixed: Mapping[str, Any], mutable: Mapping[str, Any], metrics: Any, **how: Any
 ) -> Outcome:
-    """Run a recipe given as the three parts; `how` is that of `run` (folder, tier, seeds, resume, events)."""
-    return run(Recipe(how.pop("name", "recipe"), fixed, mutable, metrics), **how)
+    """Run a recipe given as the three parts; `how` is that of `run` (folder, tier, seeds, resume, events …).
+
+    It may also hold `name`, `claims` and `tiers`. Names of definitions are looked up in the script that is run, too.
+    """
+    parts = {key: how.pop(key) for key in ("claims", "tiers") if key in how}
+    name = how.pop("name", "recipe")
+    script = vars(sys.modules["__main__"])
+    return run(
+        Recipe(name, fixed, mutable, metrics, definitions=own_definitions(script), **parts), **how
+    )
 
 
 def run(
@@ -73,16 +78,31 @@ def run(
     seeds: int | None = None,
     resume: bool = False,
     events: Iterable[Event] = (),
+    threads: int | None = None,
+    data: str | Path | None = None,
+    expected_data: Mapping[str, str] | None = None,
+    deadline: float = DEADLINE,
 ) -> Outcome:
     """Train every seed, write the bundle and return what came out.
 
+    `threads` is the number for frameworks that can be told one, and `data` the folder with the data set's files.
+    `expected_data` are the checksums that the splits must have. `deadline` is how long ranks wait for each other.
     `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
     without doing anything if it is finished.
     """
-    plan = make_plan(recipe, tier, seeds)
+    recipe = tier_recipe(recipe, tier)
+    plan = make_plan(recipe, tier, seeds, threads)
+    distribution = recipe_distribution(recipe)
+    if distribution is not None:
+        plan["distribution"] = distribution.to_json(recipe.entry("batch_size"))
+    crew = Crew(recipe, distribution, deadline) if distribution else None
     if resume and folder and (done := finished_record("recipe", plan, folder)):
+        if crew:
+            crew.order(None)
         return Outcome(Path(folder), done.derived or {}, done, trained=False)
-    recipe_run = _RecipeRun(recipe, plan, tuple(events))
+    recipe_run = _RecipeRun(recipe, plan, (*recipe.entry("events", ()), *events), data)
+    recipe_run.expected_data = expected_data or {}
+    recipe_run.crew = crew
     with (
         recording(
             "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
@@ -93,60 +113,39 @@ def run(
     return Outcome(record.folder, finished.derived or {}, finished)
 
 
-def make_plan(recipe: Recipe, tier: str, seeds: int | None) -> dict[str, Any]:
-    """What will be run, written down before it is."""
-    if tier not in TIERS:
-        raise Deep500Error(f"no tier is named {tier!r}; there are: {', '.join(TIERS)}")
-    count = TIERS[tier].seeds if seeds is None else seeds
-    if not 1 <= count <= 10_000:
-        raise Deep500Error(f"{count} seeds make no sense: give 1 to 10000")
-    task = recipe_task(recipe)
-    if not task.qualities:
-        raise Deep500Error(
-            f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
-        )
-    epochs = min(recipe.fixed["epochs"], max(2, round(recipe.fixed["epochs"] * TIERS[tier].epochs)))
-    return {
-        "recipe": recipe.to_json(),
-        "hash": recipe.hash,
-        "tier": tier,
-        "seeds": list(range(count)),
-        "epochs": epochs,
-        "task": {
-            "name": type(task).__name__,
-            "qualities": [asdict(quality) for quality in task.qualities],
-        },
-        "level": LEVEL,
-        "censoring": CENSORING,
-        "threads": recipe_threads(recipe),
-    }
-
-
-def recipe_threads(recipe: Recipe) -> int | str:
-    """One, so that a seed gives the same bits again; a framework that cannot be told has its own number."""
-    executor = recipe.mutable["executor"]
-    if isinstance(executor, str):
-        owner: object = framework(executor)
-    else:
-        owner = getattr(executor, "__self__", None)
-    if isinstance(owner, Framework) and not owner.sets_threads:
-        return ITS_OWN
-    return 1
-
-
 class _RecipeRun:
     """One run of a recipe, from its first seed or from where it was interrupted."""
 
-    def __init__(self, recipe: Recipe, plan: dict[str, Any], events: tuple[Event, ...]):
+    def __init__(
+        self,
+        recipe: Recipe,
+        plan: dict[str, Any],
+        events: tuple[Event, ...],
+        data: str | Path | None,
+    ):
         self.recipe, self.plan, self.events = recipe, plan, events
+        self.data = data
+        self.expected_data: Mapping[str, str] = {}
+        self.crew: Crew | None = None  # the ranks, if there are several
         self.first_states = [copy.deepcopy(event.state()) for event in events]
         self.task = recipe_task(recipe)
 
     def prepare(self) -> dict[str, Any]:
         """Load the data and rehearse; returns what is to be added to the plan."""
         with errors_of_user_code(f"recipe {self.recipe.name}"):
-            self.splits = self.recipe.make("dataset").load()
+            self.splits = recipe_dataset(self.recipe, self.data).load()
+            self._check_digests()
             return self._rehearse()
+
+    def _check_digests(self) -> None:
+        """Raise a Deep500Error if the data are not the expected ones."""
+        for name, digest in self.expected_data.items():
+            actual = self.splits[name].digest() if name in self.splits else "none"
+            if actual != digest:
+                raise Deep500Error(
+                    f"the data of recipe {self.recipe.name} are not those of the original: the split "
+                    f"{name[:40]!r} has the SHA-256 {actual[:12]}…, recorded is {digest[:12]}…"
+                )
 
     def go(self, record: Recording) -> Record:
         self.record = record
@@ -157,6 +156,8 @@ class _RecipeRun:
             for seed in self.plan["seeds"]:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
+            if self.crew:
+                self.crew.order(None)
             finished = record.finish(files=self._files())
         except BaseException:
             if not self.blocks:
@@ -179,48 +180,51 @@ class _RecipeRun:
         self.task.check_arrays(self.splits)
         for metric in self.recipe.own_metrics.values():
             metric.for_qualities(qualities(self.plan))
-        executor, optimizer = self._executor(0), self.recipe.make("optimizer")
+        procedure = self._procedure(0)
         try:
-            executor.training_step(optimizer)(self.splits["train"].batch(slice(0, 2)))
+            procedure.step(self.splits["train"].batch(slice(0, 2)))
         except (TypeError, ValueError, RuntimeError, AttributeError) as error:
             raise Deep500Error(
                 f"recipe {self.recipe.name} cannot be trained: {one_line(error, kind=True)}"
             ) from None
-        self.sources = sources_for(
-            [metric for metric, _ in self.recipe.metrics],
-            executor,
-            self.recipe.mutable["batch_size"],
-        )
+        self.sources = self._metric_sources(procedure)
+        kernels: dict[str, str] = {}
+        for executor in procedure.executors.values():
+            kernels |= executor.kernels()
         return {
             "unavailable": self.sources.unavailable,
-            "framework": executor.framework.name,
-            "kernels": executor.kernels(),
-            "update": "native" if optimizer.native(executor.framework.name) else "composed",
+            "framework": procedure.framework.name,
+            "kernels": kernels,
+            "update": self._update_kernel(procedure.framework.name),
             "data": {name: split.digest() for name, split in self.splits.items()},
         }
+
+    def _metric_sources(self, procedure: Procedure) -> Sources:
+        """What measures for the metrics that need more than the history."""
+        executor = next(iter(procedure.executors.values()))
+        return sources_for(self.recipe.all_metrics(), executor, self.recipe.entry("batch_size"))
+
+    def _update_kernel(self, framework: str) -> str:
+        """Whether the optimizers run as the framework's own, or as our formula."""
+        names = [*self.recipe.entry("optimizers", {})] or [""]
+        optimizers = [self.recipe.make_optimizer(name) for name in names]
+        native = all(optimizer.native(framework) for optimizer in optimizers)
+        return "native" if native else "composed"
 
     def _train(self, seed: int) -> None:
         for event, state in zip(self.events, self.first_states, strict=True):
             event.load_state(state)  # no seed starts from what another one has left behind
-        executor = self._executor(seed)
-        procedure = recipe_procedure(self.recipe, executor)
-        trainer = Trainer(
-            procedure or executor,
-            None if procedure else self.recipe.make("optimizer"),
-            self.splits,
-            self._sampler(seed),
-            self.plan["epochs"],
-            [*self.events, *self._measuring_events(seed), _Record(self, seed)],
-            task=self.task,
-        )
+        trainer = self._trainer(seed)
         done = [b for b in self.blocks if b["seed"] == seed]
+        if self.crew:
+            self._order(seed, len(done))
         start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None
         if start and self._digest(self._checkpoint(seed, len(done))) != done[-1]["checkpoint"]:
             raise Deep500Error(
                 f"the checkpoint of seed {seed} is not the one that the bundle names: start anew"
             )
         history = trainer.run(start)
-        weights = save(executor.arrays())
+        weights = save(trainer.trained_arrays())
         partial = self._weights(seed).with_suffix(".partial")
         with open(partial, "wb") as file:
             file.write(weights)
@@ -239,10 +243,36 @@ class _RecipeRun:
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
+    def _trainer(self, seed: int) -> Trainer:
+        events = [*self.events, *self._measuring_events(seed), _Record(self, seed)]
+        if self.crew:
+            threads = self.plan["threads"]
+            return self.crew.trainer(
+                self.task, self.splits, seed, self.plan["epochs"], threads, events
+            )
+        subject, optimizer = self._subject(seed)
+        return Trainer(
+            subject,
+            optimizer,
+            self.splits,
+            self._sampler(seed),
+            self.plan["epochs"],
+            events,
+            task=self.task,
+            workers=self.recipe.entry("workers", 0),
+        )
+
+    def _order(self, seed: int, epochs_done: int) -> None:
+        """Tell the other ranks to train a seed."""
+        assert self.crew is not None
+        order = {key: self.plan[key] for key in ("epochs", "threads")}
+        checkpoints = str(self.checkpoints.absolute())
+        self.crew.order(order | {"seed": seed, "done": epochs_done, "checkpoints": checkpoints})
+
     def _measuring_events(self, seed: int) -> list[Event]:
         """What measures beside the steps: sources of metrics, and the noise of low precision."""
         events = list(self.sources.events)
-        if "precision" in self.recipe.mutable:
+        if self.recipe.has("precision"):
             exact, train = in_float32(self.recipe), self.splits["train"]
             threads = self.plan["threads"]
             events.append(
@@ -255,6 +285,8 @@ class _RecipeRun:
         history = trainer.history()
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
+        if self.crew:
+            self.crew.barrier()  # until every rank has kept its own state of this epoch
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
         self._append(
             {
@@ -285,14 +317,21 @@ class _RecipeRun:
             for name, numbers in history.series.items()
         }
 
-    def _executor(self, seed: int) -> Executor:
-        return recipe_executor(
-            self.recipe, self.task, self.splits["train"], seed, self.plan["threads"]
-        )
+    def _procedure(self, seed: int) -> Procedure:
+        threads = self.plan["threads"]
+        return recipe_procedure(self.recipe, self.task, self.splits["train"], seed, threads)
+
+    def _subject(self, seed: int) -> tuple[Executor | Procedure, Any]:
+        """What a trainer takes: an executor with its optimizer, or a procedure."""
+        if self.recipe.has("procedure") or self.recipe.has("precision"):
+            return self._procedure(seed), None
+        train, threads = self.splits["train"], self.plan["threads"]
+        executor = recipe_executor(self.recipe, self.task, train, seed, threads)
+        return executor, self.recipe.make_optimizer()
 
     def _sampler(self, seed: int) -> Sampler:
-        settings = {"batch_size": self.recipe.mutable["batch_size"], "seed": seed}
-        if "train_sampler" in self.recipe.fixed:
+        settings = {"batch_size": self.recipe.entry("batch_size"), "seed": seed}
+        if self.recipe.has("train_sampler"):
             return self.recipe.make("train_sampler", **settings)
         return registry.find("samplers", "ShuffleSampler")(**settings)
 

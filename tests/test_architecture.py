@@ -23,7 +23,7 @@ LAYERS = [
     "custom",
     "onnx",
     "operators networks optimizers schedules losses initialisers datasets samplers frameworks metrics tasks"
-    " augmentations precisions",
+    " augmentations precisions claims",
     "formats transformations",
     "codecs collectives topologies transports simulator",
     "schemes",
@@ -33,6 +33,7 @@ LAYERS = [
     "results",
     "evidence",
     "recipe_files recipe_runner instrumentation",
+    "reproduction",
     "cli",
 ]
 STATISTICS = "measure/statistics/"  # pure functions of samples

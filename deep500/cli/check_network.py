@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         default=None,
-        metavar="FILE",
+        metavar="PATH",
         help="the arrays that go in, an .npz with one for every input (drawn by the seed)",
     )
     options.set_(parser, "the size of an open dimension, such as batch=4")

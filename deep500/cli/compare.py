@@ -3,9 +3,11 @@
 import argparse
 from pathlib import Path
 
-from ..errors import Deep500Error
+from ..errors import UNDECIDED, Deep500Error
 from . import options
 from .output import print_json, write_page
+
+EQUIVALENCE_CODES = {"equivalent": 0, "different": 1, "inconclusive": UNDECIDED}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gate", action="store_true", help="exit code 1 if anything in B is slower"
     )
+    options.equivalent(
+        parser, None, "points: two recipes are tested (exit code 0 equivalent, 1 different, 3 not)"
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -35,19 +40,26 @@ def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import find_bundle
     from ..reports.terminal import blocks_text
 
+    if args.gate and args.equivalent is not None:
+        raise Deep500Error("--gate and --equivalent have exit codes of their own: give one of them")
     if args.profile:
         return _profile(args)
     if args.more or args.metric or args.out:
         raise Deep500Error("two bundles are compared; --profile takes more, --metric and --out")
     compared = compare_bundles(
-        find_bundle(args.a), find_bundle(args.b), margin=args.margin, level=args.level
+        find_bundle(args.a),
+        find_bundle(args.b),
+        margin=args.margin,
+        level=args.level,
+        equivalent=args.equivalent,
     )
     if args.json:
         print_json(compared.to_json())
     else:
         print(blocks_text(compared.blocks()))
-    gated = args.gate and compared.worse
-    return 0 if compared.verified and not gated else 1
+    if not compared.verified or (args.gate and compared.worse):
+        return 1
+    return EQUIVALENCE_CODES[compared.equivalence] if args.equivalent is not None else 0
 
 
 def _profile(args: argparse.Namespace) -> int:

@@ -240,6 +240,56 @@ def bundle(parser: Parser, required: bool = False) -> None:
     )
 
 
+def recipe(parser: Parser) -> None:
+    parser.add_argument(
+        "recipe",
+        type=Path,
+        metavar="RECIPE",
+        help="a recipe file, or the name of one of ours (digits_cnn)",
+    )
+
+
+def data(parser: Parser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=None,
+        metavar="PATH",
+        help="the arrays that go in: the folder with the files of the data set ($DEEP500_DATA)",
+    )
+
+
+def equivalent(parser: Parser, default: float | None, said: str) -> None:
+    parser.add_argument(
+        "--equivalent",
+        type=float,
+        default=default,
+        metavar="MARGIN",
+        help=f"the difference of a quality that does not matter, in its unit, such as 1.5 {said}",
+    )
+
+
+def literal_call(option: str, text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """A name, or a call such as Adam(0.01, beta1=0.8): the name and its arguments, which must be literals."""
+    problem = Deep500Error(
+        f"{option} {text!r} is neither a name nor a name with numbers, such as 'Adam(0.01, beta1=0.8)'"
+    )
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        raise problem from None
+    if isinstance(tree, ast.Name):
+        return tree.id, (), {}
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+        raise problem
+    try:
+        args = tuple(ast.literal_eval(argument) for argument in tree.args)
+        settings = {str(k.arg): ast.literal_eval(k.value) for k in tree.keywords}
+    except ValueError:
+        raise problem from None
+    return tree.func.id, args, settings
+
+
 def renamed(parser: Parser, old: str, new: str) -> None:
     """Answer an option's old spelling with one line that names the new one."""
 

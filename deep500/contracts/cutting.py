@@ -24,6 +24,7 @@ def fill(
     nodes = _between(network, {*cut}, {*outputs})
     made = {value for node in nodes for value in node.outputs}
     used = {*outputs}.union(*(node.values for node in nodes))
+    _check_used(network, cut, outputs, used)
     own_inputs = [name for name in network.inputs if name in used and name not in cut]
     specs = network.specs()
     for name in (*cut, *own_inputs):
@@ -36,6 +37,18 @@ def fill(
     for param, value in network.state_updates.items():
         if value in made and param in part.params:
             part.state_updates[param] = value
+
+
+def _check_used(
+    network: "Network", cut: Sequence[str], outputs: Sequence[str], used: set[str]
+) -> None:
+    """Refuse a cut behind the outputs; an input of the network itself may stay unused."""
+    for name in cut:
+        if name not in used and network.producer(name):
+            wanted = ", ".join(map(repr, outputs))
+            raise Deep500Error(
+                f"{wanted} can be computed without {name!r}: cut at values that the outputs depend on"
+            )
 
 
 def _between(network: "Network", cut: set[str], outputs: set[str]) -> list[Node]:

@@ -371,6 +371,10 @@ class Executor(ABC):
         if self._specialiser is not None:
             self._specialiser.forget()
 
+    def computable_value(self, value: Any) -> Any:
+        """A native value in a form that has arithmetic: itself, but for engines whose values have none."""
+        return value
+
     def _write(self, name: str, value: np.ndarray) -> None:
         """Set one parameter from an array of its shape and dtype."""
         self.params[name] = self.framework.tensor(value)
@@ -389,8 +393,8 @@ class NetworkView:
         return self._executor.structure.gradient(y)
 
     def fetch_tensors(self, names: list[str]) -> list[Any]:
-        """Parameters by name, gradients by the names that `gradient` gives."""
-        return [self._value(name) for name in names]
+        """Parameters by name, gradients by the names that `gradient` gives; something to compute with."""
+        return [self._executor.computable_value(self._value(name)) for name in names]
 
     def feed_tensor(self, name: str, value: Any) -> None:
         """Set one parameter."""

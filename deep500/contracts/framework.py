@@ -18,6 +18,7 @@ from ..namespace import Namespace
 from . import calls, random_key
 from .allocations import Allocations
 from .calls import Call
+from .device import Device
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
 from .loss import Loss
@@ -302,7 +303,7 @@ class Framework(ABC):
         compile: bool = False,
         optimize: bool = True,
         threads: int | None = None,
-        device: str | None = None,
+        device: Device | str | None = None,
     ) -> "Executor":
         """Build the network once, to be run many times.
 
@@ -326,11 +327,13 @@ class Framework(ABC):
         executor.optimize = optimize
         return executor
 
-    def _settle(self, seed: int, threads: int | None, device: str | None) -> None:
+    def _settle(self, seed: int, threads: int | None, device: Device | str | None) -> None:
         """Check the options of an executor, and set the threads."""
-        if device not in (None, "cpu"):
+        word = device.word if isinstance(device, Device) else device
+        if word not in (None, "cpu"):
             raise Unsupported(
-                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported; leave device out"
+                f"{self.name} cannot run on device {word!r}: only 'cpu' is supported here; leave device out, "
+                "or give device='cpu' (`d5 run` takes --device cpu)"
             )
         if not 0 <= seed < 2**63:
             raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
@@ -356,7 +359,7 @@ class Framework(ABC):
         seed: int | None = None,
         compile: bool = False,
         threads: int | None = None,
-        device: str | None = None,
+        device: Device | str | None = None,
     ) -> "Executor":
         """An executor for a d5.Network, for an ONNX model (a path, bytes or a ModelProto), or for the framework's own.
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
+from .. import registry
 from ..definition import Definition
 from ..errors import Deep500Error, lacking, unknown
 from .task import Quality
@@ -90,6 +91,14 @@ class Metric(Definition):
         if self.reads is not None:
             quality_named(self.reads, qualities)
         return self
+
+    def __ge__(self, bound: float) -> Any:
+        """The claim that the median over seeds is at least this."""
+        return registry.find("claims", "AtLeast")(self, bound)
+
+    def __le__(self, bound: float) -> Any:
+        """The claim that the median over seeds is at most this."""
+        return registry.find("claims", "AtMost")(self, bound)
 
     def meets(self, value: float | None, target: float | None) -> bool:
         """Whether a value is acceptable; without a target any value is."""

@@ -401,15 +401,18 @@ class Network:
     # ---- other networks
 
     def subnetwork(
-        self, inputs: Iterable[str] | Mapping[str, Sequence[int | str]], outputs: Iterable[str]
+        self,
+        inputs: Iterable[str] | Mapping[str, Sequence[int | str]] = (),
+        outputs: Iterable[str] = (),
     ) -> "Network":
         """The part that makes `outputs` from `inputs`: any values of this network, where it is cut.
 
-        What it needs besides of this network's own inputs stays an input. Arrays are shared. A mapping gives the
-        shapes of the cut values, which are inferred otherwise.
+        What it needs besides of this network's own inputs stays an input; without `outputs`, those are this
+        network's own as well. Arrays are shared. A mapping gives the shapes of the cut values, which are inferred
+        otherwise. Raises `Deep500Error` if the outputs do not depend on a value where it is cut.
         """
         shapes = dict(inputs) if isinstance(inputs, Mapping) else {}
-        cut_values, results = [*inputs], [*outputs]
+        cut_values, results = [*inputs], [*outputs] or [*self.outputs]
         for name in (*cut_values, *results):
             self._known(name)
         part = Network(self.name)

@@ -1,67 +1,47 @@
 """The recipe contract: FIXED + MUTABLE + METRICS, as data that can be compared and hashed."""
 
 import functools
-import hashlib
 import inspect
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from .. import registry
 from ..definition import Definition
-from ..errors import Deep500Error, did_you_mean
-from .dataset import Dataset
-from .loss import Loss
+from ..errors import Deep500Error, did_you_mean, unknown
+from .canonical_form import canonical_form, form_hash
+from .claim import Claim
 from .metric import Metric
-from .model import Model
-from .precision import Precision
-from .sampler import Sampler
-from .task import Task
+from .recipe_entries import (
+    ALWAYS_NEEDED,
+    ENTRIES,
+    TABLE,
+    argument_keys,
+    definition_keys,
+    subject_of,
+)
 
-# An entry that is a definition: the folder that its names are of, and what it must be
-DEFINITIONS: dict[str, tuple[str, type]] = {
-    "model": ("networks", Model),
-    "dataset": ("datasets", Dataset),
-    "task": ("tasks", Task),
-    "loss": ("losses", Loss),
-    "train_sampler": ("samplers", Sampler),
-    "optimizer": ("optimizers", object),
-    "precision": ("precisions", Precision),
-}
-FIXED_DEFINITIONS = ("model", "dataset", "task", "loss", "train_sampler")
-FIXED_KEYS: dict[str, Any] = {
-    **dict.fromkeys(FIXED_DEFINITIONS, (str, type, Definition)),
-    **{f"{key}_args": (tuple, list) for key in FIXED_DEFINITIONS},
-    **{f"{key}_kwargs": dict for key in FIXED_DEFINITIONS},
-    "epochs": int,
-}
-MUTABLE_KEYS: dict[str, Any] = {
-    "batch_size": int,
-    "executor": object,
-    "executor_kwargs": dict,
-    "optimizer": object,
-    "optimizer_args": (tuple, list),
-    "optimizer_kwargs": dict,
-    "precision": (str, type, Definition),
-    "precision_args": (tuple, list),
-    "precision_kwargs": dict,
-}
-NEEDED = ("model", "dataset", "epochs", "batch_size", "executor", "optimizer")
+Division = Literal["closed", "open"]
+DIVISIONS = ("closed", "open")
+SCALED = ("seeds", "epochs", "batch_size", "model_kwargs", "dataset_kwargs", "procedure_kwargs")
 
 
 @dataclass(frozen=True)
 class Recipe:
     """What is fixed, what may be changed, and which results are acceptable.
 
-    FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs
-    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer,
-             precision (float32)
+    FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
+             a procedure of your own in place of the model
+    MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, precision
+             (float32), events, workers; for many ranks: ranks, transport, scheme, codec
     METRICS  pairs of a metric and its target (None: only reported)
+    CLAIMS   optional: statements about the metrics, such as d5.TestAccuracy() >= 97.0
+    TIERS    optional: by the name of a tier, how many seeds and epochs, and smaller data and networks
 
-    A model, data set, task, loss, sampler or optimizer is given as a name, as a definition, or as a class with its
-    arguments in the entries <key>_args and <key>_kwargs.
+    A recipe may put any entry into FIXED or into MUTABLE. A model, data set, task, loss, sampler, optimizer or metric
+    is given as a name, as a definition, or as a class with its arguments in the entries <key>_args and <key>_kwargs;
+    a name is one of the recipe's file (`definitions`) or of the registry.
     """
 
     name: str
@@ -69,173 +49,336 @@ class Recipe:
     mutable: Mapping[str, Any]
     metrics: Sequence[tuple[Metric, float | None]]
     source: str | None = None  # the hash of the file it was read from
+    claims: Sequence[Claim] = ()
+    tiers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    definitions: Mapping[str, Any] = field(default_factory=dict)
+    division: Division = "closed"
+    differences: Sequence[tuple[str, Any, Any]] = ()  # FIXED entries changed in the open division
+    scale: Mapping[str, Any] = field(default_factory=dict)  # what the tier of a run changes
 
     def __post_init__(self) -> None:
-        self._check_part("FIXED", FIXED_KEYS, self.fixed)
-        self._check_part("MUTABLE", MUTABLE_KEYS, self.mutable)
-        if missing := [key for key in NEEDED if key not in {**self.fixed, **self.mutable}]:
-            raise Deep500Error(f"recipe {self.name}: {missing[0]!r} is missing")
-        self._check_metrics()
-        if self.fixed["epochs"] < 1 or self.mutable["batch_size"] < 1:
-            raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
+        self._check_part("FIXED", self.fixed)
+        self._check_part("MUTABLE", self.mutable)
+        self._check_overlap()
+        for part in ("fixed", "mutable"):
+            object.__setattr__(self, part, self._resolved(getattr(self, part)))
+        self._check_needed()
+        self._check_counts()
+        object.__setattr__(self, "metrics", self._checked_metrics())
+        self._check_claims()
+        self._check_tiers()
 
-    def _check_part(self, part: str, known: Mapping[str, Any], entries: Any) -> None:
-        if not isinstance(entries, Mapping):
-            raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
-        for key, value in entries.items():
-            if key not in known:
-                raise Deep500Error(
-                    f"recipe {self.name}: {part} has no entry {key!r}.{did_you_mean(str(key), known)} "
-                    f"Known: {', '.join(known)}"
-                )
-            if not isinstance(value, known[key]) or isinstance(value, bool):
-                raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
+    def entry(self, key: str, default: Any = None) -> Any:
+        """The value of an entry, whichever part holds it, as the tier of this run has it."""
+        value = self.mutable.get(key, self.fixed.get(key, default))
+        if key not in self.scale:
+            return value
+        if key.endswith("_kwargs"):
+            return {**(value or {}), **self.scale[key]}
+        return self.scale[key]
 
-    def _check_metrics(self) -> None:
-        pairs = self.metrics
-        if not isinstance(pairs, tuple | list) or not pairs or not all(map(_is_metric_pair, pairs)):
-            raise Deep500Error(
-                f"recipe {self.name}: METRICS is not a list of (metric, target) pairs"
-            )
-        for metric, target in pairs:
-            number = isinstance(target, int | float) and not isinstance(target, bool)
-            if target is not None and not number:
-                raise Deep500Error(
-                    f"recipe {self.name}: the target of {type(metric).__name__} is {target!r}: "
-                    "give a number, or None"
-                )
+    def has(self, key: str) -> bool:
+        """Whether the recipe has this entry."""
+        return key in self.fixed or key in self.mutable
 
-    def with_settings(self, changes: Mapping[str, Any]) -> "Recipe":
-        """The same recipe with other MUTABLE entries; FIXED ones are refused."""
+    def is_fixed(self, key: str) -> bool:
+        """Whether an entry is FIXED; arguments belong where their definition is."""
+        subject = subject_of(key)
+        for part, fixed in ((self.fixed, True), (self.mutable, False)):
+            if key in part or subject in part:
+                return fixed
+        return ENTRIES[key].part == "FIXED"
+
+    def with_settings(self, changes: Mapping[str, Any], division: str = "closed") -> "Recipe":
+        """The same recipe with other entries. FIXED ones are refused in the closed division.
+
+        The open division records them as differences. A definition that is replaced loses its arguments.
+        """
+        if division not in DIVISIONS:
+            raise unknown("division", division, DIVISIONS)
+        fixed, mutable = dict(self.fixed), dict(self.mutable)
         for key in changes:
-            if key in FIXED_KEYS:
-                raise Deep500Error(
-                    f"{key!r} is FIXED in recipe {self.name}: only MUTABLE entries can be set "
-                    f"({', '.join(MUTABLE_KEYS)})"
-                )
-        return replace(self, mutable={**self.mutable, **changes})
+            self._check_change(key, division)
+            part = fixed if self.is_fixed(key) else mutable
+            for argument in argument_keys(key):
+                part.pop(argument, None)
+        for key, value in changes.items():
+            part = fixed if self.is_fixed(key) else mutable
+            part[key] = value
+        changed = replace(self, fixed=fixed, mutable=mutable)
+        differences = _form_differences(self.fixed, changed.fixed)
+        return replace(
+            changed,
+            division=division,  # type: ignore[arg-type]
+            differences=(*self.differences, *differences),
+        )
+
+    def _check_change(self, key: str, division: str) -> None:
+        """Raise a Deep500Error if there is no such entry, or if it is FIXED in the closed division."""
+        if key not in ENTRIES:
+            raise self._no_entry("MUTABLE", key)
+        if division == "closed" and self.is_fixed(key):
+            mutable = ", ".join(self._mutable_keys())
+            raise Deep500Error(
+                f"{key!r} is FIXED in recipe {self.name}: the closed division sets MUTABLE entries only "
+                f"({mutable}); --division open records the difference"
+            )
+
+    def at_tier(self, tier: str) -> "Recipe":
+        """The same recipe with what one of its own tiers changes."""
+        settings = self.tiers.get(tier, {})
+        scale = {key: value for key, value in settings.items() if key != "seeds"}
+        return replace(self, scale=scale)
 
     def to_json(self) -> dict:
         """The canonical form: definitions by name and settings, functions and classes by name and source."""
-        return {
+        form = {
             "name": self.name,
             "file": self.source,
-            "fixed": _plain(self.fixed),
-            "mutable": _plain(self.mutable),
-            "metrics": self._metrics_json(),
+            "fixed": canonical_form(self.fixed),
+            "mutable": canonical_form(self.mutable),
+            "metrics": [[self._metric_form(metric), target] for metric, target in self.metrics],
         }
+        if self.claims:
+            form["claims"] = [self._claim_form(claim) for claim in self.claims]
+        if self.tiers:
+            form["tiers"] = canonical_form(self.tiers)
+        return form
 
-    def make(self, key: str, **settings: Any) -> Any:
-        """The definition that an entry stands for; `settings` come on top of the recipe's own."""
-        entries = {**self.fixed, **self.mutable}
-        kind, contract = DEFINITIONS[key]
+    def make(self, key: str, *before: Any, **settings: Any) -> Any:
+        """The definition that an entry stands for; `settings` come on top of the recipe's own arguments."""
+        entry = TABLE[key]
         arguments = (
-            entries.get(f"{key}_args", ()),
-            {**entries.get(f"{key}_kwargs", {}), **settings},
+            (*before, *self.entry(f"{key}_args", ())),
+            {**self.entry(f"{key}_kwargs", {}), **settings},
         )
-        definition = _made(kind, entries[key], *arguments)
-        if not isinstance(definition, contract):
+        definition = construct(entry.folder, self.entry(key), *arguments)
+        if not isinstance(definition, entry.contract):
             raise Deep500Error(
                 f"recipe {self.name}: {key!r} is a {type(definition).__name__}, and a "
-                f"d5.{contract.__name__} is needed"
+                f"d5.{entry.contract.__name__} is needed"
             )
         return definition
+
+    def make_optimizer(self, name: str = "") -> Any:
+        """The optimizer, or the one of that name in the entry "optimizers"."""
+        several = self.entry("optimizers", {})
+        if not name:
+            return self.make("optimizer")
+        if name not in several:
+            raise unknown(f"optimizer in recipe {self.name}", name, several)
+        return construct("optimizers", several[name], (), {})
 
     @property
     def own_metrics(self) -> dict[str, Metric]:
         """The metrics that nobody else can look up by name: their values are recorded, by these keys."""
         keyed: dict[str, Metric] = {}
         counts: Counter[str] = Counter()
-        for metric, _ in self.metrics:
+        for metric in self.all_metrics():
             name = type(metric).__name__
-            if name in registry.known("metrics") and registry.find("metrics", name) is type(metric):
+            if _is_ours(metric) or metric in keyed.values():
                 continue
             counts[name] += 1
             keyed[name if counts[name] == 1 else f"{name} {counts[name]}"] = metric
         return keyed
 
-    def _metrics_json(self) -> list[list[Any]]:
-        keys = {id(metric): key for key, metric in self.own_metrics.items()}
-        written: list[list[Any]] = []
-        for metric, target in self.metrics:
-            form = _plain(metric)
-            if id(metric) in keys:
-                form["recorded"] = {
-                    "key": keys[id(metric)],
-                    "unit": metric.unit,
-                    "kind": metric.kind,
-                    "better": metric.better,
-                }
-            written.append([form, target])
-        return written
-
     @property
     def hash(self) -> str:
-        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+        return form_hash(self.to_json())
+
+    @property
+    def fixed_hash(self) -> str:
+        """The hash of FIXED alone."""
+        return form_hash(canonical_form(self.fixed))
+
+    def all_metrics(self) -> list[Metric]:
+        """The metrics of METRICS and of CLAIMS."""
+        metrics = [metric for metric, _ in self.metrics]
+        for claim in self.claims:
+            metrics += claim.metrics.values()
+        return metrics
+
+    def _metric_form(self, metric: Metric) -> dict[str, Any]:
+        form = canonical_form(metric)
+        for key, own in self.own_metrics.items():
+            if own == metric and type(own) is type(metric):
+                about = {"key": key, "unit": metric.unit, "kind": metric.kind}
+                form["recorded"] = {**about, "better": metric.better}
+        return form
+
+    def _claim_form(self, claim: Claim) -> dict[str, Any]:
+        metrics = {name: self._metric_form(metric) for name, metric in claim.metrics.items()}
+        numbers = canonical_form(claim.numbers)
+        return {"claim": type(claim).__name__, "metrics": metrics, "numbers": numbers}
+
+    def _mutable_keys(self) -> list[str]:
+        return [key for key in ENTRIES if not self.is_fixed(key)]
+
+    def _resolved(self, entries: Mapping[str, Any]) -> dict[str, Any]:
+        """The entries, with names of definitions in the recipe's file replaced by these."""
+        resolved = dict(entries)
+        for key in definition_keys():
+            value = resolved.get(key)
+            if isinstance(value, str) and value in self.definitions:
+                resolved[key] = self.definitions[value]
+        return resolved
+
+    def _no_entry(self, part: str, key: Any) -> Deep500Error:
+        return Deep500Error(
+            f"recipe {self.name}: {part} has no entry {key!r}.{did_you_mean(str(key), ENTRIES)} "
+            f"Known: {', '.join(TABLE)}, and the _args and _kwargs of definitions"
+        )
+
+    def _check_part(self, part: str, entries: Any) -> None:
+        if not isinstance(entries, Mapping):
+            raise Deep500Error(f"recipe {self.name}: {part} is not a dictionary")
+        for key, value in entries.items():
+            if key not in ENTRIES:
+                raise self._no_entry(part, key)
+            if not isinstance(value, ENTRIES[key].takes) or isinstance(value, bool):
+                raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
+
+    def _check_overlap(self) -> None:
+        both = [key for key in self.fixed if key in self.mutable]
+        if both:
+            raise Deep500Error(
+                f"recipe {self.name}: {both[0]!r} is in FIXED and in MUTABLE: leave it in one of them"
+            )
+
+    def _check_needed(self) -> None:
+        needed = list(ALWAYS_NEEDED)
+        if not self.has("procedure"):
+            needed += ["model", "optimizer"]
+        for key in needed:
+            if not self.has(key):
+                raise Deep500Error(f"recipe {self.name}: {key!r} is missing")
+
+    def _check_counts(self) -> None:
+        if self.entry("epochs") < 1 or self.entry("batch_size") < 1:
+            raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
+
+    def _checked_metrics(self) -> list[tuple[Metric, float | None]]:
+        """The pairs of METRICS, each metric as an instance."""
+        pairs = self.metrics
+        if not isinstance(pairs, tuple | list) or not pairs:
+            raise self._not_pairs()
+        checked = []
+        for pair in pairs:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise self._not_pairs()
+            metric = self._metric(pair[0])
+            self._check_target(metric, pair[1])
+            checked.append((metric, pair[1]))
+        return checked
+
+    def _not_pairs(self) -> Deep500Error:
+        return Deep500Error(f"recipe {self.name}: METRICS is not a list of (metric, target) pairs")
+
+    def _metric(self, written: Any) -> Metric:
+        """A metric from an instance, a class or a name."""
+        if isinstance(written, str):
+            written = self.definitions.get(written) or registry.named("metrics", written)
+        if isinstance(written, type) and issubclass(written, Metric):
+            written = construct("metrics", written, (), {})
+        if not isinstance(written, Metric):
+            raise self._not_pairs()
+        return written
+
+    def _check_target(self, metric: Metric, target: Any) -> None:
+        name = type(metric).__name__
+        if target is None:
+            return
+        if not isinstance(target, int | float) or isinstance(target, bool):
+            raise Deep500Error(
+                f"recipe {self.name}: the target of {name} is {target!r}: give a number, or None"
+            )
+        if metric.better is None:
+            raise Deep500Error(
+                f"recipe {self.name}: {name} has the target {target:g}, and no direction: set its `better` to "
+                "'lower' or 'higher', or give None as target"
+            )
+
+    def _check_claims(self) -> None:
+        if not isinstance(self.claims, tuple | list):
+            raise Deep500Error(f"recipe {self.name}: CLAIMS is not a list of claims")
+        for claim in self.claims:
+            if not isinstance(claim, Claim):
+                raise Deep500Error(
+                    f"recipe {self.name}: CLAIMS holds {claim!r}: a claim is written like "
+                    "d5.TestAccuracy() >= 97.0 or d5.claims.Faster(a, b, 1.2)"
+                )
+            if registry.find("claims", type(claim).__name__) is not type(claim):
+                raise Deep500Error(
+                    f"recipe {self.name}: the claim {type(claim).__name__} is not one of ours, and nobody could "
+                    "judge it without running the recipe's code"
+                )
+
+    def _check_tiers(self) -> None:
+        if not isinstance(self.tiers, Mapping):
+            raise Deep500Error(f"recipe {self.name}: TIERS is not a dictionary")
+        for tier, settings in self.tiers.items():
+            if not isinstance(settings, Mapping):
+                raise Deep500Error(f"recipe {self.name}: TIERS[{tier!r}] is not a dictionary")
+            for key, value in settings.items():
+                if key not in SCALED:
+                    raise Deep500Error(
+                        f"recipe {self.name}: the tier {tier!r} sets {key!r}, and a tier scales the amount of "
+                        f"work only: {', '.join(SCALED)}"
+                    )
+                wanted = Mapping if key.endswith("_kwargs") else int
+                if not isinstance(value, wanted) or isinstance(value, bool):
+                    raise Deep500Error(
+                        f"recipe {self.name}: TIERS[{tier!r}][{key!r}] cannot be {value!r}"
+                    )
 
 
-def _is_metric_pair(pair: object) -> bool:
-    return isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], Metric)
+def own_definitions(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The classes and functions among the names of a file that were defined in it."""
+    module = names.get("__name__")
+    own: dict[str, Any] = {}
+    for name, value in names.items():
+        is_code = isinstance(value, type) or inspect.isfunction(value)
+        if is_code and value.__module__ == module:
+            own[name] = value
+    return own
 
 
-def _plain(value: Any) -> Any:
-    """A JSON value that says everything that matters about an entry of a recipe."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(v) for key, v in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(v) for v in value]
-    if isinstance(value, Definition):
-        return _plain_definition(value)
-    if inspect.ismethod(value):  # a framework's from_model: what matters is whose
-        owner = type(value.__self__)
-        return {
-            "name": f"{owner.__module__}:{owner.__qualname__}.{value.__name__}",
-            "source": source_hash(owner),
-        }
-    if isinstance(value, functools.partial):
-        return {
-            "partial": _plain(value.func),
-            "args": _plain(value.args),
-            "kwargs": _plain(value.keywords),
-        }
-    if isinstance(value, type) or callable(value):
-        return {"name": f"{value.__module__}:{value.__qualname__}", "source": source_hash(value)}
-    raise Deep500Error(
-        f"a recipe cannot hold {value!r}: use numbers, texts, definitions, functions or classes"
-    )
+def _form_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
+    """The entries whose canonical forms differ, with both forms."""
+    forms_before, forms_after = canonical_form(before), canonical_form(after)
+    differences = []
+    for key in sorted({**before, **after}):
+        was, now = forms_before.get(key), forms_after.get(key)
+        if was != now:
+            differences.append((key, was, now))
+    return differences
 
 
-def _plain_definition(definition: Definition) -> dict[str, Any]:
-    """One of ours by its name and settings; another one by its source, too."""
-    kind = type(definition)
-    form = {"definition": kind.__name__, "settings": _plain(definition.settings)}
-    if kind.__module__.partition(".")[0] != __package__.partition(".")[0]:
-        form["source"] = source_hash(kind)
-    return form
+def _is_ours(metric: Metric) -> bool:
+    name = type(metric).__name__
+    if name not in registry.known("metrics"):
+        return False
+    return registry.find("metrics", name) is type(metric)
 
 
-def _made(kind: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+def construct(folder: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
     """The definition for a name, a class with its arguments, or a definition (whose settings may be replaced)."""
+    maker: Callable[..., Any] = entry
     if isinstance(entry, Definition):
         if args:
             raise Deep500Error(f"{entry!r} has its settings already: give its class to take {args}")
-        maker: Any = functools.partial(replace, entry)
+        maker = functools.partial(replace, entry)  # type: ignore[type-var]
     elif isinstance(entry, str):
-        maker = registry.named(kind, entry)
-    else:
-        maker = entry
+        if not folder:
+            raise Deep500Error(f"{entry!r} is not a class or function of the recipe's file")
+        maker = registry.named(folder, entry)
+    elif not callable(entry):
+        return entry
     try:
         return maker(*args, **settings)
     except TypeError as error:
         shown = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
-        given = ", ".join([*map(repr, args), *(f"{k}={v!r}" for k, v in settings.items())])
-        raise Deep500Error(f"{shown!r} cannot be made with ({given}): {error}") from None
-
-
-def source_hash(value: Any) -> str | None:
-    try:
-        return hashlib.sha256(inspect.getsource(value).encode()).hexdigest()
-    except (OSError, TypeError):  # built in C, or typed at a prompt: it has no source
-        return None
+        words = [*map(repr, args), *(f"{key}={value!r}" for key, value in settings.items())]
+        raise Deep500Error(f"{shown!r} cannot be made with ({', '.join(words)}): {error}") from None

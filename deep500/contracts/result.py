@@ -113,6 +113,12 @@ class ResultKind(Definition):
             f"`d5 compare` takes {', '.join(comparable_kinds())}"
         )
 
+    def equivalence(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+        """Whether A and B are the same up to a margin in the unit of their qualities; for kinds that have some."""
+        raise Deep500Error(
+            f"two results of kind {self.name!r} have no qualities: --equivalent is for runs of recipes"
+        )
+
 
 def result_kind(name: str) -> ResultKind:
     """The kind of that name; only files of `results/` and entry points are looked at, whatever a bundle says."""

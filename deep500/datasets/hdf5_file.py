@@ -19,7 +19,7 @@ SPLITS = ("train", "validation", "test")
 
 
 class Hdf5File(Dataset):
-    """The arrays of these names, at the top of the file, or in its groups "train", "validation" and "test"."""
+    """Arrays of an HDF5 file: at its top, or in its groups "train", "validation" and "test"."""
 
     file: str = ""
     names: tuple[str, ...] = ("x", "label")
@@ -41,7 +41,10 @@ class Hdf5File(Dataset):
 
 
 class Hdf5Column(Column):
-    """An array of an HDF5 file, or some of its rows. Every process opens the file for itself."""
+    """An array of an HDF5 file, or some of its rows. Every process opens the file for itself.
+
+    An array that lies in one piece, unpacked, is a memory map of that part of the file.
+    """
 
     def __init__(self, path: str, name: str, rows: np.ndarray | None = None):
         self.path = path
@@ -53,10 +56,14 @@ class Hdf5Column(Column):
         if rows is not None:
             self.shape = (len(rows), *self.shape[1:])
         self.dtype = np.dtype(array.dtype)
+        self.mapped = _memory_map(path, array)
 
     def read(self, indices: np.ndarray, out: np.ndarray) -> None:
         """HDF5 reads rows in rising order, each once; runs of neighbours are read together."""
         rows = indices if self.rows is None else self.rows[indices]
+        if self.mapped is not None:
+            np.take(self.mapped, rows, axis=0, out=out, mode="clip")
+            return
         unique_rows, places = np.unique(rows, return_inverse=True)
         values = np.empty((len(unique_rows), *self.shape[1:]), self.dtype)
         array = self._array()
@@ -65,7 +72,10 @@ class Hdf5Column(Column):
         for start, end in pairwise(starts):
             first = unique_rows[start]
             source = np.s_[first : first + end - start]
-            array.read_direct(values, source, np.s_[start:end])
+            try:
+                array.read_direct(values, source, np.s_[start:end])
+            except Exception as error:  # h5py raises many kinds for a damaged file
+                raise _damaged(self.path, error) from None
         np.take(values, places, axis=0, out=out, mode="clip")
 
     def digest(self) -> str:
@@ -97,6 +107,9 @@ def _open_array(path: str, name: str) -> Any:
     except Deep500Error:
         file.close()
         raise
+    except Exception as error:  # h5py raises many kinds for a damaged file
+        file.close()
+        raise _damaged(path, error) from None
 
 
 def _checked_array(file: Any, path: str, name: str) -> Any:
@@ -127,16 +140,34 @@ def _checked_array(file: Any, path: str, name: str) -> Any:
     return group
 
 
+def _memory_map(path: str, array: Any) -> np.ndarray | None:
+    """The array as it lies in the file; None if it is in chunks, packed or incomplete."""
+    offset = array.id.get_offset()
+    if offset is None or array.chunks is not None or not array.size:
+        return None
+    if offset + array.nbytes > os.path.getsize(path):
+        return None
+    return np.asarray(np.memmap(path, array.dtype, "r", offset, array.shape))
+
+
 def _members(path: str) -> list[str]:
     with _open_file(path) as file:
-        return list(file)
+        try:
+            return list(file)
+        except Exception as error:  # h5py raises many kinds for a damaged file
+            raise _damaged(path, error) from None
 
 
 def _open_file(path: str) -> Any:
+    h5py = _h5py()
     try:
-        return _h5py().File(path, "r")
-    except OSError as error:
-        raise Deep500Error(f"{visible(path)} is no complete HDF5 file: {one_line(error)}") from None
+        return h5py.File(path, "r")
+    except Exception as error:  # h5py raises many kinds for a damaged file
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: str, error: Exception) -> Deep500Error:
+    return Deep500Error(f"{visible(path)} is no complete HDF5 file: {one_line(error)}")
 
 
 def _h5py() -> Any:

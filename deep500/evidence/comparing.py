@@ -25,6 +25,12 @@ class BundleComparison:
     environments: tuple[Difference, ...]
     problems_of_a: Sequence[str] = ()
     problems_of_b: Sequence[str] = ()
+    tests: Contrast | None = None  # of equivalence, if these were asked for
+
+    @property
+    def equivalence(self) -> str:
+        """The verdict of the tests of equivalence; empty if none were asked for."""
+        return self.tests.data["equivalence"]["verdict"] if self.tests else ""
 
     @property
     def worse(self) -> Sequence[str]:
@@ -43,18 +49,28 @@ class BundleComparison:
             "problems": {"a": list(self.problems_of_a), "b": list(self.problems_of_b)},
         }
         environments = [asdict(difference) for difference in self.environments]
-        return about | {**self.contrast.data, "environment": environments}
+        tests = self.tests.data if self.tests else {}
+        return about | {**self.contrast.data, **tests, "environment": environments}
 
     def blocks(self) -> list[Block]:
         sides = Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}")
         problems = [*unverified(self.problems_of_a, "A"), *unverified(self.problems_of_b, "B")]
-        return [*problems, sides, *self.contrast.blocks, *_environments(self.environments)]
+        tests = self.tests.blocks if self.tests else []
+        environments = _environments(self.environments)
+        return [*problems, sides, *tests, *self.contrast.blocks, *environments]
 
 
 def compare_bundles(
-    a: Path, b: Path, margin: float = 0.02, level: float = 0.95
+    a: Path,
+    b: Path,
+    margin: float = 0.02,
+    level: float = 0.95,
+    equivalent: float | None = None,
 ) -> BundleComparison:
-    """Compare two bundles, marking what does not verify; raises a Deep500Error if they are of different kinds."""
+    """Compare two bundles, marking what does not verify; raises a Deep500Error if they are of different kinds.
+
+    `equivalent` asks whether two runs of recipes are of the same quality, up to this much of its unit.
+    """
     first, second = _with_numbers(a), _with_numbers(b)
     if first.kind != second.kind:
         raise Deep500Error(
@@ -63,11 +79,14 @@ def compare_bundles(
         )
     with one_line(f"{a} and {b} cannot be compared"):
         contrast = first.kind.compare(first, second, margin, level)
+        tests = None
+        if equivalent is not None:
+            tests = first.kind.equivalence(first, second, equivalent, level)
         differences = environment_difference(
             Environment.from_json(first.environment), Environment.from_json(second.environment)
         )
     return BundleComparison(
-        str(a), str(b), contrast, tuple(differences), first.problems, second.problems
+        str(a), str(b), contrast, tuple(differences), first.problems, second.problems, tests
     )
 
 

@@ -153,7 +153,8 @@ class Builder:
     def embedding(self, name: str, indices: str, rows: int, width: int) -> str:
         """The rows of a table that whole numbers name."""
         table = self.param(f"{name}.weight", (rows, width), normal())
-        return self.node("Gather", (table, indices), name)
+        output = f"{name}.rows" if name == indices else name  # data may call their tokens so
+        return self.node("Gather", (table, indices), output)
 
     def relu(self, x: str) -> str:
         return self.node("Relu", (x,), f"{x}.relu")

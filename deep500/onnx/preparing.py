@@ -10,6 +10,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import LiftSubgraphInitializersToMainGraphPass, TopologicalSortPass
 
 from ..errors import Deep500Error, one_line
+from .values import label
 
 UNSORTED = "topologically sorted"  # in what onnx's checker says
 SMALL = 1024  # bytes of a constant that may stand in every round
@@ -25,14 +26,60 @@ def with_shared_weights(model: onnx.ModelProto) -> onnx.ModelProto:
     return ir.to_proto(representation)
 
 
-def in_order(model: onnx.ModelProto) -> onnx.ModelProto | None:
-    """The model with every node behind those that it needs; None if there is no such order."""
+def in_order(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with every node behind those that it needs; raises `Deep500Error` if a cycle forbids it."""
     representation = _representation(model)
     try:
         TopologicalSortPass()(representation)
-    except Exception:  # a cycle
-        return None
+    except Exception:
+        raise Deep500Error(_cycle(model.graph)) from None
     return ir.to_proto(representation)
+
+
+def _cycle(graph: onnx.GraphProto) -> str:
+    """That there is a cycle, and the first node of the main graph that comes before what it needs."""
+    cycle = "its nodes form a cycle, so that no order computes them"
+    late = {name for node in graph.node for name in node.output}
+    for node in graph.node:
+        for name in node.input:
+            if name in late:
+                return f"{cycle}; the first that comes too early is {label(node)}, which needs {name!r}"
+        late.difference_update(node.output)
+    return cycle
+
+
+def with_output_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with a shape at every output: the checker wants one, although nobody needs it."""
+    for value in model.graph.input:
+        if _lacks_shape(value):
+            raise Deep500Error(
+                f"the input {value.name!r} has no shape: give it one, with names for open sizes"
+            )
+    if not any(map(_lacks_shape, model.graph.output)):
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for value in filter(_lacks_shape, changed.graph.output):
+        value.type.tensor_type.shape.SetInParent()
+    return changed
+
+
+def _lacks_shape(value: onnx.ValueInfoProto) -> bool:
+    tensor = value.type.tensor_type
+    return bool(tensor.elem_type) and not tensor.HasField("shape")
+
+
+def check_sources(graph: onnx.GraphProto) -> None:
+    """Raise `Deep500Error` for the first node of the main graph that needs what nothing makes."""
+    sources = {""}
+    sources.update(value.name for value in graph.input)
+    sources.update(weight.name for weight in graph.initializer)
+    for node in graph.node:
+        sources.update(node.output)
+    for node in graph.node:
+        for name in node.input:
+            if name not in sources:
+                raise Deep500Error(f"node {label(node)} needs {name!r}, which nothing makes")
 
 
 def _representation(model: onnx.ModelProto) -> ir.Model:

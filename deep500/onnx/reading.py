@@ -19,7 +19,13 @@ from ..errors import Deep500Error, Unsupported, one_line
 from .control_flow import CONTROL_FLOW, Expansion
 from .flex_attention import flex_attention
 from .functions import inlined
-from .preparing import UNSORTED, in_order, with_shared_weights
+from .preparing import (
+    UNSORTED,
+    check_sources,
+    in_order,
+    with_output_shapes,
+    with_shared_weights,
+)
 from .roles import RUNNING, Roles, read_roles
 from .scopes import Reference, Scope
 from .sequences import SEQUENCES
@@ -475,11 +481,12 @@ def _checked(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model, with its nodes in order, if onnx's own checker finds nothing wrong."""
     if model.graph.sparse_initializer:
         raise Unsupported("sparse initializers are not read")
+    model = with_output_shapes(model)
     problem = _problem(model)
     if UNSORTED in problem:
-        ordered = in_order(model)
-        if ordered is not None:
-            model, problem = ordered, _problem(ordered)
+        check_sources(model.graph)
+        model = in_order(model)
+        problem = _problem(model)
     if problem:
         raise Deep500Error(f"it is no valid ONNX: {problem}")
     return model

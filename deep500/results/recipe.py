@@ -8,6 +8,7 @@ from ..reports.blocks import Report
 from ..training import outcome as training
 from .outcomes.comparing import contrast
 from .outcomes.data import check_shown, outcome_data
+from .outcomes.equivalent import equivalence_contrast
 from .outcomes.report import outcome_report
 
 
@@ -43,3 +44,6 @@ class Recipe(ResultKind):
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)
+
+    def equivalence(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+        return equivalence_contrast(a, b, margin, level)

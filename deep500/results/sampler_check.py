@@ -10,7 +10,6 @@ from ..reports.blocks import Banner, Block, Bullets, PageOnly, Problems, Report,
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Text, Verdict, clean
-from ..validation.sampling.report import SamplerCheck as OneCheck
 from ..validation.sampling.report import SamplerReport
 
 PLAN = {"sampler": str, "settings": dict, "size": int, "epochs": int, "level": NUMBER}
@@ -37,7 +36,7 @@ class SamplerCheck(ResultKind):
             report = check_object(where, block, REPORT)
             for check in report["checks"]:
                 check_object(f"{where}: a check", check, CHECK)
-            checked.append({key: report[key] for key in REPORT} | {"checks": _fields(report)})
+            checked.append(report)
         return checked
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -54,14 +53,14 @@ class SamplerCheck(ResultKind):
             )
         report = SamplerReport.from_json(record.blocks[0])
         name = clean(record.plan["sampler"])
-        faults: list[Text] = [f"{clean(c.name)}: {clean(c.text)}" for c in report.wrong]
-        rows = [_row(check) for check in report.checks]
-        headers = ["check", "verdict", "value", "bound", "note"]
+        faults: list[Text] = []
+        for check in report.wrong:
+            faults.append(f"{clean(check.name)}: {clean(check.text)}")
         blocks: list[Block] = [
             _banner(name, report),
             Problems([]),
             Bullets(faults),
-            Table(headers, rows, "llrrt"),
+            _table(report),
             PageOnly([Sentence(_how(report))]),
             raw_data(record.bundle, record.hash),
         ]
@@ -75,8 +74,15 @@ class SamplerCheck(ResultKind):
         return bool(record.derived and record.derived["ok"])
 
 
-def _fields(report: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{key: check[key] for key in CHECK} for check in report["checks"]]
+def _table(report: SamplerReport) -> Table:
+    rows: list[list[Text]] = []
+    for check in report.checks:
+        value = bound = NOTHING
+        if check.value is not None:
+            value, bound = f"{check.value:.3g}", f"{check.bound:.3g}"
+        verdict = Verdict(check.verdict)
+        rows.append([clean(check.name), verdict, value, bound, clean(check.text)])
+    return Table(["check", "verdict", "value", "bound", "note"], rows, "llrrt")
 
 
 def _banner(name: str, report: SamplerReport) -> Banner:
@@ -93,9 +99,3 @@ def _how(report: SamplerReport) -> str:
         "shares, positions and independence are probabilities (chi-square tests, by Bonferroni over the "
         f"examples): each is below {report.level:g} by chance with that probability."
     )
-
-
-def _row(check: OneCheck) -> list[Text]:
-    value = NOTHING if check.value is None else f"{check.value:.3g}"
-    bound = NOTHING if check.value is None else f"{check.bound:.3g}"
-    return [clean(check.name), Verdict(check.verdict), value, bound, clean(check.text)]

@@ -12,23 +12,17 @@ Version 0.1.0 wrote "losses", "step_seconds" and "samples" into an epoch, and th
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any
 
-from .. import registry
-from ..contracts.metric import History, Metric
-from ..contracts.task import Quality
-from ..errors import Deep500Error, TooFewSamples, one_line
-from ..measure.statistics.intervals import interval
-from ..measure.statistics.survival import median_time
-from .recorded import RecordedMetric
+from ..contracts.metric import History
+from ..errors import Deep500Error
+from .claims import check_claims, judged_claims
+from .metric_summary import ACCURACY, check_metric, metric_summary
+from .metric_summary import CENSORING as CENSORING
+from .metric_summary import qualities as qualities
 from .resumption import is_resumption
 
 PROCEDURE = 1  # counts up when the same blocks would give other numbers
-ACCURACY = Quality("accuracy", "%", "higher")  # what version 0.1.0 evaluated
-DIVERGED = 1e150  # no interval is computed of numbers from here on, and none that means anything is as large
-RECORDED = "recorded while it was run, not derived from the samples"
-CENSORING = "Kaplan-Meier"  # what a plan says of seeds that never arrive; older plans say nothing
 
 
 def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -36,10 +30,10 @@ def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dic
     runs = trained_runs(blocks)
     if not runs:
         raise Deep500Error("no seed has been trained to its end: there is nothing to report yet")
-    metrics = [
-        _metric(written, target, runs, plan) for written, target in plan["recipe"]["metrics"]
-    ]
-    return {
+    metrics = []
+    for written, target in plan["recipe"]["metrics"]:
+        metrics.append(metric_summary(written, target, runs, plan))
+    numbers = {
         "procedure": PROCEDURE,
         "seeds": [run.seed for run in runs],
         "metrics": metrics,
@@ -48,6 +42,9 @@ def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dic
         "seconds": [math.fsum(run.step_seconds) for run in runs],
         "build_seconds": [b["build_seconds"] for b in blocks if "test" in b],
     }
+    if "claims" in plan["recipe"]:
+        numbers["claims"] = judged_claims(plan, runs)
+    return numbers
 
 
 def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
@@ -61,13 +58,6 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     """The histories of the seeds that were trained to their end."""
     return [run for run in histories(blocks) if run.evaluations and run.evaluations[-1]["test"]]
-
-
-def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
-    """What the task of a recipe's run evaluates, by name; the first is the main one."""
-    if "task" not in plan:
-        return {ACCURACY.name: ACCURACY}
-    return {written["name"]: Quality(**written) for written in plan["task"]["qualities"]}
 
 
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
@@ -105,34 +95,9 @@ def check_plan(plan: object) -> dict[str, Any]:
             and (pair[1] is None or _is_number(pair[1]))
         ):
             raise Deep500Error("plan.json: a metric is not a definition with its target")
-        _check_metric(pair[0], plan)
+        check_metric(pair[0], plan)
+    check_claims(plan)
     return plan
-
-
-def _check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
-    if not isinstance(written.get("definition"), str) or not isinstance(
-        written.get("settings", {}), dict
-    ):
-        raise Deep500Error("plan.json: a metric has no name, or no settings by name")
-    if "recorded" in written and "settings" not in written:
-        raise Deep500Error("plan.json: a recorded metric has no settings")
-    defined_metric(written, plan)
-
-
-def defined_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Metric:
-    """One of our metrics by its name; nothing else is ever looked up, so that a file cannot name code to run.
-
-    Of a metric that the recipe brought itself, the values were recorded.
-    """
-    try:
-        if "recorded" in written:
-            return RecordedMetric(**written["recorded"])
-        metric = registry.find("metrics", str(written.get("definition")))
-        return metric(**written.get("settings", {})).for_qualities(qualities(plan))
-    except TypeError as error:
-        raise Deep500Error(
-            f"plan.json: the metric {written.get('definition')!r} cannot be made: {error}"
-        ) from None
 
 
 def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
@@ -171,118 +136,6 @@ def _qualities(value: Any) -> dict[str, float]:
 
 def _or_nan(number: float | None) -> float:
     return math.nan if number is None else number
-
-
-def _value(metric: Metric, run: History) -> float | None:
-    """What a metric says of a run; None for a run that diverged, one line for code that fails."""
-    name = type(metric).__name__
-    try:
-        value = metric.value(run)
-    except Deep500Error:
-        raise
-    except Exception as error:
-        said = one_line(error, kind=True)
-        raise Deep500Error(f"the metric {name} fails on seed {run.seed} ({said})") from error
-    if value is None:
-        return None
-    if not isinstance(value, int | float):
-        raise Deep500Error(
-            f"the metric {name} gives {str(value)[:40]} for seed {run.seed}: "
-            "`value` returns a number, or None"
-        )
-    return value if abs(value) < DIVERGED else None
-
-
-def _metric(
-    written: Mapping[str, Any],
-    target: float | None,
-    runs: Sequence[History],
-    plan: Mapping[str, Any],
-) -> dict[str, Any]:
-    metric, level = defined_metric(written, plan), plan["level"]
-    values = [_value(metric, run) for run in runs]
-    reached = [v for v in values if v is not None]
-    # A run that never got there (or diverged) is the worst; then the median is one of the values, the worse of two.
-    ranked = [None] * (len(values) - len(reached)) + sorted(
-        reached, reverse=metric.better == "lower"
-    )
-    middle = median(reached) if len(reached) == len(values) else ranked[(len(ranked) - 1) // 2]
-    found: dict[str, Any] = {
-        "name": written["definition"],
-        "settings": written["settings"] if "recorded" in written else metric.settings,
-        "unit": metric.unit,
-        "kind": metric.kind,
-        "better": metric.better,
-        "target": target,
-        "values": values,
-        "n": len(values),
-        "level": level,
-        "median": middle,
-        "low": None,
-        "high": None,
-        "method": "none",
-        "notes": [RECORDED] if "recorded" in written else [],
-        "acceptable": target is None or metric.meets(middle, target),
-        "sure": target is None,
-    }
-    if reason := _unavailable(metric, plan):
-        found["notes"] += [f"unavailable: {reason}"]
-        return found | {"unavailable": reason}
-    if len(reached) < len(values):
-        found["notes"] += [
-            f"{len(values) - len(reached)} of {len(values)} seeds never reached it, or diverged"
-        ]
-        return found | _censored(metric, target, values, runs, plan)
-    try:
-        known = (
-            interval([[v] for v in reached], level=level)
-            if len(reached) > 1
-            else interval(reached, level=level)
-        )
-        found |= {
-            "median": known.estimate,
-            "low": known.low,
-            "high": known.high,
-            "method": known.method.replace("process medians", "values of seeds"),
-            "acceptable": target is None or metric.meets(known.estimate, target),
-            "sure": target is None
-            or (metric.meets(known.low, target) and metric.meets(known.high, target)),
-        }
-    except TooFewSamples as reason:
-        found["notes"] += [f"no interval: {str(reason).replace('processes', 'seeds')}"]
-    return found
-
-
-def _unavailable(metric: Metric, plan: Mapping[str, Any]) -> str:
-    """Why the run could not measure what a metric needs; empty if it could."""
-    reasons = plan.get("unavailable", {})
-    return "; ".join(reasons[need] for need in metric.needs if need in reasons)
-
-
-def _censored(
-    metric: Metric,
-    target: float | None,
-    values: Sequence[float | None],
-    runs: Sequence[History],
-    plan: Mapping[str, Any],
-) -> dict[str, Any]:
-    """The median of a way to a goal where some seeds never arrived: they count as long as they lasted."""
-    ends = [metric.censored_at(run) for run in runs]
-    known = plan.get("censoring") == CENSORING and None not in ends
-    if not known or all(value is None for value in values):
-        return {}
-    times = [end if value is None else value for value, end in zip(values, ends, strict=True)]
-    arrived = [value is not None for value in values]
-    median_of = median_time(times, arrived, plan["level"])  # type: ignore[arg-type]
-    is_sure = median_of.high is not None and metric.meets(median_of.high, target)
-    return {
-        "median": median_of.estimate,
-        "low": median_of.low,
-        "high": median_of.high,
-        "method": median_of.method,
-        "acceptable": target is None or metric.meets(median_of.estimate, target),
-        "sure": target is None or is_sure,
-    }
 
 
 def _is_epoch(block: dict) -> bool:

@@ -44,11 +44,12 @@ def is_resumption(value: object) -> bool:
     return (
         isinstance(value["at"], str)
         and isinstance(changes, list)
-        and all(_is_change(change) for change in changes)
+        and all(is_change(change) for change in changes)
     )
 
 
-def _is_change(value: object) -> bool:
+def is_change(value: object) -> bool:
+    """Whether this is a fact with its two values."""
     if not isinstance(value, dict) or value.keys() != CHANGE:
         return False
     if not isinstance(value["class"], str) or not isinstance(value["fact"], str):

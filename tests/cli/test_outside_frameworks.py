@@ -8,7 +8,7 @@ from deep500 import TestAccuracy, bundle
 from deep500.contracts.framework import Framework
 from deep500.contracts.recipe import Recipe
 from deep500.frameworks.reference import Reference
-from deep500.recipe_runner import recipe_threads
+from deep500.training.planning import recipe_threads
 
 ADAPTER = """
 from deep500.contracts.framework import Framework

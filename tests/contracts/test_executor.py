@@ -225,6 +225,23 @@ def test_writing_one_tensor_touches_that_tensor_only(
 
 
 @each
+def test_gradient_descent_by_hand_on_fetched_tensors(name: str) -> None:
+    executor = framework(name).executor(network())
+    before = executor.arrays()
+    [batch] = batches(1)
+    executor.inference_and_backprop(batch, "loss")
+    array = executor.framework.array
+    gradients = {param: array(g) for param, g in executor.gradients.items()}
+    for param, grad in executor.network.gradient("loss"):
+        p, g = executor.network.fetch_tensors([param, grad])
+        executor.network.feed_tensor(param, p - 0.5 * g)
+    after = executor.arrays()
+    for param, gradient in gradients.items():
+        assert np.abs(gradient).max() > 0
+        np.testing.assert_allclose(after[param], before[param] - 0.5 * gradient, rtol=1e-6)
+
+
+@each
 def test_the_structure_holds_no_arrays(name: str) -> None:
     executor = framework(name).executor(network())
     assert not any(isinstance(p, np.ndarray) for p in executor.structure.params.values())

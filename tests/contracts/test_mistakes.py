@@ -16,7 +16,7 @@ from deep500.contracts.task import Array
 from deep500.errors import Deep500Error
 from deep500.evidence.recording import recording
 from deep500.training.evaluation import evaluate
-from deep500.training.outcome import _value
+from deep500.training.metric_summary import _value
 from deep500.validation.checking import examples
 
 

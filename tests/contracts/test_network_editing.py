@@ -237,6 +237,18 @@ def test_stages_of_a_pipeline_compute_what_the_whole_does() -> None:
         network.subnetwork(["q"], ["y"])
 
 
+def test_a_stage_needs_no_cut_at_its_beginning_or_end() -> None:
+    network = pictures()
+    head, tail = network.subnetwork(outputs=["c"]), network.subnetwork(inputs=["c"])
+    assert list(head.inputs) == ["x"] and head.outputs == ["c"]
+    assert list(tail.inputs) == ["c"] and tail.outputs == network.outputs
+
+
+def test_a_cut_behind_the_outputs_is_refused() -> None:
+    with pytest.raises(Deep500Error, match="'c' can be computed without 'y': cut at values"):
+        pictures().subnetwork(["y"], ["c"])
+
+
 def test_a_stage_keeps_the_inputs_that_it_needs_besides() -> None:
     network = d5.networks.DigitsCnn().build((1, 8, 8), 10)
     tail = network.subnetwork(["logits"], ["loss"])

@@ -25,7 +25,7 @@ Make = Callable[[], onnx.ModelProto]
 
 def model(
     *nodes: onnx.NodeProto,
-    shape: tuple = (2, 3),
+    shape: tuple | None = (2, 3),
     functions: tuple = (),
     weights: dict[str, onnx.TensorProto] | None = None,
     **constants: Any,
@@ -147,6 +147,7 @@ STRUCTURES: dict[str, Make] = {
     "name of the input": lambda: model(node("Relu", ["x"], ["x"]), node("Abs", ["x"], ["y"])),
     "escapes": lambda: model(node("Add", ["x", "\x1b[2J\n"], ["y"], name="\n\x1b[31m")),
     "no nodes": lambda: model(),
+    "input without a shape": lambda: model(node("Relu", ["x"], ["y"]), shape=None),
     "negative weight": lambda: weight(dims=[-3]),
     "huge weight": lambda: weight(dims=[2**40]),
     "unknown dtype": lambda: weight(data_type=99),
@@ -211,6 +212,9 @@ def test_a_result_or_one_line(case: str) -> None:
         ("MaxPool strides 0", "node 'MaxPool' has 0 among its strides"),
         ("functions 10 wide, 7 deep", "come to 11111112 nodes"),
         ("long recurrence", "node 'LSTM' .*1000000 steps"),
+        ("missing", "node 'Add → y' needs 'nothing', which nothing makes"),
+        ("cycle", "form a cycle.* the first that comes too early is 'Add → a', which needs 'b'"),
+        ("input without a shape", "the input 'x' has no shape: give it one"),
     ],
 )
 def test_the_line_says_what_is_wrong(case: str, reason: str) -> None:
@@ -257,6 +261,16 @@ def test_nodes_out_of_order_are_put_in_order() -> None:
     shuffled = model(node("Relu", ["a"], ["y"]), node("Neg", ["x"], ["a"]))
     network = Network.from_onnx(shuffled)
     assert [type(n.operator).__name__ for n in network.nodes] == ["Neg", "Relu"]
+
+
+def test_outputs_need_no_shape() -> None:
+    """ONNX's checker wants one, ONNX Runtime does not, and many models that are built by hand have none."""
+    shapeless = model(node("Relu", ["x"], ["y"]))
+    shapeless.graph.output[0].type.tensor_type.ClearField("shape")
+    before = shapeless.SerializeToString()
+    network = Network.from_onnx(shapeless)
+    assert network.specs()["y"].shape == (2, 3)
+    assert shapeless.SerializeToString() == before
 
 
 def test_pipes_and_devices_are_not_opened(tmp_path: Path) -> None:

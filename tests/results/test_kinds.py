@@ -36,6 +36,7 @@ KINDS = (
     "elementary",
     "conformance",
     "doctor",
+    "reproduction",
 )
 OLD = ("bench-0.1.0", "operator-0.1.0", "recipe-0.1.0")
 JUNK: tuple = (None, True, -1, 1e308, "<b>\x1b[31m\n", [], [None], {}, {"x": {"y": []}})
@@ -80,6 +81,8 @@ def made(tmp_path_factory):
         tiny = ["--tier", "tiny", "--framework", "reference", "--seeds", "3"]
         cli.main(["bench", "sum(range(99))", "--budget", "0.6", "--out", str(out["bench"])])
         cli.main(["run", str(RECIPE), *tiny, "--out", str(out["recipe"])])
+        again = ["--out", str(out["reproduction"])]
+        cli.main(["reproduce", str(out["recipe"]), "--recipe", str(RECIPE), *again])
         recorded_diagnosis(0.5, out["doctor"])
         conformance(out["conformance"])
         instrumented(out["instrumented"])

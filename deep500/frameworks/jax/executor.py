@@ -56,12 +56,12 @@ class JaxExecutor(FunctionalExecutor):
         native, ordered = self.native, self.ordered
 
         def call(params: Values, inputs: Mapping[str, Any]) -> Values:
-            values = {}
+            values = []
             for name, dtype in dtypes:
                 value = inputs[name]
                 if type(value) is not ARRAY or value.dtype is not dtype:
                     value = native(value, dtype.name)
-                values[name] = value
+                values.append(value)
             results = program(params, values)
             return results if in_order else ordered(results)
 
@@ -121,10 +121,13 @@ class JaxExecutor(FunctionalExecutor):
         structure = self.structure
         outputs = structure.computable(inputs)
         nodes, used = structure.part(outputs, training=False)
+        names = [name for name in used if name in inputs]
 
-        def run(params: Values, inputs: Values) -> Values:
-            check_traced(structure, inputs, used)
-            return self.forward(nodes, params | inputs, outputs)
+        def run(params: Values, values: Sequence[Any]) -> Values:
+            """Inputs come in a list, which JAX takes apart sooner than a mapping."""
+            named_values = dict(zip(names, values, strict=True))
+            check_traced(structure, named_values, used)
+            return self.forward(nodes, params | named_values, outputs)
 
         return jax.jit(run), used
 

@@ -1,6 +1,6 @@
 """A function of JAX with its parameters as an executor."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -64,7 +64,12 @@ class WrappedFunction(JaxExecutor):
         return {name: _array(inputs[name]) for name in known}
 
     def _inference(self, inputs: Collection[str]) -> Program:
-        return jax.jit(self._run), [*inputs]
+        names = [*inputs]
+
+        def run(params: Values, values: Sequence[Any]) -> Values:
+            return self._run(params, dict(zip(names, values, strict=True)))
+
+        return jax.jit(run), names
 
     def _run(self, params: Values, inputs: Values) -> Values:
         outputs = self._wrapped.run(inputs, self._tree.filled(params))

@@ -12,6 +12,7 @@ from onnxruntime.capi import (  # type: ignore[import-untyped]
 from ...contracts.dtypes import SMALL
 from ...contracts.executor import Values
 
+ARRAY = np.ndarray
 Signature = tuple[tuple[str, tuple[int, ...], np.dtype], ...]
 
 
@@ -23,9 +24,13 @@ class BoundSession:
     """
 
     def __init__(self, session: Any, params: Values, places: Mapping[str, OrtValue]):
-        self._session = session._sess
         self._keeper = session.io_binding()
         self._binding = self._keeper._iobinding
+        # looked up once: a lookup takes as long as some of these calls
+        self._run = session._sess.run_with_iobinding
+        self._bind_input = self._binding.bind_input
+        self._bind_output = self._binding.bind_output
+        self._get_outputs = self._binding.get_outputs
         self._held = (session, params, places)  # the binding has their addresses only
         self._outputs = [output.name for output in session.get_outputs()]
         self._places = [*enumerate(self._outputs)]
@@ -44,13 +49,12 @@ class BoundSession:
                 self._keeper.bind_output(name)
 
     def __call__(self, inputs: Mapping[str, np.ndarray]) -> Values:
-        binding = self._binding
         for name in self.inputs:
-            binding.bind_input(name, inputs[name])
+            self._bind_input(name, inputs[name])
         for name in self._new:  # or the last results are written over
-            binding.bind_output(name, self._device)
-        self._session.run_with_iobinding(binding, None)
-        values = binding.get_outputs()
+            self._bind_output(name, self._device)
+        self._run(self._binding, None)
+        values = self._get_outputs()
         return {name: OrtValue(values[place]) for place, name in self._places}
 
 
@@ -64,7 +68,7 @@ def signature(inputs: Mapping[str, Any]) -> Signature | None:
     """What tells inputs apart that need other sessions; None where they are no arrays to be used as they are."""
     parts = []
     for name, value in inputs.items():
-        if type(value) is not np.ndarray or not value.flags.c_contiguous:
+        if type(value) is not ARRAY or not value.flags.c_contiguous:
             return None
         parts.append((name, value.shape, value.dtype))
     return tuple(parts)

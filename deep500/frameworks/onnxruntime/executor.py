@@ -190,6 +190,10 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         session.run_with_iobinding(binding)
         return outputs_of(binding, names)
 
+    def computable_value(self, value: OrtValue) -> np.ndarray:
+        """A NumPy copy: an OrtValue has no arithmetic."""
+        return to_numpy(value)
+
     def _flat_params(self) -> dict[str, np.ndarray]:
         return self.flat[self.buffers.turn].arrays
 

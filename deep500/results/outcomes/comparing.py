@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ...contracts.canonical_form import form_hash
 from ...contracts.result import Contrast, Record
 from ...errors import Deep500Error, TooFewSamples
 from ...measure.machine import Environment, environment_difference
@@ -18,7 +19,7 @@ from .splitting import split_blocks, split_data, time_splits
 
 FEW_SEEDS = 6  # from here on ranks give an interval of the median
 MACHINE = ("cpu model", "logical cpus", "physical cores", "memory size (GiB)", "accelerators")
-THIS_RUN = ("epochs", "tier", "seeds", "threads", "kernels", "update")
+THIS_RUN = ("epochs", "tier", "scale", "seeds", "threads", "division", "kernels", "update")
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,12 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     warnings = _warnings(a, b, pairs, parts["run"])
     splits = time_splits(a, b, level)
     data = {
+        "recipes": {"a": _identity(a), "b": _identity(b)},
         "comparisons": [asdict(answer) for answer in answers],
         "level": level,
         "margin": margin,
-        "fixed_equal": not parts["fixed"],
+        "fixed_equal": _fixed_hash(a) == _fixed_hash(b),
+        "sources_differ": _changed_sources(a, b),
         "differences": parts,
         "warnings": warnings,
         "splits": split_data(splits),
@@ -69,7 +72,7 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         Table(["median over seeds", "A", "B", "B against A", "B is"], rows),
         Bullets([*notes, *warnings, _how(answers, margin, level)]),
         *split_blocks(splits),
-        *_recipe_blocks(parts),
+        *_recipe_blocks(parts, a, b),
     ]
     return Contrast(data, blocks, [answer.name for answer in answers if answer.verdict == "worse"])
 
@@ -195,13 +198,37 @@ def _how(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
 
 
 def _differences(a: Record, b: Record, part: str) -> list[list[Any]]:
-    """Entries of FIXED or MUTABLE that differ: name, value in A, value in B."""
+    """Entries of FIXED or MUTABLE that differ, by more than a source of ours: name, value in A, value in B."""
     of_a, of_b = (record.plan["recipe"][part] for record in (a, b))
     rows = []
     for key in dict.fromkeys([*of_a, *of_b]):
-        if of_a.get(key) != of_b.get(key):
-            rows.append([key, of_a.get(key), of_b.get(key)])
+        value_a, value_b = of_a.get(key), of_b.get(key)
+        if value_a != value_b and not _same_but_source(value_a, value_b):
+            rows.append([key, value_a, value_b])
     return rows
+
+
+def _same_but_source(a: Any, b: Any) -> bool:
+    """Whether both are the same class of ours, in two versions of Deep500."""
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return False
+    name = a.get("name")
+    ours = isinstance(name, str) and name.startswith("deep500.")
+    return ours and name == b.get("name") and a.keys() == b.keys() == {"name", "source"}
+
+
+def _changed_sources(a: Record, b: Record) -> list[str]:
+    """The FIXED definitions of ours that are named in both and have another source in B."""
+    of_a, of_b = (record.plan["recipe"]["fixed"] for record in (a, b))
+    sources = [record.plan.get("sources", {}) for record in (a, b)]
+    changed = []
+    for key in of_a:
+        forms = (of_a[key], of_b.get(key))
+        hashes = [side.get(key, {}).get("source") for side in sources]
+        by_name = None not in hashes and hashes[0] != hashes[1] and forms[0] == forms[1]
+        if by_name or (forms[0] != forms[1] and _same_but_source(*forms)):
+            changed.append(key)
+    return changed
 
 
 def _warnings(
@@ -233,7 +260,45 @@ def _machine_differences(a: Record, b: Record) -> list[str]:
     return [d.fact for d in environment_difference(*sides) if d.fact in MACHINE]
 
 
-def _recipe_blocks(parts: Mapping[str, Sequence[Sequence[Any]]]) -> list[Block]:
+def _identity(record: Record) -> dict[str, Any]:
+    """The hashes that say which recipe and which data a record is of."""
+    plan = record.plan
+    return {
+        "hash": plan.get("hash"),
+        "fixed_hash": _fixed_hash(record),
+        "metrics_hash": form_hash(plan["recipe"].get("metrics")),
+        "data": plan.get("data", {}),
+    }
+
+
+def _fixed_hash(record: Record) -> str:
+    """Computed from FIXED as it was recorded, whatever the plan says the hash is."""
+    return form_hash(record.plan["recipe"]["fixed"])
+
+
+def _proof(a: Record, b: Record) -> list[Text]:
+    """Whether both ran the same FIXED part: by its hash, by the sources of our definitions, and by the data."""
+    of_a, of_b = _identity(a), _identity(b)
+    lines: list[Text] = []
+    if of_a["fixed_hash"] == of_b["fixed_hash"]:
+        lines.append(f"The SHA-256 of FIXED is the same in both: {of_a['fixed_hash']}.")
+    else:
+        lines.append(
+            f"The SHA-256 of FIXED is {of_a['fixed_hash']} in A, {of_b['fixed_hash']} in B."
+        )
+    for key in _changed_sources(a, b):
+        what = clean(key).replace("_", " ")
+        lines.append(f"The source of the {what} differs: two versions of Deep500 ran it.")
+    if of_a["metrics_hash"] != of_b["metrics_hash"]:
+        lines.append("METRICS differ: another metric, or another target.")
+    if of_a["data"] != of_b["data"] and of_a["data"] and of_b["data"]:
+        lines.append("The data differ: their checksums are not the same.")
+    return lines
+
+
+def _recipe_blocks(
+    parts: Mapping[str, Sequence[Sequence[Any]]], a: Record, b: Record
+) -> list[Block]:
     if parts["fixed"]:
         fixed = "FIXED differs: A and B are runs of two different recipes."
     elif parts["mutable"]:
@@ -244,7 +309,8 @@ def _recipe_blocks(parts: Mapping[str, Sequence[Sequence[Any]]]) -> list[Block]:
     for part, label in (("fixed", "FIXED"), ("mutable", "MUTABLE"), ("run", "this run")):
         for key, of_a, of_b in parts[part]:
             rows.append([clean(key).replace("_", " "), *map(_shown, (of_a, of_b)), label])
-    return [Sentence(fixed), Table(["setting", "A", "B", "part"], rows, "lttl")]
+    table = Table(["setting", "A", "B", "part"], rows, "lttl")
+    return [Sentence(fixed), table, Bullets(_proof(a, b))]
 
 
 def _shown(value: object) -> str:

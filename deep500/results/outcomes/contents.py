@@ -115,7 +115,8 @@ def notes(data: OutcomeData) -> list[Text]:
     for m in data.metrics:
         for note in m["notes"]:
             concerned.setdefault(clean(note), []).append(metric_name(m))
-    found: list[Text] = [f"{', '.join(names)}: {note}" for note, names in concerned.items()]
+    found: list[Text] = fixed_differences(data.plan)
+    found += [f"{', '.join(names)}: {note}" for note, names in concerned.items()]
     fixed = data.plan["recipe"]["fixed"].get("epochs")
     if fixed != data.plan["epochs"]:
         found.append(
@@ -185,9 +186,44 @@ def what_was_run(data: OutcomeData) -> Table:
         ["seeds", shown, "this run"],
         ["kernels", _kernels(plan), "this run"],
         ["threads", plain(plan.get("threads", NOTHING)), "this run"],
+        *_division_rows(plan),
         ["recipe hash", Code(clean(plan["hash"])), "this run"],
     ]
     return Table(["setting", "value", "part"], rows, "ltl")
+
+
+def _division_rows(plan: Mapping[str, Any]) -> list[list[Text]]:
+    """The division, what the tier scales, and the hash of FIXED alone; bundles of version 0.1.0 have none of it."""
+    rows: list[list[Text]] = []
+    if "scale" in plan:
+        scale = [f"{clean(key)} {plain(value)}" for key, value in plan["scale"].items()]
+        rows.append(["the tier scales", ", ".join(scale), "this run"])
+    if "division" in plan:
+        rows.append(["division", clean(plan["division"]), "this run"])
+    if "fixed_hash" in plan:
+        rows.append(["hash of FIXED", Code(clean(plan["fixed_hash"])), "this run"])
+    return rows
+
+
+def fixed_differences(plan: Mapping[str, Any]) -> list[Text]:
+    """What the open division changed in FIXED, a sentence each."""
+    said: list[Text] = []
+    for key, was, now in plan.get("differences", ()):
+        before, after = (shortened(short_value(value), LONGEST_VALUE) for value in (was, now))
+        said.append(
+            f"Open division: FIXED {clean(key)!r} is {after}, and the recipe has {before}: this is not a result "
+            "of the recipe as it stands."
+        )
+    return said
+
+
+def claims(data: OutcomeData) -> Table:
+    """Every claim with its verdict; no rows if the recipe makes none."""
+    rows: list[list[Text]] = []
+    for claim in (data.derived or {}).get("claims", ()):
+        words = Code(clean(claim["claim"]))
+        rows.append([words, Verdict(claim["verdict"]), clean(claim["reason"])])
+    return Table(["claim", "verdict", "measured"], rows, "tlt")
 
 
 def _kernels(plan: Mapping[str, Any]) -> str:
@@ -216,16 +252,29 @@ def resuming(data: OutcomeData) -> list[Text]:
         data.bundle,
         "--resume",
     ]
-    if own := _framework(recipe["mutable"].get("executor")):
-        words += ["--framework", own]
-    for key, value in recipe["mutable"].items():
-        if key not in ("executor", "optimizer"):
-            words += ["--set", f"{key}={value!r}"]
+    words += _changed_options(data.plan)
     return [
         "Go on with it: ",
         Code(" ".join(shlex.quote(clean(word)) for word in words)),
         " (with the path of the recipe's file, if it lies elsewhere).",
     ]
+
+
+def _changed_options(plan: Mapping[str, Any]) -> list[str]:
+    """The options of `d5 run` that give these MUTABLE entries, these threads and this division."""
+    recipe, words = plan["recipe"], []
+    if isinstance(plan.get("threads"), int) and plan["threads"] != 1:
+        words += ["--threads", str(plan["threads"])]
+    if framework := _framework(recipe["mutable"].get("executor")):
+        words += ["--framework", framework]
+    for key, value in recipe["mutable"].items():
+        if isinstance(value, int | float | list):
+            words += ["--set", f"{key}={value!r}"]
+    if plan.get("division") == "open":
+        words += ["--division", "open"]
+    for key, _, now in plan.get("differences", ()):
+        words += ["--set", f"{key}={now!r}"]
+    return words
 
 
 def metric_name(m: Mapping[str, Any]) -> str:

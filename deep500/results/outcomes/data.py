@@ -6,6 +6,7 @@ from typing import Any
 
 from ...contracts.metric import History
 from ...contracts.result import Record
+from ...contracts.shapes import check_object
 from ...errors import Deep500Error
 from ...reports.text import clean
 from ...training.outcome import histories
@@ -63,4 +64,20 @@ def check_shown(plan: dict[str, Any]) -> dict[str, Any]:
                 raise Deep500Error(
                     f"plan.json has no usable {key!r}: see what is wrong with `d5 verify`"
                 )
+    _check_division(plan)
     return plan
+
+
+def _check_division(plan: Mapping[str, Any]) -> None:
+    """The entries that version 0.1.0 did not write."""
+    optional = {"fixed_hash": str, "division": str, "scale": dict, "sources": dict}
+    present = {key: kind for key, kind in optional.items() if key in plan}
+    check_object("plan.json", plan, present)
+    for entry in plan.get("sources", {}).values():
+        check_object("plan.json: a source", entry, {"name": str, "source": (str, type(None))})
+    differences = plan.get("differences", [])
+    if not isinstance(differences, list):
+        raise Deep500Error("plan.json: the differences are not a list")
+    for difference in differences:
+        if not isinstance(difference, list) or len(difference) != 3:
+            raise Deep500Error("plan.json: a difference is not a key with two values")

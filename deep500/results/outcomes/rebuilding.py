@@ -9,11 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import registry
-from ...contracts.recipe import DEFINITIONS, Recipe, source_hash
+from ...contracts.canonical_form import canonical_form, source_hash
+from ...contracts.device import CPUDevice, GPUDevice
+from ...contracts.recipe import Recipe
+from ...contracts.recipe_entries import TABLE, definition_keys, subject_of
 from ...errors import Deep500Error
 from ...frameworks import framework
 from ...reports.text import clean
 
+DEVICES = {device.__name__: device for device in (CPUDevice, GPUDevice)}
+OF_UPDATES = ("optimizer", "optimizers", "events")  # what an evaluation does without
 OUR_FRAMEWORK = re.compile(r"deep500\.frameworks\.(\w+):\w+\.from_model")
 
 
@@ -21,25 +26,29 @@ class NotReplayable(Deep500Error):
     """The recorded weights cannot be evaluated here, so that nothing is said about the recorded numbers."""
 
 
-def rebuilt_recipe(plan: Mapping[str, Any], own: Recipe | None) -> Recipe:
-    """The recipe of a plan; `own` is the recipe of the user's file, for definitions that are not ours."""
+def rebuilt_recipe(plan: Mapping[str, Any], own: Recipe | None, trains: bool = False) -> Recipe:
+    """The recipe of a plan; `own` is the recipe of the user's file, for definitions that are not ours.
+
+    Without `trains`, an optimizer that cannot be made again does not matter.
+    """
     written = plan["recipe"]
-    if own is not None:
-        fixed = dict(own.fixed)
-    else:
-        fixed = {key: _entry(key, value) for key, value in written["fixed"].items()}
     name = clean(written["name"])[:100]
+    parts = {}
+    for part in ("fixed", "mutable"):
+        own_part = getattr(own, part) if own is not None else {}
+        parts[part] = _part(written[part], own_part, trains)
     # metrics are not made again: `own` has them, and ours are derived from the samples
     stand_in = own.metrics if own else [(registry.find("metrics", "FinalLoss")(), None)]
-    return Recipe(name, fixed, _mutable(written["mutable"], own), stand_in)
+    scale = {key: _plain_value(key, value) for key, value in plan.get("scale", {}).items()}
+    return Recipe(name, parts["fixed"], parts["mutable"], stand_in, scale=scale)
 
 
 def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
     """The classes of ours that a recipe names and whose source is another one today."""
     entries = {**plan["recipe"]["fixed"], **plan["recipe"]["mutable"]}
     changed = []
-    for key, (kind, _) in DEFINITIONS.items():
-        cls = _class_of(kind, entries.get(key))
+    for key in definition_keys():
+        cls = _class_of(TABLE[key].folder, entries.get(key))
         if cls is not None and entries[key].get("source") != source_hash(cls):
             changed.append(cls.__name__)
     adapter = _adapter_of(entries.get("executor"))
@@ -48,27 +57,37 @@ def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
     return changed
 
 
-def _mutable(written: Mapping[str, Any], own: Recipe | None) -> dict[str, Any]:
-    """The MUTABLE part as it was run, which options of `d5 run` may have changed."""
-    own_form = own.to_json()["mutable"] if own else {}
-    mutable: dict[str, Any] = {}
+def _part(written: Mapping[str, Any], own: Mapping[str, Any], trains: bool) -> dict[str, Any]:
+    """One part of the recipe as it was run, which options of `d5 run` may have changed."""
+    own_forms = canonical_form(own)
+    entries: dict[str, Any] = {}
     for key, value in written.items():
-        if own is not None and key in own_form and own_form[key] == value:
-            mutable[key] = own.mutable[key]
+        if key in own and _same_thing(own_forms[key], value):
+            entries[key] = own[key]
         elif key == "executor":
-            mutable[key] = _executor(value)
-        elif key == "optimizer":
-            mutable[key] = value  # no update is done: the optimizer is never made
+            entries[key] = _executor(value)
+        elif subject_of(key) in OF_UPDATES and not trains:
+            entries[key] = value  # no update is done: the optimizer is never made
+        elif key == "optimizers":
+            entries[key] = {name: _entry("optimizer", form) for name, form in value.items()}
         else:
-            mutable[key] = _entry(key, value)
-    return mutable
+            entries[key] = _entry(key, value)
+    return entries
+
+
+def _same_thing(own: Any, written: Any) -> bool:
+    """Whether two canonical forms are of one thing; its source may have changed since."""
+    if isinstance(own, Mapping) and isinstance(written, Mapping):
+        keys = (own.keys() | written.keys()) - {"source"}
+        return all(own.get(key) == written.get(key) for key in keys)
+    return own == written
 
 
 def _entry(key: str, value: Any) -> Any:
     """An entry of a recipe from its canonical form."""
-    if key not in DEFINITIONS or isinstance(value, str):
+    if key not in definition_keys() or isinstance(value, str):
         return _plain_value(key, value)
-    kind = DEFINITIONS[key][0]
+    kind = TABLE[key].folder
     if (cls := _class_of(kind, value)) is not None:
         return cls
     if isinstance(value, Mapping) and value.keys() == {"definition", "settings"}:
@@ -91,7 +110,8 @@ def _class_of(kind: str, value: Any) -> Any:
 
 def _executor(value: Any) -> Any:
     if isinstance(value, str):
-        return framework(value).from_model
+        framework(value)
+        return value
     adapter = _adapter_of(value)
     if adapter is None:
         raise _of_its_own("executor", value)
@@ -109,7 +129,9 @@ def _plain_value(key: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_plain_value(key, v) for v in value)
     if isinstance(value, Mapping):
-        if {"definition", "name", "partial"} & value.keys():
+        if value.get("definition") in DEVICES and isinstance(value.get("settings"), dict):
+            return DEVICES[value["definition"]](**value["settings"])
+        if {"definition", "name", "partial", "instance"} & value.keys():
             raise _of_its_own(key, value)
         return {str(k): _plain_value(key, v) for k, v in value.items()}
     return value

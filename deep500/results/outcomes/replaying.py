@@ -13,12 +13,13 @@ from safetensors.numpy import load
 from ...contracts.dataset import Split
 from ...contracts.executor import Executor
 from ...contracts.metric import History, Metric
+from ...contracts.procedure import Procedure, load_procedure
 from ...contracts.recipe import Recipe
 from ...contracts.result import Record
 from ...contracts.task import Task
 from ...errors import Deep500Error, Wrong, one_line
 from ...reports.text import clean
-from ...training.building import recipe_executor, recipe_task
+from ...training.building import recipe_executor, recipe_procedure, recipe_task
 from ...training.evaluation import measured_elements, qualities_of
 from ...training.outcome import qualities, trained_runs
 from .rebuilding import NotReplayable
@@ -72,9 +73,9 @@ def replayed_numbers(
     compared: list[Comparison] = []
     threads = record.plan.get("threads", 1)
     for run in trained_runs(record.blocks):
-        executor = recipe_executor(recipe, task, splits["train"], run.seed, threads)
-        _load_weights(executor, run.seed, weights(run.seed))
-        replay = _Replay(executor, task, recipe.mutable["batch_size"], same_setup(run.seed))
+        predictor = _predictor(recipe, task, splits["train"], run.seed, threads)
+        _load_weights(predictor, run.seed, weights(run.seed))
+        replay = _Replay(predictor, task, recipe.entry("batch_size"), same_setup(run.seed))
         for split_name in SPLITS:
             compared += replay.compared(run, split_name, splits[split_name], record.plan)
     return compared
@@ -102,20 +103,31 @@ def _own_metric(key: str, metric: Metric, run: History) -> Comparison:
     return Comparison(run.seed, key, metric.unit, recorded, replayed, allowed)
 
 
-class _Replay:
-    """The weights of one seed on its executor."""
+def _predictor(
+    recipe: Recipe, task: Task, train: Split, seed: int, threads: object
+) -> Executor | Procedure:
+    """What evaluates: an executor, or the recipe's own procedure."""
+    if recipe.has("procedure"):
+        return recipe_procedure(recipe, task, train, seed, threads)
+    return recipe_executor(recipe, task, train, seed, threads)
 
-    def __init__(self, executor: Executor, task: Task, batch_size: int, same_setup: bool):
-        self.executor, self.task, self.batch_size = executor, task, batch_size
+
+class _Replay:
+    """The weights of one seed, loaded."""
+
+    def __init__(
+        self, predictor: Executor | Procedure, task: Task, batch_size: int, same_setup: bool
+    ):
+        self.predictor, self.task, self.batch_size = predictor, task, batch_size
         self.same_setup = same_setup
-        epsilon = _precision(executor)
+        epsilon = _precision(predictor)
         # Elsewhere half of the digits: errors of rounding grow with the depth of a network, and never that far
         self.tolerance = LAST_BITS * epsilon if same_setup else math.sqrt(epsilon)
 
     def compared(
         self, run: History, split_name: str, split: Split, plan: Mapping[str, Any]
     ) -> Iterator[Comparison]:
-        elements = measured_elements(self.executor, self.task, split, self.batch_size)
+        elements = measured_elements(self.predictor, self.task, split, self.batch_size)
         replayed = qualities_of(self.task, elements)
         recorded = run.evaluations[-1][split_name]
         units = {name: quality.unit for name, quality in qualities(plan).items()}
@@ -166,9 +178,12 @@ def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Spli
     return splits
 
 
-def _load_weights(executor: Executor, seed: int, data: bytes) -> None:
+def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> None:
     try:
-        executor.load(load(data))
+        if isinstance(predictor, Procedure):
+            load_procedure(predictor, load(data))
+        else:
+            predictor.load(load(data))
     except KeyError as error:
         raise NotReplayable(
             f"the weights of seed {seed} are of a dtype that cannot be read: {one_line(error)}"
@@ -180,13 +195,18 @@ def _load_weights(executor: Executor, seed: int, data: bytes) -> None:
         ) from None
 
 
-def _precision(executor: Executor) -> float:
+def _precision(predictor: Executor | Procedure) -> float:
     """The machine epsilon of the parameters; of several dtypes the coarsest one's."""
+    if isinstance(predictor, Procedure):
+        executors = [*predictor.executors.values()]
+    else:
+        executors = [predictor]
     epsilons = [float(np.finfo(np.float64).eps)]
-    for spec in executor.structure.params.values():
-        dtype = np.dtype(spec.dtype)
-        if dtype.kind in "fV":
-            epsilons.append(float(ml_dtypes.finfo(dtype).eps))
+    for executor in executors:
+        for spec in executor.structure.params.values():
+            dtype = np.dtype(spec.dtype)
+            if dtype.kind in "fV":
+                epsilons.append(float(ml_dtypes.finfo(dtype).eps))
     return max(epsilons)
 
 

@@ -17,6 +17,7 @@ from ...reports.surroundings import environment_section, raw_data
 from ...reports.text import Text, clean, flat
 from .contents import (
     amount,
+    claims,
     headline,
     metric_name,
     metrics,
@@ -37,7 +38,7 @@ def outcome_report(data: OutcomeData) -> Report:
     recipe = Details("The recipe as it was hashed", [Preformatted(_recipe(data))], long=True)
     blocks: list[Block] = [
         _banner(data),
-        Section("Metrics", [metrics(data), Bullets(notes(data))], quiet=True),
+        Section("Metrics", [metrics(data), claims(data), Bullets(notes(data))], quiet=True),
         *noise_section(data),
         PageOnly([Section("Pictures", [Figures(lambda: outcome_pictures(data))])]),
         Section(f"What was run: {data.title}", [what_was_run(data), recipe]),

@@ -16,7 +16,8 @@ from ...measure.statistics.intervals import mean_interval
 from ...reports.blocks import Block, Bullets, Section, Table
 from ...reports.tables import Number, count, ratio
 from ...reports.text import Text
-from ...training.outcome import defined_metric, trained_runs
+from ...training.metric_summary import recorded_metric
+from ...training.outcome import trained_runs
 from .contents import metric_name
 
 WAYS = ("TimeToAccuracy", "TimeToQuality")  # metrics that stop a clock at a target
@@ -65,7 +66,7 @@ def time_splits(a: Record, b: Record, level: float) -> list[Split]:
     splits = []
     for written, _ in a.plan["recipe"]["metrics"]:
         if written["definition"] in WAYS and written in of_b:
-            metric = defined_metric(written, a.plan)
+            metric = recorded_metric(written, a.plan)
             splits.append(_split(written, metric, runs_a, runs_b, level))
     return splits
 

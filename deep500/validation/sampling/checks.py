@@ -41,31 +41,31 @@ def determinism(draws: Draws) -> SamplerCheck:
     for epoch, batches in enumerate(draws.first_epochs):
         for again in (draws.batches(epoch), draws.batches(epoch, twin)):
             differing += not _same(batches, again)
-    text = "" if not differing else "an epoch that is drawn again differs: a run cannot be resumed"
-    return SamplerCheck("determinism", differing, 0, text=text)
+    text = "an epoch that is drawn again differs: a run cannot be resumed"
+    return _counted("determinism", differing, text)
 
 
 def index_range(draws: Draws) -> SamplerCheck:
     bad = 0
-    for batches in draws.first_epochs:
-        bad += sum(not is_in_range(batch, draws.size) for batch in batches)
-    bad = bad or int(not draws.in_range)
-    text = f"a batch holds what is no number from 0 to {draws.size - 1}" if bad else ""
-    return SamplerCheck("indices", bad, 0, text=text)
+    for order in draws.orders:
+        bad += not is_in_range(order, draws.size)
+    text = f"{bad} epochs hold what is no number from 0 to {draws.size - 1}"
+    return _counted("indices", bad, text)
 
 
 def batch_sizes(draws: Draws) -> SamplerCheck:
     """All batches are full but the last one; those of one of several ranks may lack one example."""
     sampler = draws.sampler
-    least = sampler.batch_size - (sampler.ranks > 1)
+    several_ranks = sampler.ranks > 1
     bad = 0
     for batches in draws.first_epochs:
-        sizes = [len(batch) for batch in batches]
-        bad += sum(not least <= size <= sampler.batch_size for size in sizes[:-1])
-        bad += sum(size > sampler.batch_size for size in sizes[-1:])
-        bad += sum(size == 0 for size in sizes) if sampler.ranks == 1 else 0
-    text = f"batches have another size than {sampler.batch_size}" if bad else ""
-    return SamplerCheck("batch sizes", bad, 0, text=text)
+        sizes = np.array([len(batch) for batch in batches])
+        bad += int((sizes > sampler.batch_size).sum())
+        bad += int((sizes[:-1] < sampler.batch_size - several_ranks).sum())
+        if not several_ranks:
+            bad += int((sizes[-1:] == 0).sum())
+    text = f"{bad} batches have another size than {sampler.batch_size}"
+    return _counted("batch sizes", bad, text)
 
 
 def coverage(draws: Draws) -> SamplerCheck:
@@ -77,14 +77,15 @@ def coverage(draws: Draws) -> SamplerCheck:
     for epoch, order in enumerate(draws.orders):
         counts = Counter(order.tolist())
         faults = sum(abs(counts[example] - 1) for example in range(draws.size))
-        if faults > worst:
-            worst = faults
-            missing = sum(not counts[example] for example in range(draws.size))
-            text = (
-                f"epoch {epoch} has {len(order)} draws, {len(counts)} different ones, and misses "
-                f"{missing} of {draws.size} examples"
-            )
-    return SamplerCheck("coverage", worst, 0, text=text)
+        if faults <= worst:
+            continue
+        worst = faults
+        missing = draws.size - len(counts.keys() & set(range(draws.size)))
+        text = (
+            f"epoch {epoch} has {len(order)} draws, {len(counts)} different ones, and misses "
+            f"{missing} of {draws.size} examples"
+        )
+    return _counted("coverage", worst, text)
 
 
 def epochs_differ(draws: Draws) -> SamplerCheck:
@@ -95,12 +96,11 @@ def epochs_differ(draws: Draws) -> SamplerCheck:
         equal += np.array_equal(before, after)
     if not draws.sampler.shuffles:
         text = "it promises one order for all epochs, and they differ"
-        differing = len(pairs) - equal
-        return SamplerCheck("order", differing, 0, text=text if differing else "")
+        return _counted("order", len(pairs) - equal, text)
     # of few examples, some orders come twice by chance
     allowed = _equal_by_chance(draws, len(pairs))
     text = f"{equal} of {len(pairs)} epochs have the order of the one before"
-    return SamplerCheck("order", equal, allowed, text=text if equal > allowed else "")
+    return _counted("order", equal, text, allowed)
 
 
 def ranks_are_parted(draws: Draws) -> SamplerCheck:
@@ -114,14 +114,15 @@ def ranks_are_parted(draws: Draws) -> SamplerCheck:
     for epoch in range(3):
         parts = [joined(draws.batches(epoch, sampler)) for sampler in samplers]
         drawn = joined(parts)
-        faults = draws.size - len(set(drawn.tolist())) + len(drawn) - len(set(drawn.tolist()))
+        different = len(np.unique(drawn))
+        faults = (draws.size - different) + (len(drawn) - different)
         if faults > worst:
             worst = faults
             text = (
-                f"{ranks} ranks draw {len(drawn)} examples in epoch {epoch}, and only "
-                f"{len(set(drawn.tolist()))} of {draws.size} different ones"
+                f"{ranks} ranks draw {len(drawn)} examples in epoch {epoch}, and only {different} of "
+                f"{draws.size} different ones"
             )
-    return SamplerCheck("ranks", worst, 0, text=text)
+    return _counted("ranks", worst, text)
 
 
 def shares(draws: Draws, level: float) -> SamplerCheck:
@@ -203,7 +204,9 @@ def _places(draws: Draws, example: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _first_place(order: np.ndarray, example: int) -> int | None:
     places = np.flatnonzero(order == example)
-    return int(places[0]) if len(places) else None
+    if not len(places):
+        return None
+    return int(places[0])
 
 
 def _bin_shares(length: int, bins: int) -> np.ndarray:
@@ -232,6 +235,13 @@ def _judged(name: str, probability: float | None, level: float) -> SamplerCheck:
     if probability < level:
         text = f"so large a deviation has the probability {probability:.2g} if it is right"
     return SamplerCheck(name, probability, level, statistical=True, text=text)
+
+
+def _counted(name: str, faults: int, text: str, allowed: int = 0) -> SamplerCheck:
+    """A count of faults; the text is for one that is too large."""
+    if faults <= allowed:
+        text = ""
+    return SamplerCheck(name, faults, allowed, text=text)
 
 
 def _not_applicable(name: str, reason: str) -> SamplerCheck:

@@ -51,9 +51,12 @@ class SamplerReport:
         return self.ok
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"checks": [asdict(check) for check in self.checks]}
+        return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "SamplerReport":
-        checks = [SamplerCheck(**check) for check in data["checks"]]
+        fields = ("name", "value", "bound", "statistical", "text")
+        checks = []
+        for check in data["checks"]:
+            checks.append(SamplerCheck(*(check[field] for field in fields)))
         return cls(data["sampler"], data["size"], data["epochs"], data["level"], checks)

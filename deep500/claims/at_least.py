@@ -1,0 +1,19 @@
+"""A metric reaches a bound: `d5.TestAccuracy() >= 97.0`."""
+
+from collections.abc import Sequence
+
+from ..contracts.claim import Claim, Judgement, Summary, judged_by_interval, metric_words
+from ..contracts.metric import Metric
+
+
+class AtLeast(Claim):
+    """The median over the seeds is at least `bound`."""
+
+    metric: Metric
+    bound: float
+
+    def sentence(self) -> str:
+        return f"{metric_words(self.metric)} >= {self.bound:g}"
+
+    def judge(self, summaries: Sequence[Summary]) -> Judgement:
+        return judged_by_interval(summaries[0], self.bound, at_least=True)

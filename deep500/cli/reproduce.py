@@ -1,0 +1,44 @@
+"""run the recipe of a bundle again: are the bits the same, do the claims hold again, is it documented?"""
+
+import argparse
+from pathlib import Path
+
+from . import options
+from .output import show_record
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    options.bundle(parser, required=True)
+    add = parser.add_argument
+    add(
+        "--recipe",
+        type=Path,
+        default=None,
+        metavar="FILE",
+        help="the recipe's file, if it is not one of ours; code from a bundle is never run",
+    )
+    options.equivalent(parser, 1.5, "points (1.5)")
+    add(
+        "--allow-changes",
+        action="store_true",
+        help="go ahead although the recipe or a source is not the recorded one; the result says what differs",
+    )
+    options.data(parser)
+    options.out(parser)
+
+
+def call(args: argparse.Namespace) -> int:
+    from ..evidence.recording import find_bundle
+    from ..reproduction import reproduce
+    from ..training.events import ProgressBar
+
+    record = reproduce(
+        find_bundle(args.bundle),
+        args.recipe,
+        args.out,
+        margin=args.equivalent,
+        data=args.data,
+        allow_changes=args.allow_changes,
+        events=[ProgressBar()],
+    )
+    return show_record(args, record, page=True)

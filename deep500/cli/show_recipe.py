@@ -1,0 +1,75 @@
+"""print a recipe as it is hashed: that of a file, of one of ours by its name, or of a bundle"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from . import options
+from .output import json_text, print_json
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "recipe", metavar="RECIPE", help="a recipe file, the name of one of ours, or a bundle"
+    )
+    options.tier(parser, "small", "tiny, small or full; a bundle has its own")
+
+
+def call(args: argparse.Namespace) -> int:
+    about = _of_bundle(args.recipe) or _of_file(args)
+    if args.json:
+        print_json(about)
+        return 0
+    for key in ("hash", "fixed_hash", "division", "tier"):
+        print(f"{key.replace('_', ' ')}: {about[key]}")
+    for key, was, now in about.get("differences", ()):
+        print(f"FIXED[{key!r}] was {json_text(was)} and is {json_text(now)}")
+    print(json_text(about["recipe"]))
+    return 0
+
+
+def _of_bundle(name: str) -> dict[str, Any] | None:
+    """What the plan of a bundle says about its recipe; None if this is no bundle."""
+    from ..bundle.encoding import MANIFEST
+    from ..errors import Deep500Error
+    from ..evidence.loading import load
+    from ..evidence.recording import find_bundle
+
+    path = Path(name)
+    if path.suffix == ".py":
+        return None
+    try:
+        bundle = find_bundle(name)
+    except Deep500Error:
+        return None
+    if bundle.is_dir() and not any((bundle / file).exists() for file in (MANIFEST, "plan.json")):
+        return None
+    record = load(bundle)
+    if record.kind.name != "recipe":
+        raise Deep500Error(f"{name} is of kind {record.kind.name!r} and holds no recipe")
+    return _about(dict(record.plan))
+
+
+def _of_file(args: argparse.Namespace) -> dict[str, Any]:
+    from ..recipe_files import load_recipe
+    from ..training.planning import make_plan, tier_recipe
+
+    recipe = tier_recipe(load_recipe(args.recipe), args.tier)
+    return _about(make_plan(recipe, args.tier))
+
+
+def _about(plan: dict[str, Any]) -> dict[str, Any]:
+    """The part of a plan that is about the recipe; older bundles have less of it."""
+    from ..contracts.canonical_form import form_hash
+
+    about = {
+        "hash": plan["hash"],
+        "fixed_hash": plan.get("fixed_hash", form_hash(plan["recipe"]["fixed"])),
+        "division": plan.get("division", "closed"),
+        "tier": plan["tier"],
+        "recipe": plan["recipe"],
+    }
+    for key in ("differences", "scale", "sources"):
+        if key in plan:
+            about[key] = plan[key]
+    return about

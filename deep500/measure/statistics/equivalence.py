@@ -1,0 +1,77 @@
+"""Two one-sided tests (Schuirmann, 1987): are paired values the same, up to a margin that does not matter?"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from ...errors import Deep500Error, TooFewSamples
+from .distributions import student_t_cdf, student_t_quantile
+
+Verdict = Literal["equivalent", "different", "inconclusive"]
+FEWEST_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The mean of paired differences, its interval at 1 - 2 alpha, and what the two tests say at alpha.
+
+    equivalent     both tests reject: the interval lies within the margin
+    different      the interval lies beyond the margin as a whole
+    inconclusive   neither; more pairs may decide
+    """
+
+    verdict: Verdict
+    difference: float
+    low: float
+    high: float
+    margin: float
+    n: int
+    alpha: float
+    p: float  # the larger one of the two tests: that the difference is beyond the margin
+
+
+def equivalence(differences: Sequence[float], margin: float, alpha: float = 0.05) -> Equivalence:
+    """Test paired differences against a margin; each wrong verdict has a probability of alpha at most."""
+    if not 0 < margin < math.inf:
+        raise Deep500Error(f"the margin is {margin!r}: give a number above 0")
+    if not 0 < alpha < 0.5:
+        raise Deep500Error(f"alpha is {alpha!r}: give a number between 0 and 0.5")
+    n = len(differences)
+    if n < FEWEST_PAIRS:
+        raise TooFewSamples(f"{n} pairs were given; at least {FEWEST_PAIRS} are needed")
+    mean = math.fsum(differences) / n
+    if not math.isfinite(mean):
+        raise Deep500Error("a difference is not a finite number")
+    error = _standard_error(differences, mean)
+    width = _t_quantile(1 - alpha, n - 1) * error
+    low, high = mean - width, mean + width
+    p = _p_value(mean, error, margin, n)
+    return Equivalence(_verdict(low, high, margin), mean, low, high, margin, n, alpha, p)
+
+
+def _verdict(low: float, high: float, margin: float) -> Verdict:
+    if -margin <= low and high <= margin:
+        return "equivalent"
+    if low > margin or high < -margin:
+        return "different"
+    return "inconclusive"
+
+
+def _standard_error(differences: Sequence[float], mean: float) -> float:
+    n = len(differences)
+    variance = math.fsum((x - mean) ** 2 for x in differences) / (n - 1)
+    return math.sqrt(variance / n)
+
+
+def _p_value(mean: float, error: float, margin: float, n: int) -> float:
+    distance = margin - abs(mean)
+    if error == 0:
+        return 0.0 if distance >= 0 else 1.0
+    return 1 - student_t_cdf(distance / error, n - 1)
+
+
+@cache
+def _t_quantile(p: float, degrees: int) -> float:
+    return student_t_quantile(p, degrees)

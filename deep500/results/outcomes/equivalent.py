@@ -1,0 +1,120 @@
+"""Do two runs of recipes converge to the same quality? Two one-sided tests over paired seeds, for every quality."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ...contracts.result import Contrast, Record
+from ...errors import Deep500Error, TooFewSamples
+from ...measure.statistics.equivalence import Equivalence, equivalence
+from ...reports.blocks import Block, Bullets, Table
+from ...reports.tables import Number, count, number, percent
+from ...reports.text import Text, Verdict
+from .contents import metric_name
+
+Answer = Equivalence | str  # the tests, or why there are none
+
+
+def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
+    """B - A of every metric that both have and that is a quality; the margin is in its unit."""
+    of_a, of_b = _qualities(a), _qualities(b)
+    answers: dict[str, Answer] = {}
+    rows: list[list[Text]] = []
+    notes: list[Text] = []
+    for name, quality in of_a.items():
+        if name not in of_b:
+            continue
+        answer = _tested(quality, of_b[name], _seeds(a), _seeds(b), margin, level)
+        answers[name] = answer
+        rows.append(_row(name, answer, margin, quality["unit"]))
+        if isinstance(answer, str):
+            notes.append(f"{name}: {answer}")
+    if not answers:
+        raise Deep500Error("A and B share no metric that is a quality: there is nothing to test")
+    notes.append(_method(level))
+    table = Table(["quality", "B - A", "margin", "A and B are"], rows)
+    blocks: list[Block] = [table, Bullets(notes)]
+    return Contrast({"equivalence": _data(answers, margin)}, blocks)
+
+
+def _data(answers: Mapping[str, Answer], margin: float) -> dict[str, Any]:
+    """What `--json` prints."""
+    tests: dict[str, Any] = {}
+    for name, answer in answers.items():
+        if isinstance(answer, str):
+            tests[name] = {"verdict": "inconclusive", "reason": answer}
+        else:
+            tests[name] = asdict(answer)
+    return {"margin": margin, "tests": tests, "verdict": _overall(answers)}
+
+
+def _method(level: float) -> str:
+    alpha, interval = percent(1 - level), percent(2 * level - 1)
+    return f"two one-sided tests over paired seeds, each at {alpha}; the interval is at {interval}"
+
+
+def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
+    margin_text = f"± {margin:g} {unit}".rstrip()
+    if isinstance(answer, str):
+        return [name, Number("refused"), margin_text, Verdict("inconclusive")]
+    value = f"{number(answer.difference)} {unit}".rstrip()
+    interval = f"[{number(answer.low)}, {number(answer.high)}]"
+    difference = Number(value, interval, count(answer.n))
+    return [name, difference, margin_text, Verdict(answer.verdict)]
+
+
+def paired_values(
+    a: Mapping[str, Any], b: Mapping[str, Any], seeds_a: Sequence[int], seeds_b: Sequence[int]
+) -> list[tuple[float, float]]:
+    """The values of the seeds that both have; seeds without a value are left out."""
+    of_b = dict(zip(seeds_b, b["values"], strict=True))
+    pairs = []
+    for seed, value in zip(seeds_a, a["values"], strict=True):
+        other = of_b.get(seed)
+        if value is not None and other is not None:
+            pairs.append((value, other))
+    return pairs
+
+
+def _qualities(record: Record) -> dict[str, Mapping[str, Any]]:
+    """The metrics of a record that are qualities, by name."""
+    qualities = {}
+    for metric in (record.derived or {"metrics": []})["metrics"]:
+        if metric["kind"] == "quality":
+            qualities[metric_name(metric)] = metric
+    return qualities
+
+
+def _seeds(record: Record) -> list[int]:
+    return (record.derived or {"seeds": []})["seeds"]
+
+
+def _tested(
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    seeds_a: Sequence[int],
+    seeds_b: Sequence[int],
+    margin: float,
+    level: float,
+) -> Answer:
+    """The tests, or why there are none."""
+    shared = {*seeds_a} & {*seeds_b}
+    pairs = paired_values(a, b, seeds_a, seeds_b)
+    lost = len(shared) - len(pairs)
+    if lost:
+        return f"{lost} of {len(shared)} paired seeds diverged or have no value"
+    differences = [second - first for first, second in pairs]
+    try:
+        return equivalence(differences, margin, 1 - level)
+    except TooFewSamples as reason:
+        return f"no test: {reason} (A has {len(seeds_a)} seeds, B has {len(seeds_b)})"
+
+
+def _overall(answers: Mapping[str, Answer]) -> str:
+    """Different if one quality is, equivalent if all are."""
+    words = set()
+    for answer in answers.values():
+        words.add("inconclusive" if isinstance(answer, str) else answer.verdict)
+    if "different" in words:
+        return "different"
+    return "equivalent" if words == {"equivalent"} else "inconclusive"

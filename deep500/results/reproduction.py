@@ -1,0 +1,131 @@
+"""A reproduction of a recipe's run: trained again, and compared seed by seed with the original."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..contracts.result import Blocks, Plan, Record, ResultKind
+from ..contracts.shapes import NUMBER, check_object
+from ..errors import UNDECIDED, Deep500Error
+from ..reports.blocks import Report
+from ..training.resumption import is_change
+from .reproductions.answers import interpretable, replicated, reproduced, times
+from .reproductions.report import reproduction_report
+
+OPTIONAL_NUMBER = (*NUMBER, type(None))
+PLAN = {"original": dict, "margin": NUMBER, "level": NUMBER, "changes": list}
+ORIGINAL = {
+    "name": str,
+    "hash": (str, type(None)),
+    "recipe_hash": str,
+    "seeds": [int],
+    "metrics": [dict],
+    "claims": [dict],
+    "documentation": [dict],
+}
+METRIC = {
+    "name": str,
+    "settings": dict,
+    "unit": str,
+    "kind": str,
+    "values": [OPTIONAL_NUMBER],
+    "n": int,
+    "median": OPTIONAL_NUMBER,
+    "low": OPTIONAL_NUMBER,
+    "high": OPTIONAL_NUMBER,
+    "target": OPTIONAL_NUMBER,
+    "acceptable": bool,
+}
+CLAIM = {"claim": str, "name": str, "kinds": [str], "verdict": str, "reason": str}
+ITEM = {"item": str, "present": bool, "text": str}
+SEED = {
+    "seed": int,
+    "same_losses": bool,
+    "same_weights": bool,
+    "first_step": (int, type(None)),
+    "largest": OPTIONAL_NUMBER,
+}
+SUMMARY = {
+    "seeds": [int],
+    "metrics": [dict],
+    "claims": [dict],
+    "environment": [dict],
+    "same_machine": bool,
+    "same_setup": bool,
+    "unstable": [str],
+    "bundle": str,
+    "hash": str,
+}
+
+
+class Reproduction(ResultKind):
+    """One block per seed, and one with what the second run came to."""
+
+    def check_plan(self, plan: object) -> dict[str, Any]:
+        checked = check_object("plan.json", plan, PLAN)
+        original = check_object("plan.json: original", checked["original"], ORIGINAL)
+        if not (0 < checked["margin"] and 0.5 < checked["level"] < 1):
+            raise Deep500Error("plan.json: the margin or the level cannot be used")
+        _check_results("plan.json", original)
+        for item in original["documentation"]:
+            check_object("plan.json: an item", item, ITEM)
+        return checked
+
+    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+        return [_checked_block(number, block, plan) for number, block in enumerate(blocks)]
+
+    def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+        if not blocks:
+            return None
+        answers = {
+            "reproduced": reproduced(plan, blocks),
+            "replicated": replicated(plan, blocks),
+            "interpretable": interpretable(plan),
+        }
+        return answers | {"times": times(plan, blocks)}
+
+    def report(self, record: Record) -> Report:
+        if record.derived is None:
+            raise Deep500Error(f"{record.bundle} holds nothing yet: no seed was trained again")
+        return reproduction_report(record)
+
+    def accepted(self, record: Record) -> bool:
+        return self.exit_code(record) == 0
+
+    def exit_code(self, record: Record) -> int:
+        """0 if it is replicated (the same bits are), 1 if it is not, 3 if that is not decided."""
+        if not record.derived or not record.finished:
+            return UNDECIDED
+        verdict = record.derived["replicated"]["verdict"]
+        if verdict == "no":
+            return 1
+        same_bits = record.derived["reproduced"]["verdict"] == "yes"
+        return 0 if verdict == "yes" or same_bits else UNDECIDED
+
+
+def _checked_block(number: int, block: object, plan: Plan) -> dict[str, Any]:
+    where = f"samples.jsonl: block {number}"
+    if isinstance(block, dict) and "seed" in block:
+        checked = check_object(where, block, SEED)
+        has_step = checked["first_step"] is not None and checked["largest"] is not None
+        if not checked["same_losses"] and not has_step:
+            raise Deep500Error(f"{where}: losses differ, and it does not say where")
+        return checked
+    summary = check_object(where, block, SUMMARY)
+    _check_results(where, summary)
+    if len(summary["claims"]) != len(plan["original"]["claims"]):
+        raise Deep500Error(f"{where}: it has not as many claims as the original")
+    for change in summary["environment"]:
+        if not is_change({key: change[key] for key in change if key != "weight"}):
+            raise Deep500Error(f"{where}: a difference of the environments has no usable form")
+        check_object(where, change, {"weight": str})
+    return summary
+
+
+def _check_results(where: str, results: dict[str, Any]) -> None:
+    """Metrics and claims as a recipe's run derives them."""
+    for metric in results["metrics"]:
+        check_object(f"{where}: a metric", metric, METRIC)
+        if len(metric["values"]) != len(results["seeds"]):
+            raise Deep500Error(f"{where}: a metric has not one value for each seed")
+    for claim in results["claims"]:
+        check_object(f"{where}: a claim", claim, CLAIM)

@@ -1,0 +1,1 @@
+"""The three answers of a reproduction, and its report."""

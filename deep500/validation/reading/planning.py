@@ -1,0 +1,161 @@
+"""From a data set to a plan: what can be read is tried and compared first, what cannot is written down."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, Unpack
+
+from ... import registry
+from ...contracts.dataset import Dataset, Split
+from ...errors import Deep500Error, Unsupported
+from ...measure.candidates import Statement
+from ...measure.plan import Entry, Plan, Settings, make_plan
+from .containers import files_of, maps_of, write_containers
+from .jobs import CONTAINERS, ITS_OWN, MODES, Job
+from .page_cache import MOST_RESIDENT, evict, resident_share
+from .subject import Subject, examples_of
+
+Says = Callable[[str], None]
+IMPORTS = f"from {__package__}.subject import Subject\n"
+EVICTING = f"{__package__}.page_cache:evict_before_calls"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is combined with each other."""
+
+    dataset: str
+    settings: Mapping[str, Any]
+    containers: Sequence[str] = (ITS_OWN,)
+    decoders: Sequence[str] = ()
+    workers: Sequence[int] = (0,)
+    batch: int = 64
+    examples: int = 512
+    cold: bool = False
+
+    def __post_init__(self) -> None:
+        if self.batch < 1 or self.examples < self.batch:
+            raise Deep500Error(
+                f"the batch has {self.batch} of {self.examples} examples: give 1 or more, and as many "
+                "examples"
+            )
+        for container in self.containers:
+            if container not in CONTAINERS:
+                raise Deep500Error(
+                    f"no container is named {container!r}: there are {', '.join(CONTAINERS)}"
+                )
+        if min(self.workers) < 0:
+            raise Deep500Error(f"{min(self.workers)} workers cannot be: give 0 or more")
+
+    def definition(self) -> Dataset:
+        definition = registry.named("datasets", self.dataset)
+        try:
+            return definition(**self.settings)
+        except TypeError as error:
+            raise Deep500Error(f"the data set {self.dataset!r} cannot be made: {error}") from None
+
+    def jobs(self, folder: Path) -> list[Job]:
+        """Decoders only matter where the files are read as they are."""
+        decodes = hasattr(self.definition(), "decoder")
+        jobs = []
+        for container, workers, mode in product(self.containers, self.workers, MODES):
+            decoders: Sequence[str] = ("",)
+            if decodes and container == ITS_OWN:
+                decoders = self.decoders or ("simplejpeg", "pillow")
+            for decoder in decoders:
+                jobs.append(self._job(container, decoder, workers, mode, folder))
+        return jobs
+
+    def _job(self, container: str, decoder: str, workers: int, mode: str, folder: Path) -> Job:
+        size = self.batch, self.examples
+        return Job(
+            self.dataset,
+            dict(self.settings),
+            container,
+            decoder,
+            workers,
+            mode,
+            *size,
+            str(folder),
+            self.cold,
+        )
+
+
+def dataset_plan(
+    request: Request, folder: Path, says: Says = lambda text: None, **settings: Unpack[Settings]
+) -> Plan:
+    """Write the containers into `folder`, read every combination once, and plan those that are right."""
+    if request.cold:
+        settings["cache"] = "cold"
+        settings["sync"] = EVICTING
+    base = make_plan({"a data set": Statement("pass")}, **settings)  # checks the settings
+    says("reading the data set")
+    train = request.definition().load()["train"]
+    jobs = request.jobs(folder)
+    own = examples_of(jobs[0])
+    request = replace(request, examples=len(own))
+    jobs = [replace(job, examples=len(own)) for job in jobs]
+    write_containers(folder, own, request.containers)
+    entries: list[Entry] = []
+    left_out: dict[str, str] = {}
+    states: dict[str, Any] = {}
+    for job in jobs:
+        says(job.name)
+        try:
+            subject = _tried(job)
+            states[job.container] = _page_cache_state(job, own, subject)
+            entries.append(_entry(job))
+        except Unsupported as reason:
+            left_out[job.name] = str(reason)
+    if not entries:
+        raise Deep500Error(next(iter(left_out.values())))
+    about = {
+        "dataset": request.dataset,
+        "settings": {name: str(value) for name, value in request.settings.items()},
+        "digest": train.digest(),
+        "files": request.definition().checksums(),
+        "examples": {job.name: job.examples_of_a_call for job in jobs},
+        "batch": request.batch,
+        "page_cache": states,
+        "wrong": {},
+        "left_out": left_out,
+    }
+    factors = {"read": list(MODES)}
+    return replace(base, entries=tuple(entries), factors=factors, user_imports=False, about=about)
+
+
+def _tried(job: Job) -> Subject:
+    """What is to be timed, after it was run and checked."""
+    if job.cold and job.workers:
+        raise Unsupported("workers read ahead, so that a cold page cache is measured without them")
+    subject = Subject(job.to_json())
+    subject.run()
+    subject.check()
+    return subject
+
+
+def _page_cache_state(job: Job, own: Split, subject: Subject) -> dict[str, Any]:
+    """The share of the files' pages that are in the page cache when a call begins, as far as it can be told."""
+    paths = files_of(job, own)
+    if not paths:
+        if job.cold:
+            raise Unsupported("what is in memory has no files: only the caches of the CPU are cold")
+        return {"state": "no files", "resident": None}
+    if not job.cold:
+        subject.split.batch(slice(None))
+        return {"state": "warm", "resident": resident_share(paths)}
+    evict(paths, maps_of(subject.split))
+    share = resident_share(paths)
+    if share is not None and share > MOST_RESIDENT:
+        raise Unsupported(
+            f"the page cache cannot be emptied here: {share:.0%} of the pages of {paths[0]} stay"
+        )
+    return {"state": "cold", "resident": share}
+
+
+def _entry(job: Job) -> Entry:
+    """The statement that the clock sees."""
+    setup = f"{IMPORTS}subject = Subject({job.to_json()!r})\nrun = subject.run"
+    statement = Statement("run()", setup, "subject.check()")
+    return Entry(job.name, statement, {"read": job.mode})

@@ -1,0 +1,33 @@
+"""A small convolutional network on Fashion-MNIST, whose four IDX files lie in the data folder (--data)."""
+
+import deep500 as d5
+import deep500.frameworks.pytorch as d5fw
+from recipes.recipe import run_recipe
+
+FIXED = {
+    "model": "digits_cnn",
+    "dataset": "fashion_mnist",
+    "train_sampler": d5.ShuffleSampler,
+    "epochs": 10,
+}
+
+MUTABLE = {
+    "batch_size": 64,
+    "executor": d5fw.from_model,
+    "optimizer": d5.optimizers.Adam,
+    "optimizer_args": (0.001,),
+}
+
+METRICS = [
+    (d5.TestAccuracy(), 89.0),
+    (d5.TimeToAccuracy(target=88.0), None),
+    (d5.Throughput(), None),
+]
+
+TIERS = {
+    "tiny": {"seeds": 2, "epochs": 1},
+    "small": {"seeds": 3, "epochs": 3},
+}
+
+if __name__ == "__main__":
+    run_recipe(FIXED, MUTABLE, METRICS, tiers=TIERS) or exit(1)

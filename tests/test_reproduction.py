@@ -1,0 +1,230 @@
+"""`d5 reproduce`: three answers about a bundle, and what it refuses."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deep500 as d5
+from deep500 import bundle
+from deep500.cli import main
+from deep500.errors import Deep500Error
+from deep500.evidence.loading import load
+from deep500.evidence.verification import verify
+from deep500.recipe_files import load_recipe
+from deep500.recipe_runner import run
+from deep500.reports.terminal import terminal
+from deep500.reproduction import reproduce
+from deep500.validation.networks.determinism import unstable_operators
+
+RECIPE = '''
+import numpy as np
+
+import deep500 as d5
+
+SCALE = 1.0
+
+
+class Line(d5.Dataset):
+    """A line with noise."""
+
+    slope: float = 2.0
+
+    def load(self):
+        rng = np.random.default_rng(0)
+        x = rng.standard_normal((120, 3)).astype(np.float32)
+        y = (self.slope * x.sum(axis=1, keepdims=True)).astype(np.float32)
+        parts = {"train": slice(0, 60), "validation": slice(60, 90), "test": slice(90, 120)}
+        return {name: d5.Split({"x": x[rows], "target": y[rows]}) for name, rows in parts.items()}
+
+
+class Straight(d5.Model):
+    def build(self, shape, outputs, seed=0):
+        network = d5.Network("straight")
+        network.add_input("x", (0, *shape))
+        rng = np.random.default_rng(seed)
+        weights = (SCALE * rng.standard_normal((*shape, outputs))).astype(np.float32)
+        network.add_param("w", weights)
+        network.add_output(network.add_node("MatMul", ["x", "w"], ["prediction"]))
+        return network
+
+
+FIXED = {"model": "Straight", "dataset": "Line", "task": "regression", "epochs": 12}
+MUTABLE = {"batch_size": 16, "executor": "reference", "optimizer": d5.optimizers.SGD(0.1)}
+METRICS = [(d5.FinalQuality("mean squared error"), 1.0), (d5.Throughput(), None)]
+CLAIMS = [d5.FinalQuality("mean squared error") <= 1.0, d5.Throughput() >= 1e-3]
+'''
+NOISY = (
+    RECIPE.replace(
+        "class Straight",
+        '''class Jitter(d5.Operator):
+    """Noise that no seed decides."""
+
+    def forward(self, xp, x):
+        return x * (1 + 1e-5 * float(np.random.default_rng().standard_normal()))
+
+    def backward(self, xp, dy):
+        return dy
+
+
+class Straight''',
+    )
+    .replace('"MatMul", ["x", "w"], ["prediction"]', 'Jitter(), ["product"], ["prediction"]')
+    .replace(
+        "        network.add_output",
+        '        network.add_node("MatMul", ["x", "w"], ["product"])\n        network.add_output',
+    )
+)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def written(folder: Path, text: str = RECIPE) -> Path:
+    path = folder / "line.py"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def made(home: Path) -> Path:
+    return run(load_recipe(written(home)), home / "run", seeds=3).bundle
+
+
+def test_the_same_machine_gives_the_same_bits(made: Path, home: Path, capsys: Any) -> None:
+    code = main(["reproduce", str(made), "--recipe", str(home / "line.py"), "--out", "again"])
+    text = capsys.readouterr().out
+    assert code == 0, text
+    assert "reproduced yes (all 3 seeds gave the same losses and weights" in text
+    assert verify("again").ok and verify("again.run").ok
+    assert main(["show", "again", "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)
+    assert answers["kind"] == "reproduction"
+    verdicts = [row["verdict"] for row in answers["replicated"]["rows"]]
+    assert verdicts == ["yes"] * 4 and answers["replicated"]["verdict"] == "yes"
+    assert answers["times"][0]["ratio"] > 0
+    assert 0.8 < answers["interpretable"]["score"] <= 1
+
+
+@pytest.fixture(autouse=True)
+def in_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+
+
+def test_an_operator_that_draws_by_itself_is_named(home: Path) -> None:
+    bundle_folder = run(load_recipe(written(home, NOISY)), home / "run", seeds=3).bundle
+    record = reproduce(bundle_folder, home / "line.py", home / "again")
+    answers: Any = record.derived
+    assert answers["reproduced"]["verdict"] == "no" and answers["reproduced"]["same"] == 0
+    assert "the loss of seed 0 differs from step" in answers["reproduced"]["text"]
+    assert answers["replicated"]["verdict"] == "yes"  # the noise changes bits, and no claim
+    assert record.blocks[-1]["unstable"] == ["Jitter (Jitter_1)"] or "Jitter" in str(
+        record.blocks[-1]["unstable"]
+    )
+    assert "do not give the same bits twice here: Jitter" in terminal(record.report())
+
+
+def test_a_stable_network_has_no_unstable_operator() -> None:
+    network = d5.networks.Mlp((4,)).build((3,), 2, seed=0)
+    batch: dict[str, np.ndarray] = {
+        "x": np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32),
+        "label": np.arange(8) % 2,
+    }
+    assert unstable_operators(d5.framework("reference"), network, batch) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("SGD(0.1)", "SGD(0.06)", r"MUTABLE\['optimizer'\] is .*0.06.*and was .*0.1"),
+        ('"epochs": 12', '"epochs": 4', r"FIXED\['epochs'\] is 4, and was 12"),
+        ("SCALE = 1.0", "SCALE = 2.0", "the SHA-256 of its file is"),
+        ("rng.standard_normal((*shape", "2 * rng.standard_normal((*shape", "with another source"),
+        ('error"), 1.0)', 'error"), 2.0)', "METRICS differ"),
+        ("1e-3]", "1e-4]", "CLAIMS differ"),
+    ],
+)
+def test_another_recipe_is_refused_with_what_differs(
+    made: Path, home: Path, old: str, new: str, said: str
+) -> None:
+    path = written(home, RECIPE.replace(old, new))
+    with pytest.raises(Deep500Error, match=said) as caught:
+        reproduce(made, path, home / "again")
+    assert "\n" not in str(caught.value) and not (home / "again").exists()
+
+
+def test_a_change_that_is_allowed_is_recorded_and_found(made: Path, home: Path) -> None:
+    path = written(home, RECIPE.replace("SCALE = 1.0", "SCALE = 1e6"))
+    record = reproduce(made, path, home / "again", allow_changes=True)
+    answers: Any = record.derived
+    assert record.plan["changes"] and answers["reproduced"]["verdict"] == "no"
+    assert answers["replicated"]["verdict"] == "no"  # starting far away, it does not arrive
+    assert record.kind.exit_code(record) == 1
+    assert "The recipe differs here" in terminal(record.report())
+
+
+def test_without_a_file_nothing_of_a_user_is_run(made: Path, home: Path) -> None:
+    with pytest.raises(Deep500Error, match="the recipe 'line' is none of ours: give its file"):
+        reproduce(made)
+
+
+def test_other_data_are_refused(made: Path, home: Path) -> None:
+    path = written(home, RECIPE.replace("default_rng(0)", "default_rng(1)"))
+    with pytest.raises(Deep500Error, match="the data of recipe line are not those of the original"):
+        reproduce(made, path, home / "again", allow_changes=True)
+    assert not (home / "again").exists()
+
+
+def test_a_forged_bundle_and_another_kind_are_refused(made: Path, home: Path, capsys: Any) -> None:
+    forged = home / "forged"
+    shutil.copytree(made, forged)
+    (forged / "weights-0.safetensors").write_bytes(b"others")
+    with pytest.raises(Deep500Error, match="does not verify"):
+        reproduce(forged, home / "line.py")
+    record = reproduce(made, home / "line.py", home / "again")
+    with pytest.raises(Deep500Error, match="only the run of a recipe can be reproduced"):
+        reproduce(str(record.bundle))
+
+
+def test_a_script_of_our_definitions_needs_no_file(home: Path) -> None:
+    fixed = {"model": "mlp", "dataset": "synthetic_images", "epochs": 2}
+    mutable = {
+        "batch_size": 64,
+        "executor": "reference",
+        "optimizer": d5.optimizers.Momentum,
+        "optimizer_args": (0.1, 0.9),
+    }
+    metrics = [(d5.TestAccuracy(), None), (d5.FinalLoss(), None)]
+    claims = [d5.FinalLoss() <= 100.0]
+    made = d5.run_recipe(fixed, mutable, metrics, folder=home / "run", seeds=3, claims=claims)
+    record = reproduce(made.bundle, folder=home / "again")
+    assert record.derived and record.derived["reproduced"]["verdict"] == "yes"
+
+
+def test_a_forged_answer_is_noticed(made: Path, home: Path) -> None:
+    record = reproduce(made, home / "line.py", home / "again")
+    found = bundle.read(str(record.bundle))
+    documents: Any = json.loads(json.dumps(found.documents))
+    documents["derived.json"]["reproduced"]["verdict"] = "no"
+    begun = {name: documents[name] for name in ("plan.json", "environment.json")}
+    writer = bundle.create(home / "forged", begun, kind="reproduction")
+    for block in found.blocks:
+        writer.append(block)
+    writer.finish({"derived.json": documents["derived.json"]})
+    assert any("reproduced" in problem for problem in verify(home / "forged").problems)
+
+
+@pytest.mark.parametrize("key", ["seeds", "metrics", "claims", "environment", "same_machine"])
+def test_blocks_of_files_from_anyone(made: Path, home: Path, key: str) -> None:
+    record = reproduce(made, home / "line.py", home / "again")
+    blocks = json.loads(json.dumps(list(record.blocks)))
+    blocks[-1][key] = [{"claim": 5}]
+    with pytest.raises(Deep500Error):
+        record.kind.check_blocks(record.plan, blocks)
+    assert load(str(record.bundle)).verified
