@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 
-class Fresh(nn.Module):  # type: ignore[name-defined, misc]
+class Fresh(nn.Module):
     """Layers whose weights are all ones and zeros, also those that are statistics."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Fresh(nn.Module):  # type: ignore[name-defined, misc]
         self.dense = nn.Linear(6, 6)
         self.batch = nn.BatchNorm1d(6)
 
-    def forward(self, x):  # type: ignore[no-untyped-def]
+    def forward(self, x):
         return self.batch(torch.relu(self.second(self.dense(self.first(x)))))
 
 
@@ -36,7 +36,7 @@ class Tied(Fresh):
         self.second.weight = self.first.weight
 
 
-def exported(module, x) -> onnx.ModelProto:  # type: ignore[no-untyped-def]
+def exported(module, x) -> onnx.ModelProto:
     silent = io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(silent), redirect_stderr(silent):
         warnings.simplefilter("ignore")
@@ -45,7 +45,7 @@ def exported(module, x) -> onnx.ModelProto:  # type: ignore[no-untyped-def]
 
 
 @pytest.fixture(scope="module")
-def fresh():  # type: ignore[no-untyped-def]
+def fresh():
     torch.manual_seed(0)
     module, x = Fresh().eval(), torch.randn(4, 6)
     return module, x, exported(module, x)
@@ -58,13 +58,13 @@ def gradients(network: Network, x: np.ndarray, labels: np.ndarray) -> dict[str, 
     return {name: array(value) for name, value in executor.gradients.items()}
 
 
-def test_the_exporter_makes_equal_weights_one(fresh) -> None:  # type: ignore[no-untyped-def]
+def test_the_exporter_makes_equal_weights_one(fresh) -> None:
     """What this is about; should it end, so may deep500/onnx/equal_weights.py."""
     norms = [node for node in fresh[2].graph.node if node.op_type == "LayerNormalization"]
     assert norms[0].input[1:] == norms[1].input[1:]
 
 
-def test_every_weight_of_a_fresh_module_has_its_own_gradient(fresh) -> None:  # type: ignore[no-untyped-def]
+def test_every_weight_of_a_fresh_module_has_its_own_gradient(fresh) -> None:
     module, x, model = fresh
     before = model.SerializeToString()
     network = Network.from_onnx(model)
@@ -92,7 +92,7 @@ def test_tied_weights_stay_one() -> None:
     assert len({"first.bias", "second.bias"} & {*network.trainable}) == 2
 
 
-def test_statistics_are_never_weights_even_without_a_word(fresh) -> None:  # type: ignore[no-untyped-def]
+def test_statistics_are_never_weights_even_without_a_word(fresh) -> None:
     model = onnx.ModelProto()
     model.CopyFrom(fresh[2])
     del model.graph.metadata_props[:]
@@ -102,7 +102,7 @@ def test_statistics_are_never_weights_even_without_a_word(fresh) -> None:  # typ
     assert {*node.inputs[1:3]} <= {*network.trainable}
 
 
-def test_a_name_that_is_taken_is_left_alone(fresh) -> None:  # type: ignore[no-untyped-def]
+def test_a_name_that_is_taken_is_left_alone(fresh) -> None:
     """Metadata come from anyone: they never replace what is there."""
     model = onnx.ModelProto()
     model.CopyFrom(fresh[2])
