@@ -4,6 +4,7 @@ deep500.frameworks.pytorch, jax and tensorflow have a class of each, such as Mom
 framework only.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ..errors import lacking
@@ -20,6 +21,9 @@ class NativeOptimizer(Optimizer):
 
     def create(self, library: Any, rate: Any) -> Any:
         raise lacking(self, "create")
+
+    def native(self, framework: str) -> Callable | None:
+        return self.create if framework == self.framework else None
 
     def rate_at(self, step: int) -> float:
         """The learning rate of a step as a number."""

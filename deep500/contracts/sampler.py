@@ -45,6 +45,11 @@ class Sampler(Definition):
         """Index arrays of the batches of one epoch over `size` examples; the last may be smaller."""
         return batches(self.order(size, epoch), self.batch_size)
 
+    def batch_sizes(self, size: int, epochs: int) -> list[int]:
+        """All sizes that batches of these epochs have: what a framework builds for a size is built before the run."""
+        sizes = [min(self.batch_size, size), size % self.batch_size]
+        return [count for count in dict.fromkeys(sizes) if count]
+
     def shares(self, size: int) -> np.ndarray:
         return np.full(size, 1 / size)
 

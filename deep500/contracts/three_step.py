@@ -41,6 +41,9 @@ class ThreeStepOptimizer:
     def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
         raise lacking(self, "update_rule")
 
+    def native(self, framework: str) -> None:
+        """No framework has a kernel for it."""
+
     def attached(self, executor: Executor, loss: str = "loss") -> "ThreeStepOptimizer":
         """A copy of this optimizer for the parameters of an executor."""
         shared = {id(value): value for value in (self.executor, self.network)}

@@ -23,7 +23,8 @@ class AdamW(Optimizer):
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
         rate = self.learning_rate / bias_correction(xp, self.beta1, step)
-        spread = xp.sqrt(square) / xp.sqrt(bias_correction(xp, self.beta2, step)) + self.epsilon
+        scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
+        spread = scale * xp.sqrt(square) + self.epsilon
         shrunk = param - self.learning_rate * self.weight_decay * param
         return shrunk - rate * mean / spread, {"mean": mean, "square": square}
 

@@ -24,7 +24,8 @@ class AMSGrad(Optimizer):
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
         largest = xp.maximum(state["largest"], square)
         rate = self.learning_rate / bias_correction(xp, self.beta1, step)
-        spread = xp.sqrt(largest) / xp.sqrt(bias_correction(xp, self.beta2, step)) + self.epsilon
+        scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
+        spread = scale * xp.sqrt(largest) + self.epsilon
         new = {"mean": mean, "square": square, "largest": largest}
         return param - rate * mean / spread, new
 

@@ -24,7 +24,8 @@ class LAMB(Optimizer):
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
-        spread = xp.sqrt(square) / xp.sqrt(bias_correction(xp, self.beta2, step)) + self.epsilon
+        scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
+        spread = scale * xp.sqrt(square) + self.epsilon
         direction = mean / bias_correction(xp, self.beta1, step) / spread
         direction = direction + self.weight_decay * param
         trust = trust_ratio(xp, norm(xp, param), norm(xp, direction))

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.executor import Executor
+from ..contracts.executor import Executor, TrainingStep
+from ..contracts.native_optimizer import NativeOptimizer
 from ..contracts.optimizer import Optimizer, State
 from ..contracts.three_step import (
     ThreeStepOptimizer,
@@ -15,6 +16,7 @@ from ..contracts.three_step import (
 )
 from ..errors import Deep500Error, Unsupported
 from ..frameworks import framework
+from .given_gradients import batch_of, fed_executor
 
 
 def three_steps(
@@ -31,6 +33,8 @@ def three_steps(
     if not isinstance(optimizer, Optimizer):
         raise Deep500Error(f"{optimizer!r} is no optimizer: give an instance, as in SGD(0.1)")
     optimizer.check_framework(executor.framework.name)
+    if isinstance(optimizer, NativeOptimizer):
+        return ThreeSteps(NativeByParameter(optimizer), executor, loss)
     return ThreeSteps(RuleByParameter(optimizer), executor, loss)
 
 
@@ -61,10 +65,15 @@ class ThreeSteps:
         return checked_update(self.rule, param_name, param, new)
 
     def state(self) -> dict[str, np.ndarray]:
+        """For a checkpoint: everything that the optimizer knows from the steps so far."""
+        if isinstance(self.rule, NativeByParameter):
+            self.rule.save()
         return attribute_state(self.rule)
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         load_attribute_state(self.rule, state)
+        if isinstance(self.rule, NativeByParameter):
+            self.rule.restore()
 
 
 class RuleByParameter(ThreeStepOptimizer):
@@ -95,6 +104,41 @@ class RuleByParameter(ThreeStepOptimizer):
         )
         self.states[param_name] = _copies(new_state)
         return new
+
+
+class NativeByParameter(ThreeStepOptimizer):
+    """A framework's own optimizer, which gets a network of its own for every parameter."""
+
+    def __init__(self, optimizer: NativeOptimizer):
+        self.saved: dict[str, dict[str, np.ndarray]] = {}  # the states of all steps
+        self.params: dict[str, np.ndarray] = {}
+        steps: dict[str, TrainingStep] = {}
+        self._steps = lambda: steps  # a function is no part of the state
+        self._optimizer = lambda: optimizer
+
+    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+        step = self._step(param_name, old_param)
+        step.executor.write(param_name, old_param)
+        step(batch_of({param_name: grad}, old_param.dtype.name))
+        return step.executor.arrays()[param_name]
+
+    def save(self) -> None:
+        """Note the states of all parameters in attributes."""
+        self.saved = {name: step.state() for name, step in self._steps().items()}
+        self.params = {name: s.executor.arrays()[name] for name, s in self._steps().items()}
+
+    def restore(self) -> None:
+        """Take the states from the attributes."""
+        for name, state in self.saved.items():
+            self._step(name, self.params[name]).load_state(state)
+
+    def _step(self, name: str, param: np.ndarray) -> TrainingStep:
+        steps = self._steps()
+        if name not in steps:
+            optimizer = self._optimizer()
+            executor = fed_executor(optimizer.framework, {name: param}, param.dtype.name)
+            steps[name] = executor.training_step(optimizer)
+        return steps[name]
 
 
 def _copies(state: State) -> State:

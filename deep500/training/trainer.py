@@ -14,7 +14,7 @@ from ..contracts.executor import Executor
 from ..contracts.metric import History
 from ..contracts.network import Network
 from ..contracts.optimizer import Optimizer
-from ..contracts.procedure import Procedure
+from ..contracts.procedure import Procedure, procedure_arrays
 from ..contracts.sampler import Sampler
 from ..contracts.task import Task
 from ..contracts.three_step import ThreeStepOptimizer
@@ -112,6 +112,10 @@ class Trainer:
             ended=self.ended,
         )
 
+    def trained_arrays(self) -> dict[str, np.ndarray]:
+        """The parameters that the run has come to, by name."""
+        return procedure_arrays(self.procedure)
+
     def time_by_part(self) -> dict[str, float]:
         """Seconds of data, forward, backward, update (without `breakdown`: step), evaluation and other."""
         return breakdown(self.history())
@@ -189,8 +193,9 @@ class Trainer:
         first = self._first_batch()
         size = len(next(iter(first.values())))
         check_outputs(self.procedure, self.splits, self.task, self.procedure.step(first), first)
-        if len(train) % size:
-            self.procedure.step(train.batch(slice(0, len(train) % size)))
+        for other_size in self.sampler.batch_sizes(len(train), self.epochs):
+            if other_size != size:
+                self.procedure.step(train.batch(slice(0, other_size)))
         self.procedure.framework.sync()
         for name, part in parts.items():
             part.load_state(states[name])

@@ -20,8 +20,9 @@ from deep500.optimizers import (
     WeightDecay,
 )
 from deep500.schedules import Constant, Cosine, Exponential, Piecewise, StepDecay, WarmUp
+from deep500.training.given_gradients import batch_of, fed_executor
 from deep500.validation.optimizers.problems import problems
-from deep500.validation.optimizers.stepping import batch_of, fed_executor, trajectory
+from deep500.validation.optimizers.stepping import trajectory
 
 FRAMEWORKS = ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
 COMPOSED = {

@@ -16,8 +16,9 @@ from deep500.optimizers import LAMB, SGD, AdaGrad, Adam, AdamW, AMSGrad, Lion, M
 from deep500.optimizers import Nesterov as OurNesterov
 from deep500.optimizers import RMSProp as OurRMSProp
 from deep500.schedules import Cosine
+from deep500.training.given_gradients import batch_of, fed_executor
 from deep500.validation.optimizers.problems import problems
-from deep500.validation.optimizers.stepping import batch_of, fed_executor, trajectory
+from deep500.validation.optimizers.stepping import trajectory
 
 NESTEROV, RMSPROP = OurNesterov(0.1, 0.9), OurRMSProp(0.01, 0.9)
 SCHEDULE = Cosine(0.1, 5)

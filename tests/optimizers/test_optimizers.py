@@ -27,9 +27,10 @@ from deep500.optimizers import (
     Nesterov,
     RMSProp,
 )
+from deep500.training.given_gradients import batch_of, fed_executor
 from deep500.validation.optimizers.oracles import RULES, Oracle
 from deep500.validation.optimizers.problems import problems
-from deep500.validation.optimizers.stepping import batch_of, fed_executor, trajectory
+from deep500.validation.optimizers.stepping import trajectory
 
 FRAMEWORKS = ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
 OPTIMIZERS: dict[str, Optimizer] = {

@@ -31,8 +31,7 @@ class JaxStep(FunctionalStep):
         states = jax.jit(lambda: {name: init(name, param) for name, param in params.items()})()
         self.states: States = jax.tree.map(lambda value: jnp.array(np.asarray(value)), states)
         self.programs: Programs[Program] = Programs()
-        self._half = jax.jit(self._updated, donate_argnums=(0, 2, 3))
-        self._device_count = jnp.zeros((), "float32")
+        self._half = jax.jit(self._updated, donate_argnums=(0, 2))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor, structure = self.executor, self.executor.structure
@@ -44,50 +43,56 @@ class JaxStep(FunctionalStep):
         fixed = dict(executor.params)
         updated = (*structure.trainable, *(structure.state_updates if training else ()))
         changing = {name: fixed.pop(name) for name in updated}
-        outputs, new, self.states, self._device_count = program(
-            changing, self.states, self._device_count, fixed, values
+        outputs, new, self.states = program(
+            changing, self.states, self._next_count(), fixed, values
         )
         executor.params = executor.params | new
         self._done()
         return executor.ordered(outputs)
 
     def _update(self) -> None:
-        new, self.states, self._device_count = self._half(
-            self._trained(), self.executor.gradients, self.states, self._device_count
+        executor = self.executor
+        new, self.states = self._half(
+            self._trained(), executor.gradients, self.states, self._next_count()
         )
-        self.executor.params = self.executor.params | new
+        executor.params = executor.params | new
 
     def set_device_count(self, count: np.ndarray) -> None:
-        self._device_count = jnp.array(count)
+        """The host counts: JAX drops the argument where a rule does not look at it."""
+
+    def _next_count(self) -> np.ndarray:
+        return np.asarray(self.count + 1, np.float32)
 
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.states[name] = {key: jnp.array(value) for key, value in arrays.items()}
 
     def _trained(self) -> Values:
         params = self.executor.params
-        return {name: params[name] for name in self.executor.structure.trainable}
+        names = self.executor.structure.trainable
+        if len(names) == len(params):
+            return params
+        return {name: params[name] for name in names}
 
     def _updated(
-        self, params: Values, gradients: Values, states: States, count: Any
-    ) -> tuple[Values, States, Any]:
+        self, params: Values, gradients: Values, states: States, step: Any
+    ) -> tuple[Values, States]:
         """The optimizer's formula, parameter by parameter; JAX compiles the loop away."""
         new_params, new_states = {}, {}
-        step = count + 1
         xp = self.executor.framework.xp
         trained = {name: params[name] for name in gradients}
         for name, param, state in self.optimizer.updates(xp, trained, gradients, states, step):
             new_params[name] = param
             new_states[name] = state
-        return new_params, new_states, step
+        return new_params, new_states
 
     def _program(self, training: bool) -> Program:
         backprop, used = self.executor.backprop(self.y, training)
 
         def run(
-            changing: Values, states: States, count: Any, fixed: Values, inputs: Values
+            changing: Values, states: States, step: Any, fixed: Values, inputs: Values
         ) -> tuple:
             outputs, gradients, statistics = backprop(fixed | changing, inputs)
-            params, states, count = self._updated(changing, gradients, states, count)
-            return outputs, statistics | params, states, count
+            params, states = self._updated(changing, gradients, states, step)
+            return outputs, statistics | params, states
 
-        return jax.jit(run, donate_argnums=(0, 1, 2)), used
+        return jax.jit(run, donate_argnums=(0, 1)), used

@@ -13,11 +13,12 @@ from ...contracts.schedule import Schedule
 from ...contracts.three_step import ThreeStepOptimizer
 from ...errors import Deep500Error, one_line
 from ...frameworks import native_optimizers
+from ...training.given_gradients import batch_of, fed_executor
 from ..checking.report import Check, OperatorReport
 from ..isolation import Died, isolated
 from .oracles import RULES, Oracle
 from .problems import Arrays, Problem, problems
-from .stepping import batch_of, fed_executor, trajectory
+from .stepping import trajectory
 from .subjects import load_optimizer
 
 DTYPES = ("float64", "float32")
