@@ -149,6 +149,7 @@ KINDS = (
     "initialisers",
     "datasets",
     "samplers",
+    "precisions",
     "schedules",
     "tasks",
     "metrics",
