@@ -291,13 +291,13 @@ static void one_bit_decode(const T* means, const uint8_t* packed, i64 n, i64 buc
     }
 }
 #define ONE_BIT(T, W)                                                                                                 \
-    API void one_bit_encode##W(const T* x, i64 n, i64 bucket, T* means, uint8_t* packed) {                           \
+    API void one_bit_encode##W##_1(const T* x, i64 n, i64 bucket, T* means, uint8_t* packed) {                           \
         one_bit_encode(x, n, bucket, means, packed);                                                                 \
     }                                                                                                                 \
-    API void one_bit_decode##W(const T* means, const uint8_t* packed, i64 n, i64 bucket, T* out) {                   \
+    API void one_bit_decode##W##_1(const T* means, const uint8_t* packed, i64 n, i64 bucket, T* out) {                   \
         one_bit_decode<T, false>(means, packed, n, bucket, 1, out);                                                  \
     }                                                                                                                 \
-    API void one_bit_add##W(const T* means, const uint8_t* packed, i64 n, i64 bucket, T weight, T* out) {            \
+    API void one_bit_add##W##_1(const T* means, const uint8_t* packed, i64 n, i64 bucket, T weight, T* out) {            \
         one_bit_decode<T, true>(means, packed, n, bucket, weight, out);                                              \
     }
 ONE_BIT(float, 32) ONE_BIT(double, 64)

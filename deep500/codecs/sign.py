@@ -1,17 +1,14 @@
 """The sign of every number, times the mean magnitude of its bucket (Bernstein et al. 2018; Karimireddy et al. 2019)."""
 
-from typing import Any
-
 import numpy as np
 
-from ..contracts.codec import Codec, Key, quiet
-from ._buckets import bucket_count, in_rows
-from ._packing import packed_bytes
+from ..contracts.codec import Key, quiet
+from ._bucketed import Bucketed, bucket_lengths, check_bucket
+from ._buckets import in_rows
 from ._sums import row_sums
-from .qsgd import check_bucket
 
 
-class Sign(Codec):
+class Sign(Bucketed):
     """One bit per number, one scale per bucket. A zero in a bucket that is not all zero gets a sign, too.
 
     Without `feedback` it is sign-SGD, which fails to converge even on simple convex problems.
@@ -25,6 +22,10 @@ class Sign(Codec):
         check_bucket("Sign", self.bucket)
 
     @property
+    def bucket_length(self) -> int:
+        return self.bucket
+
+    @property
     def error_feedback(self) -> bool:
         return self.feedback
 
@@ -35,24 +36,15 @@ class Sign(Codec):
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
         bits = np.packbits(x >= 0, bitorder="little")
-        return np.concatenate([self._scales(x).view(np.uint8), bits])
+        return np.concatenate([self._mean_magnitudes(x).view(np.uint8), bits])
 
-    def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
-        self.check_payload(payload, size, dtype)
-        boundary = bucket_count(self.bucket, size) * np.dtype(dtype).itemsize
-        scales = np.repeat(payload[:boundary].view(dtype), self.bucket)[:size]
-        positive = np.unpackbits(payload[boundary:], count=size, bitorder="little")
-        return np.where(positive, scales, -scales)
+    def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
+        magnitudes = self.per_element(scales, size)
+        positive = np.unpackbits(packed, count=size, bitorder="little")
+        return np.where(positive, magnitudes, -magnitudes)
 
-    def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
-        scales = bucket_count(self.bucket, size) * np.dtype(dtype).itemsize
-        return scales + packed_bytes(size, 1)
-
-    def _scales(self, x: np.ndarray) -> np.ndarray:
-        """The mean magnitude of every bucket."""
+    def _mean_magnitudes(self, x: np.ndarray) -> np.ndarray:
         rows = np.abs(in_rows(x, self.bucket))
-        lengths = np.full(len(rows), rows.shape[1])
-        if len(rows):
-            lengths[-1] -= rows.size - x.size
         with quiet():
-            return (row_sums(rows) / lengths).astype(x.dtype)
+            means = row_sums(rows) / bucket_lengths(rows, x.size)
+        return means.astype(x.dtype)

@@ -13,6 +13,7 @@ import pytest
 
 import deep500 as d5
 from deep500.contracts.codec import Key, run_together
+from deep500.contracts.definition_text import definition_of
 from deep500.contracts.layout import Slot
 
 torch = pytest.importorskip("torch")
@@ -22,7 +23,7 @@ SCRIPT = """
 import json, os, sys
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
-from deep500.contracts.codec_text import codec_of
+from deep500.contracts.definition_text import definition_of
 from deep500.frameworks.pytorch import ddp_hook
 
 def model():
@@ -35,7 +36,7 @@ dist.init_process_group("gloo")
 results = {}
 for text in sys.argv[1:]:
     ddp = DistributedDataParallel(model(), bucket_cap_mb=0.001)
-    hook = ddp_hook(codec_of(text))
+    hook = ddp_hook(definition_of(text, "codecs"))
     ddp.register_comm_hook(None, hook)
     optimizer = torch.optim.SGD(ddp.parameters(), 0.1)
     for step in range(STEPS):
@@ -122,9 +123,8 @@ def virtual(codec: d5.Codec) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("text", ["Identity", "Float16", "BFloat16"])
 def test_ddp_with_a_linear_codec_is_the_virtual_computation(trained, text) -> None:
-    from deep500.contracts.codec_text import codec_of
-
-    for real, simulated in zip(trained[text], virtual(codec_of(text)), strict=True):
+    codec = definition_of(text, "codecs")
+    for real, simulated in zip(trained[text], virtual(codec), strict=True):
         np.testing.assert_allclose(real, simulated, rtol=2e-6, atol=1e-7)
 
 
