@@ -149,6 +149,7 @@ KINDS = (
     "initialisers",
     "datasets",
     "samplers",
+    "augmentations",
     "schedules",
     "tasks",
     "metrics",

@@ -38,16 +38,17 @@ struct Words { uint32_t k0, k1; };
 
 static inline uint32_t rotated(uint32_t x, int by) { return (x << by) | (x >> (32 - by)); }
 
-static void random64(Words key, uint64_t group, uint16_t* out) {
-    uint32_t a[16], b[16];
+// Both words of 16 blocks, from block `first` on; the low word of the counter does not overflow inside of them.
+static inline void threefry16(Words key, uint64_t first, uint32_t* a, uint32_t* b) {
     const uint32_t keys[3] = {key.k0, key.k1, key.k0 ^ key.k1 ^ 0x1BD11BDAu};
     static const int turns[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-    const uint64_t first = group * 16;  // the low word of a group never overflows inside it
     for (int l = 0; l < 16; l++) {
         a[l] = (uint32_t)first + l + key.k0;
         b[l] = (uint32_t)(first >> 32) + key.k1;
     }
+#pragma GCC unroll 5
     for (int i = 0; i < 5; i++) {
+#pragma GCC unroll 4
         for (int r = 0; r < 4; r++) {
             const int by = turns[i % 2][r];
             for (int l = 0; l < 16; l++) {
@@ -60,11 +61,26 @@ static void random64(Words key, uint64_t group, uint16_t* out) {
             b[l] += keys[(i + 2) % 3] + i + 1;
         }
     }
+}
+
+static void random64(Words key, uint64_t group, uint16_t* out) {
+    uint32_t a[16], b[16];
+    threefry16(key, group * 16, a, b);
     for (int l = 0; l < 16; l++) {
         out[l] = a[l];
         out[16 + l] = a[l] >> 16;
         out[32 + l] = b[l];
         out[48 + l] = b[l] >> 16;
+    }
+}
+
+API void blocks(uint32_t k0, uint32_t k1, i64 n, uint32_t* first, uint32_t* second) {
+    for (i64 start = 0; start < n; start += 16) {
+        uint32_t a[16], b[16];
+        threefry16({k0, k1}, start, a, b);
+        const i64 count = std::min<i64>(16, n - start);
+        std::copy(a, a + count, first + start);
+        std::copy(b, b + count, second + start);
     }
 }
 
@@ -220,17 +236,29 @@ static void one_bit_encode(const T* x, i64 n, i64 bucket, T* means, uint8_t* pac
         double above[8] = {0}, below[8] = {0};
         i64 count = 0;
         uint8_t* bytes = packed + start / 8;
-        for (i64 i = 0; i < size; i += 8) {
-            const int width = (int)std::min<i64>(8, size - i);
+        const i64 whole = size / 8;
+        for (i64 j = 0; j < whole; j++) {
             unsigned byte = 0;
-            for (int l = 0; l < width; l++) {
-                const bool positive = from[i + l] >= 0;
+            for (int l = 0; l < 8; l++) {
+                const T value = from[8 * j + l];
+                const bool positive = value >= 0;
                 byte |= (unsigned)positive << l;
-                above[l] += positive ? (double)from[i + l] : 0.0;
-                below[l] += positive ? 0.0 : (double)from[i + l];
+                above[l] += positive ? (double)value : 0.0;
+                below[l] += positive ? 0.0 : (double)value;
             }
             count += __builtin_popcount(byte);
-            bytes[i / 8] = (uint8_t)byte;
+            bytes[j] = (uint8_t)byte;
+        }
+        if (size % 8) {
+            unsigned byte = 0;
+            for (int l = 0; l < size % 8; l++) {
+                const T value = from[8 * whole + l];
+                const bool positive = value >= 0;
+                byte |= (unsigned)positive << l;
+                (positive ? above : below)[l] += (double)value;
+            }
+            count += __builtin_popcount(byte);
+            bytes[whole] = (uint8_t)byte;
         }
         const i64 others = size - count;
         const T pair[2] = {others ? (T)(lanes_total(below) / (double)others) : (T)0,
@@ -247,20 +275,29 @@ static void one_bit_decode(const T* means, const uint8_t* packed, i64 n, i64 buc
         T pair[2];
         std::memcpy(pair, means + 2 * b, sizeof pair);
         const uint8_t* bytes = packed + start / 8;
-        for (i64 i = 0; i < size; i++) {
-            const T value = (bytes[i / 8] >> (i % 8)) & 1 ? pair[1] : pair[0];
-            if (ADD) out[start + i] += value * weight; else out[start + i] = value;
+        T* to = out + start;
+        const i64 whole = size / 8;
+        for (i64 j = 0; j < whole; j++) {
+            const unsigned byte = bytes[j];
+            for (int l = 0; l < 8; l++) {
+                const T value = (byte >> l) & 1 ? pair[1] : pair[0];
+                if (ADD) to[8 * j + l] += value * weight; else to[8 * j + l] = value;
+            }
+        }
+        for (i64 i = 8 * whole; i < size; i++) {
+            const T value = (bytes[whole] >> (i % 8)) & 1 ? pair[1] : pair[0];
+            if (ADD) to[i] += value * weight; else to[i] = value;
         }
     }
 }
 #define ONE_BIT(T, W)                                                                                                 \
-    API void one_bit_encode##W(const T* x, i64 n, i64 bucket, T* means, uint8_t* packed) {                           \
+    API void one_bit_encode##W##_1(const T* x, i64 n, i64 bucket, T* means, uint8_t* packed) {                           \
         one_bit_encode(x, n, bucket, means, packed);                                                                 \
     }                                                                                                                 \
-    API void one_bit_decode##W(const T* means, const uint8_t* packed, i64 n, i64 bucket, T* out) {                   \
+    API void one_bit_decode##W##_1(const T* means, const uint8_t* packed, i64 n, i64 bucket, T* out) {                   \
         one_bit_decode<T, false>(means, packed, n, bucket, 1, out);                                                  \
     }                                                                                                                 \
-    API void one_bit_add##W(const T* means, const uint8_t* packed, i64 n, i64 bucket, T weight, T* out) {            \
+    API void one_bit_add##W##_1(const T* means, const uint8_t* packed, i64 n, i64 bucket, T weight, T* out) {            \
         one_bit_decode<T, true>(means, packed, n, bucket, weight, out);                                              \
     }
 ONE_BIT(float, 32) ONE_BIT(double, 64)

@@ -43,8 +43,10 @@ def only_numpy(wanted: bool = True) -> Iterator[None]:
 
 
 def call(name: str, *arguments: Any) -> bool:
-    """Run a loop on these arrays and numbers; returns False where there is none."""
-    loops = None if _numpy_only else library()
+    """Run a loop on these arrays and numbers; returns False where there is none of that name."""
+    if _numpy_only or not name:
+        return False
+    loops = library()
     if loops is None:
         return False
     getattr(loops, name)(*map(_as_c, arguments))

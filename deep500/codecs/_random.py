@@ -35,6 +35,9 @@ def random16(words: tuple[int, int], count: int) -> np.ndarray:
 
 def blocks(words: tuple[int, int], count: int) -> tuple[np.ndarray, np.ndarray]:
     """Both words of the first `count` blocks of Threefry under this key."""
+    first, second = np.empty((2, count), np.uint32)
+    if _native.call("blocks", *words, count, first, second):
+        return first, second
     counters = np.arange(count, dtype=np.uint64)
     low = counters.astype(np.uint32)
     high = (counters >> np.uint64(32)).astype(np.uint32)

@@ -37,12 +37,19 @@ class Claim(Definition):
     @property
     def metrics(self) -> dict[str, Metric]:
         """The metrics that it is about, by the names of its fields."""
-        return {name: value for name, value in self.settings.items() if isinstance(value, Metric)}
+        metrics = {}
+        for name, value in self.settings.items():
+            if isinstance(value, Metric):
+                metrics[name] = value
+        return metrics
 
     @property
     def numbers(self) -> dict[str, Any]:
         """Its other fields."""
-        return {name: value for name, value in self.settings.items() if name not in self.metrics}
+        numbers = self.settings
+        for name in self.metrics:
+            del numbers[name]
+        return numbers
 
 
 def metric_words(metric: Metric) -> str:

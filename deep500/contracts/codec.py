@@ -5,7 +5,7 @@ that would give a wrong sum. Aggregation is a generator that knows no transport:
 is sent the answer, and returns the mean over all ranks. Every rank runs the same generator.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,9 +25,10 @@ FORWARDING = ("allgather", "gather", "broadcast", "send", "parameter_server")
 
 @dataclass(frozen=True)
 class Average:
-    """Asks for the mean of this array over all ranks: their sum, divided by their number; same shape and dtype.
+    """Asks for the mean of this array over all ranks: their sum, divided by their number.
 
-    Floats of 16 to 64 bits. A transport that cannot add a dtype gathers the arrays and adds them in rank order.
+    Floats of 16 to 64 bits; the answer has the same shape and dtype, and may be this array,
+    changed in place. A transport that cannot add a dtype gathers and adds in rank order.
     """
 
     array: np.ndarray
@@ -232,11 +233,11 @@ class Codec(Definition):
 
     def _added(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
         form = self.compress(x, key)
-        mean = yield Average(form)
         residual = x
         if self.error_feedback:
             with quiet():
                 residual = x - self.expand(form, x.size, x.dtype, key)
+        mean = yield Average(form)
         return Exchange(self.expand(mean, x.size, x.dtype, key), residual)
 
     def _gathered(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
@@ -307,6 +308,17 @@ def slots_of(layout: Layout, bucket: Bucket) -> tuple[Slot, ...]:
         if slot.dtype == bucket.dtype and bucket.start <= slot.offset < bucket.stop:
             slots.append(replace(slot, offset=slot.offset - bucket.start))
     return tuple(slots)
+
+
+def drive(aggregation: Aggregation, answer: Callable[[Request], Any]) -> np.ndarray:
+    """Run one rank's aggregation to its end, with a function that carries out its requests."""
+    reply = None
+    while True:
+        try:
+            request = aggregation.send(reply)
+        except StopIteration as stop:
+            return stop.value
+        reply = answer(request)
 
 
 def run_together(aggregations: Sequence[Aggregation]) -> list[np.ndarray]:

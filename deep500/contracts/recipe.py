@@ -13,7 +13,14 @@ from ..errors import Deep500Error, did_you_mean, unknown
 from .canonical_form import canonical_form, form_hash
 from .claim import Claim
 from .metric import Metric
-from .recipe_entries import ALWAYS_NEEDED, ENTRIES, TABLE, definition_keys, subject_of
+from .recipe_entries import (
+    ALWAYS_NEEDED,
+    ENTRIES,
+    TABLE,
+    argument_keys,
+    definition_keys,
+    subject_of,
+)
 
 Division = Literal["closed", "open"]
 DIVISIONS = ("closed", "open")
@@ -27,7 +34,7 @@ class Recipe:
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
              a procedure of your own in place of the model
     MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, precision
-             (float32), events, workers
+             (float32), events, workers; for many ranks: ranks, transport, scheme, codec
     METRICS  pairs of a metric and its target (None: only reported)
     CLAIMS   optional: statements about the metrics, such as d5.TestAccuracy() >= 97.0
     TIERS    optional: by the name of a tier, how many seeds and epochs, and smaller data and networks
@@ -89,38 +96,33 @@ class Recipe:
         """
         if division not in DIVISIONS:
             raise unknown("division", division, DIVISIONS)
-        parts = {True: dict(self.fixed), False: dict(self.mutable)}
-        touched_fixed: set[str] = set()
+        fixed, mutable = dict(self.fixed), dict(self.mutable)
         for key in changes:
-            if key not in ENTRIES:
-                raise self._no_entry("MUTABLE", key)
-            fixed = self.is_fixed(key)
-            if fixed and division == "closed":
-                raise Deep500Error(
-                    f"{key!r} is FIXED in recipe {self.name}: the closed division sets MUTABLE entries only "
-                    f"({', '.join(self._mutable_keys())}); --division open records the difference"
-                )
-            entries = parts[fixed]
-            if TABLE.get(key) is not None and TABLE[key].definition:
-                for ending in ("_args", "_kwargs"):
-                    if entries.pop(key + ending, None) is not None and fixed:
-                        touched_fixed.add(key + ending)
-            if fixed:
-                touched_fixed.add(key)
+            self._check_change(key, division)
+            part = fixed if self.is_fixed(key) else mutable
+            for argument in argument_keys(key):
+                part.pop(argument, None)
         for key, value in changes.items():
-            parts[self.is_fixed(key)][key] = value
-        differences = []
-        for key in sorted(touched_fixed):
-            was, now = self.fixed.get(key), parts[True].get(key)
-            if canonical_form(was) != canonical_form(now):
-                differences.append((key, canonical_form(was), canonical_form(now)))
+            part = fixed if self.is_fixed(key) else mutable
+            part[key] = value
+        changed = replace(self, fixed=fixed, mutable=mutable)
+        differences = _form_differences(self.fixed, changed.fixed)
         return replace(
-            self,
-            fixed=parts[True],
-            mutable=parts[False],
+            changed,
             division=division,  # type: ignore[arg-type]
             differences=(*self.differences, *differences),
         )
+
+    def _check_change(self, key: str, division: str) -> None:
+        """Raise a Deep500Error if there is no such entry, or if it is FIXED in the closed division."""
+        if key not in ENTRIES:
+            raise self._no_entry("MUTABLE", key)
+        if division == "closed" and self.is_fixed(key):
+            mutable = ", ".join(self._mutable_keys())
+            raise Deep500Error(
+                f"{key!r} is FIXED in recipe {self.name}: the closed division sets MUTABLE entries only "
+                f"({mutable}); --division open records the difference"
+            )
 
     def at_tier(self, tier: str) -> "Recipe":
         """The same recipe with what one of its own tiers changes."""
@@ -339,6 +341,19 @@ def own_definitions(names: Mapping[str, Any]) -> dict[str, Any]:
         if is_code and value.__module__ == module:
             own[name] = value
     return own
+
+
+def _form_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
+    """The entries whose canonical forms differ, with both forms."""
+    forms_before, forms_after = canonical_form(before), canonical_form(after)
+    differences = []
+    for key in sorted({**before, **after}):
+        was, now = forms_before.get(key), forms_after.get(key)
+        if was != now:
+            differences.append((key, was, now))
+    return differences
 
 
 def _is_ours(metric: Metric) -> bool:

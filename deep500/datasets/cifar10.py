@@ -13,7 +13,7 @@ TEST = "test_batch.bin"
 
 
 class Cifar10(Dataset):
-    """The files lie in the data folder, or in its `cifar-10-batches-bin`."""
+    """Pictures of 32 × 32 in ten classes, from files in the data folder or its `cifar-10-batches-bin`."""
 
     folder: str = ""
     validation: float = 0.1

@@ -8,7 +8,7 @@ from ._labelled import labelled_splits
 
 
 class Cifar100(Dataset):
-    """The files lie in the data folder, or in its `cifar-100-binary`. The label is the fine one."""
+    """Pictures of 32 × 32 in 100 classes (the fine ones), from files in the data folder or its `cifar-100-binary`."""
 
     folder: str = ""
     validation: float = 0.1

@@ -7,9 +7,9 @@ from ._mnist_files import mnist_files, mnist_splits
 
 
 class FashionMnist(Dataset):
-    """The files lie in the data folder, or in its `fashion_mnist` or `FashionMNIST/raw`; plain or gzipped.
+    """Clothes of 28 × 28, from four files in the data folder or its `fashion_mnist` or `FashionMNIST/raw`.
 
-    They have the same names as those of MNIST: keep the two apart by these folders.
+    The files are plain or gzipped. They have the same names as those of MNIST: keep the two apart by these folders.
     """
 
     folder: str = ""

@@ -19,7 +19,7 @@ SPLITS = ("train", "validation", "test")
 
 
 class Hdf5File(Dataset):
-    """The arrays of these names, at the top of the file, or in its groups "train", "validation" and "test"."""
+    """Arrays of an HDF5 file: at its top, or in its groups "train", "validation" and "test"."""
 
     file: str = ""
     names: tuple[str, ...] = ("x", "label")
@@ -72,7 +72,10 @@ class Hdf5Column(Column):
         for start, end in pairwise(starts):
             first = unique_rows[start]
             source = np.s_[first : first + end - start]
-            array.read_direct(values, source, np.s_[start:end])
+            try:
+                array.read_direct(values, source, np.s_[start:end])
+            except Exception as error:  # h5py raises many kinds for a damaged file
+                raise _damaged(self.path, error) from None
         np.take(values, places, axis=0, out=out, mode="clip")
 
     def digest(self) -> str:
@@ -104,6 +107,9 @@ def _open_array(path: str, name: str) -> Any:
     except Deep500Error:
         file.close()
         raise
+    except Exception as error:  # h5py raises many kinds for a damaged file
+        file.close()
+        raise _damaged(path, error) from None
 
 
 def _checked_array(file: Any, path: str, name: str) -> Any:
@@ -146,14 +152,22 @@ def _memory_map(path: str, array: Any) -> np.ndarray | None:
 
 def _members(path: str) -> list[str]:
     with _open_file(path) as file:
-        return list(file)
+        try:
+            return list(file)
+        except Exception as error:  # h5py raises many kinds for a damaged file
+            raise _damaged(path, error) from None
 
 
 def _open_file(path: str) -> Any:
+    h5py = _h5py()
     try:
-        return _h5py().File(path, "r")
-    except OSError as error:
-        raise Deep500Error(f"{visible(path)} is no complete HDF5 file: {one_line(error)}") from None
+        return h5py.File(path, "r")
+    except Exception as error:  # h5py raises many kinds for a damaged file
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: str, error: Exception) -> Deep500Error:
+    return Deep500Error(f"{visible(path)} is no complete HDF5 file: {one_line(error)}")
 
 
 def _h5py() -> Any:

@@ -8,10 +8,11 @@ from ._random_bits import RandomBits, fifths
 
 
 class HeatEquation(Dataset):
-    """u_t = diffusivity u_xx on a rod of length 1 whose ends are kept at 0, solved by Crank-Nicolson steps.
+    """From the temperatures along a rod at the start to those at `time`: a partial differential equation to learn.
 
-    "x" are the temperatures at the start, at `points` places between the ends: a sum of `modes` sine waves with random
-    amplitudes, smaller for shorter waves. "target" are the temperatures at `time`. Of second order in space and time.
+    u_t = diffusivity u_xx on a rod of length 1 whose ends are kept at 0, solved by Crank-Nicolson steps, of second
+    order in space and time. "x" are the temperatures at the start, at `points` places between the ends: a sum of
+    `modes` sine waves with random amplitudes, smaller for shorter waves. "target" are those at `time`.
     """
 
     size: int = 1000

@@ -7,9 +7,10 @@ from ._mnist_files import mnist_files, mnist_splits
 
 
 class Mnist(Dataset):
-    """The files lie in the data folder, or in its `mnist` or `MNIST/raw`; plain or gzipped.
+    """Handwritten digits of 28 × 28, from four files in the data folder or its `mnist` or `MNIST/raw`.
 
-    `validation` is the share of the training file that is for choosing, drawn with the seed.
+    The files are plain or gzipped. `validation` is the share of the training file that is for choosing, drawn with the
+    seed.
     """
 
     folder: str = ""

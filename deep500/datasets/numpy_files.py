@@ -12,7 +12,7 @@ from .numpy_dataset import NumpyDataset
 
 
 class NumpyFiles(Dataset):
-    """One .npy file for each array, named after it (`names`), or one .npz file with all of them (`file`).
+    """Arrays in .npy files that are named after them (`names`), or all in one .npz file (`file`).
 
     .npy files are memory maps, so they may be larger than the memory. Pickled objects are refused.
     """
@@ -44,7 +44,7 @@ def memory_map(path: Path) -> np.ndarray:
     """The array of a .npy file, which stays in the file."""
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+    except Exception as error:  # NumPy raises many kinds for a damaged file
         raise Deep500Error(
             f"{shown(path)} is no complete .npy file of numbers: {one_line(error)}"
         ) from None
@@ -67,7 +67,9 @@ def _members(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
                     f"{file} has no array {missing[0]!r}; it has: {visible(', '.join(arrays))}"
                 )
             return {name: arrays[name] for name in names}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Deep500Error:
+        raise
+    except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
         raise Deep500Error(
             f"{file} is no complete .npz file of numbers: {one_line(error)}"
         ) from None

@@ -8,9 +8,10 @@ from ._random_bits import RandomBits, fifths
 
 
 class SyntheticClassification(Dataset):
-    """Every class has a centre in a cube; a point is its centre and `spread` times the sum of four random numbers.
+    """Clouds of points, one for each class.
 
-    The classes follow each other, so that all are equally frequent. A smaller spread is easier to learn.
+    Every class has a centre in a cube; a point is its centre and `spread` times the sum of four random numbers. The
+    classes follow each other, so that all are equally frequent. A smaller spread is easier to learn.
     """
 
     size: int = 1000

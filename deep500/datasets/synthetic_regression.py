@@ -6,7 +6,7 @@ from ._random_bits import RandomBits, fifths
 
 
 class SyntheticRegression(Dataset):
-    """target = x @ rule + noise * u, where x, the rule and u are uniform from -1 to 1.
+    """A linear rule with noise: target = x @ rule + noise * u, where x, the rule and u are uniform from -1 to 1.
 
     The least mean squared error that can be expected is noise**2 / 3, the variance of the noise.
     """

@@ -13,7 +13,7 @@ MOST_BYTES = 1 << 30
 
 
 class TextFile(Dataset):
-    """Sequences of `length` characters ("tokens") and of the characters that follow each of them ("next").
+    """A text as sequences of `length` characters ("tokens") and the characters that follow them ("next").
 
     A character's number is its place among the sorted characters of the file. The first part of the text is for
     training, then come validation and test; sequences begin `stride` characters apart (0: `length`).

@@ -84,7 +84,7 @@ def svg(figure: "Figure", name: str, description: str) -> str:
 def _smaller(text: str) -> str:
     """The same picture in about half the bytes."""
     text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.S)
-    text = re.sub(r"(\d+\.\d\d)\d+", r"\1", text)
+    text = re.sub(r"<[^>]*>", _shorter_numbers, text)
     # A dot is a line of no length with round ends; a tenth of a point is precise enough for it.
     text = re.sub(r"M (\d+\.\d)\d* (\d+\.\d)\d* \nL \1\d* \2\d* \n", r"M\1 \2h0", text)
     text = re.sub(r"\s*\n?([MLQCz])\s+(?=[\d\"-])", r"\1", text)
@@ -95,6 +95,11 @@ def _smaller(text: str) -> str:
         text,
     )
     return re.sub(r"\s*\n\s*", "\n", text)
+
+
+def _shorter_numbers(tag: re.Match[str]) -> str:
+    """Coordinates in a tag to a hundredth of a point; text between tags is what a reader sees, and stays."""
+    return re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0])
 
 
 def colour(index: int) -> str:

@@ -107,7 +107,7 @@ def figure(picture: Picture, more: str = "") -> str:
     for number, colour in enumerate(COLOURS, 1):
         svg = svg.replace(colour, f"var(--colour-{number})")
     return (
-        f'<figure><h3>{escaped(picture.title)}</h3><div class="picture">{svg}</div>'
+        f'<figure><h3>{escaped(picture.title)}</h3><div class="picture" tabindex="0">{svg}</div>'
         f"<figcaption>{prose(picture.caption)}</figcaption>{more}</figure>\n"
     )
 

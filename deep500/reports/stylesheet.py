@@ -71,6 +71,8 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); }
     font-size: 0.8rem; line-height: 1.9; } td .number { white-space: normal; }
   .pairs tr { display: flex; gap: 0.75rem; } .pairs tbody th { min-width: 0; flex: 0 0 9rem; font-weight: 400; }
   .pairs td::before { content: none; }
+  .picture svg { min-width: 0; } .picture:focus svg { min-width: 46rem; }
+  figcaption::before { content: "Tap the picture to enlarge it, then scroll. "; font-style: italic; }
 }
 @media print {
   body { font-size: 10pt; } td .number { white-space: normal; }

@@ -1,7 +1,6 @@
 """`d5 run` when things go wrong: a full disk, a loss that is not a number, checkpoints of another recipe."""
 
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -35,20 +34,25 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *words: str, largest_file: int | None = None) -> tuple[int, str]:
+LIMITED = """
+import resource, runpy, sys
+
+limit = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+runpy.run_module("deep500.cli", run_name="__main__")
+"""
+NO_LIMIT = 1 << 40
+
+
+def run(folder: Path, *words: str, largest_file: int = NO_LIMIT) -> tuple[int, str]:
     """The exit code and what was said; no file may grow beyond `largest_file` bytes."""
-
-    def limit() -> None:
-        if largest_file is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
-
+    command = [sys.executable, "-c", LIMITED, str(largest_file), "run", "recipe.py"]
     done = subprocess.run(
-        [sys.executable, "-m", "deep500.cli", "run", "recipe.py", "--seeds", "1", *words],
+        [*command, "--seeds", "1", *words],
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=300,
-        preexec_fn=limit,
         env=os.environ | {"DEEP500_HOME": str(folder / "home")},
     )
     lines = [line for line in done.stderr.splitlines() if line.startswith("d5: ")]

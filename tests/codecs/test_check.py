@@ -17,6 +17,7 @@ CODECS = [
     codecs.TernGrad(),
     codecs.TernGrad(clip=0, summed=True),
     codecs.OneBit(bucket=64),
+    codecs.Sign(bucket=64),
     codecs.TopK(0.01),
     codecs.TopK(0.05, bucket=512),
     codecs.Threshold(0.5),

@@ -68,6 +68,7 @@ def test_large_buffers_in_several_threads_give_the_same_bits(codec: Codec) -> No
 
 def test_random_numbers_and_sums_are_the_same() -> None:
     np.testing.assert_array_equal(*both(lambda: _random.random16((1, 2), 1000)))
+    np.testing.assert_array_equal(*both(lambda: _random.words64((3, 4), 45)))
     x = np.random.default_rng(0).standard_normal(10_001)
     first, second = both(lambda: _sums.moments(x))
     assert first == second
@@ -76,8 +77,8 @@ def test_random_numbers_and_sums_are_the_same() -> None:
 
 def test_threefry_is_the_published_one() -> None:
     """The known answers of Random123 for Threefry-2x32-20."""
-    first, second = _random.blocks((0, 0), 1)
-    assert (int(first[0]), int(second[0])) == (0x6B200159, 0x99BA4EFE)
+    for first, second in both(lambda: _random.blocks((0, 0), 1)):
+        assert (int(first[0]), int(second[0])) == (0x6B200159, 0x99BA4EFE)
 
 
 @pytest.mark.parametrize("ratio", [0.0005, 0.01, 0.3])

@@ -16,7 +16,7 @@ class BiasedRounding(QSGD):
     """Rounds to the nearest level and calls itself unbiased."""
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
-        rows = np.repeat(self._norms(x), self.bucket)[: x.size]
+        rows = np.repeat(self.norms_of(x), self.bucket)[: x.size]
         safe = np.where(rows > 0, rows, 1)
         nearest = np.rint(x / safe * self.levels) / self.levels * safe
         return super().encode(nearest.astype(x.dtype), key)
@@ -77,7 +77,7 @@ class ZeroOverZero(QSGD):
 
     def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
         decoded = super().decode(payload, size, dtype)
-        norms, _ = self._parts(payload, size, dtype)
+        norms, _ = self.parts(payload, size, dtype)
         each = np.repeat(norms, self.bucket)[:size]
         with np.errstate(invalid="ignore"):
             return decoded / each * each

@@ -32,6 +32,8 @@ READ = """addEventListener("load", () => {
   const pages = [...document.querySelectorAll("iframe")].map(f => f.contentDocument.documentElement);
   document.body.textContent = JSON.stringify(pages.map(p => ({
     wider: p.scrollWidth - p.clientWidth, width: p.clientWidth, height: p.scrollHeight,
+    cut: [...p.querySelectorAll(".picture svg")].filter(s => s.getBoundingClientRect().right >
+      s.closest(".picture").getBoundingClientRect().right + 1).length,
     font: getComputedStyle(p.querySelector("body")).fontSize, pictures: p.querySelectorAll("svg").length,
     outside: [...p.querySelectorAll("svg text")].filter(t => { const a = t.getBoundingClientRect(),
       b = t.closest("svg").getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1; }).length})));
@@ -47,6 +49,7 @@ def seen(tmp_path_factory):
     pages = [html(make()) for make in (results.two, results.awkward, results.hostile)]
     frames = [(page, width) for page in pages for width in (400, 1200)]
     broken = pages[0].replace("<h1>", '<h1 style="width: 90rem">')
+    broken = broken.replace("</style>", ".picture svg { min-width: 33rem !important; }</style>")
     file = folder / "frames.html"
     file.write_text(
         f"<!DOCTYPE html><meta charset='utf-8'><script>{READ}</script>"
@@ -72,6 +75,13 @@ def test_no_page_is_wider_than_its_window(seen):
     assert len(frames) == 6
     assert [frame["wider"] for frame in frames] == [0] * 6
     assert broken["wider"] > 0
+
+
+def test_a_phone_shows_whole_pictures(seen):
+    """They were 528 pixels wide on a screen of 400, and cut off without a visible scroll bar."""
+    *frames, broken = seen[0]
+    assert [frame["cut"] for frame in frames] == [0] * 6
+    assert broken["cut"] == 4
 
 
 def test_the_styles_are_in_force(seen):

@@ -111,7 +111,7 @@ def test_a_real_run_as_text(finished):
 def test_a_real_run_as_a_page(finished):
     source = outcome_html(finished)
     page = check_page(source)
-    assert source.count("<svg") == 3
+    assert source.count("<svg") == 4
     assert [row[0] for row in page.table("median over seeds")[1:]] == [
         "test accuracy",
         "time to accuracy (target 93)",

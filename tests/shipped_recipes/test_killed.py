@@ -1,7 +1,7 @@
 """kill -9 at random moments: resumed, a run ends with the weights of one that nobody killed, to the last bit.
 
-The recipe draws random numbers in every way that a run can: Dropout in the network, augmented data, a shuffled order,
-and batches that worker processes read ahead.
+The recipe draws random numbers in every way that a run can: Dropout in the network, augmented data and a weighted
+sampler. Its learning rate has a schedule, and worker processes read batches ahead in every other run.
 """
 
 import os
@@ -48,11 +48,18 @@ class Dropped(d5.Model):
         return network
 
 
-FIXED = {"model": Dropped, "dataset": Flipped, "train_sampler": d5.ShuffleSampler, "epochs": 4}
+EXAMPLES = len(d5.datasets.Digits().load()["train"])
+FIXED = {
+    "model": Dropped,
+    "dataset": Flipped,
+    "train_sampler": d5.samplers.WeightedSampler,
+    "train_sampler_kwargs": {"weights": tuple(1 + row % 3 for row in range(EXAMPLES))},
+    "epochs": 4,
+}
 MUTABLE = {
     "batch_size": 64,
     "executor": "reference",
-    "optimizer": d5.optimizers.Adam(0.003),
+    "optimizer": d5.optimizers.Adam(d5.schedules.StepDecay(0.01, every=20, factor=0.5)),
     "workers": WORKERS,
 }
 METRICS = [(d5.TestAccuracy(), None)]

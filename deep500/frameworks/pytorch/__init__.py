@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...contracts.calls import Call
+from ...contracts.codec import Codec
 from ...contracts.dtypes import (
     FLOAT8,
     PLAIN,
@@ -135,6 +136,17 @@ class PyTorch(Framework):
         from .wrapped import WrappedModule
 
         return WrappedModule(self, model, wrapping, seed, compile)
+
+
+def ddp_hook(codec: Codec, seed: int = 0) -> Callable:
+    """A codec as a hook of DistributedDataParallel: `model.register_comm_hook(None, ddp_hook(codec))`.
+
+    Call it on every rank, behind init_process_group. Raises Deep500Error without PyTorch or a process group.
+    """
+    FRAMEWORK.require()
+    from .ddp_hooks import create_hook
+
+    return create_hook(codec, seed)
 
 
 FRAMEWORK = PyTorch()

@@ -67,22 +67,14 @@ def quality(data: OutcomeData) -> Picture | None:
             label=f"seed {run.seed}",
         )
         test = run.final("test", main.name)
-        if _drawable(test, main):
+        if drawable(test, main):
             axes.plot(
                 points[-1, 0], test, marker="D", ms=7, mfc="none", mec=colour(i), mew=1.6, ls="none"
             )
     axes.plot(
         [], [], marker="D", ms=6, mfc="none", mec=INK, mew=1.4, ls="none", label=f"test {name}"
     )
-    targets = _targets(data, main)
-    for i, level in enumerate(targets):
-        axes.axhline(
-            level,
-            color=INK,
-            lw=1.3,
-            ls=DASHES[i % len(DASHES)],
-            label=f"target {_with_unit(level, main)}",
-        )
+    targets = draw_targets(axes, data, main)
     _legend(canvas, axes, len(curves))
     return Picture(
         "quality",
@@ -147,17 +139,32 @@ def losses(data: OutcomeData) -> Picture | None:
     )
 
 
+def draw_targets(axes: "Axes", data: OutcomeData, main: Quality) -> dict[float, list[str]]:
+    """A line for every level of the quality that the recipe names; returns the levels and whose they are."""
+    targets = _targets(data, main)
+    for i, level in enumerate(targets):
+        axes.axhline(
+            level,
+            color=INK,
+            lw=1.3,
+            ls=DASHES[i % len(DASHES)],
+            label=f"target {_with_unit(level, main)}",
+        )
+    return targets
+
+
 def _points(run: History, main: Quality) -> np.ndarray:
     """Seconds and quality after every epoch, as far as they can be drawn."""
     points = []
     for evaluation in run.evaluations:
         value = evaluation["validation"].get(main.name)
-        if 0 < evaluation["seconds"] < LARGEST and _drawable(value, main):
+        if 0 < evaluation["seconds"] < LARGEST and drawable(value, main):
             points.append((evaluation["seconds"], value))
     return np.array(points)
 
 
-def _drawable(value: object, main: Quality) -> TypeGuard[float]:
+def drawable(value: object, main: Quality) -> TypeGuard[float]:
+    """Whether a value of the quality is a number that fits into a picture."""
     if not is_number(value) or not abs(value) < LARGEST:
         return False
     return main.unit != "%" or 0 <= value <= 100
@@ -177,7 +184,7 @@ def _targets(data: OutcomeData, main: Quality) -> dict[float, list[str]]:
     levels: dict[float, list[str]] = {}
     for m in data.metrics:
         level, name = _level(m, main)
-        if _drawable(level, main):
+        if drawable(level, main):
             levels.setdefault(level, []).append(name)
     return levels
 

@@ -12,31 +12,55 @@ from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, Verdict
 from .contents import metric_name
 
+Answer = Equivalence | str  # the tests, or why there are none
+
 
 def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
     """B - A of every metric that both have and that is a quality; the margin is in its unit."""
-    names = [name for name in _qualities(a) if name in _qualities(b)]
-    if not names:
-        raise Deep500Error("A and B share no metric that is a quality: there is nothing to test")
-    answers = {name: _tested(name, a, b, margin, level) for name in names}
+    of_a, of_b = _qualities(a), _qualities(b)
+    answers: dict[str, Answer] = {}
     rows: list[list[Text]] = []
     notes: list[Text] = []
-    for name, answer in answers.items():
-        unit = _qualities(a)[name]["unit"]
-        rows.append([name, _difference(answer, unit), _margin(margin, unit), _word(answer)])
+    for name, quality in of_a.items():
+        if name not in of_b:
+            continue
+        answer = _tested(quality, of_b[name], _seeds(a), _seeds(b), margin, level)
+        answers[name] = answer
+        rows.append(_row(name, answer, margin, quality["unit"]))
         if isinstance(answer, str):
             notes.append(f"{name}: {answer}")
-    notes.append(
-        f"two one-sided tests over paired seeds, each at {percent(1 - level)}; the interval is at "
-        f"{percent(2 * level - 1)}"
-    )
+    if not answers:
+        raise Deep500Error("A and B share no metric that is a quality: there is nothing to test")
+    notes.append(_method(level))
     table = Table(["quality", "B - A", "margin", "A and B are"], rows)
     blocks: list[Block] = [table, Bullets(notes)]
-    data: dict[str, Any] = {"margin": margin, "tests": {}, "verdict": _overall(answers)}
+    return Contrast({"equivalence": _data(answers, margin)}, blocks)
+
+
+def _data(answers: Mapping[str, Answer], margin: float) -> dict[str, Any]:
+    """What `--json` prints."""
+    tests: dict[str, Any] = {}
     for name, answer in answers.items():
-        test = {"verdict": "inconclusive", "reason": answer}
-        data["tests"][name] = test if isinstance(answer, str) else asdict(answer)
-    return Contrast({"equivalence": data}, blocks)
+        if isinstance(answer, str):
+            tests[name] = {"verdict": "inconclusive", "reason": answer}
+        else:
+            tests[name] = asdict(answer)
+    return {"margin": margin, "tests": tests, "verdict": _overall(answers)}
+
+
+def _method(level: float) -> str:
+    alpha, interval = percent(1 - level), percent(2 * level - 1)
+    return f"two one-sided tests over paired seeds, each at {alpha}; the interval is at {interval}"
+
+
+def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
+    margin_text = f"± {margin:g} {unit}".rstrip()
+    if isinstance(answer, str):
+        return [name, Number("refused"), margin_text, Verdict("inconclusive")]
+    value = f"{number(answer.difference)} {unit}".rstrip()
+    interval = f"[{number(answer.low)}, {number(answer.high)}]"
+    difference = Number(value, interval, count(answer.n))
+    return [name, difference, margin_text, Verdict(answer.verdict)]
 
 
 def paired_values(
@@ -53,43 +77,44 @@ def paired_values(
 
 
 def _qualities(record: Record) -> dict[str, Mapping[str, Any]]:
-    metrics = record.derived["metrics"] if record.derived else []
-    return {metric_name(m): m for m in metrics if m["kind"] == "quality"}
+    """The metrics of a record that are qualities, by name."""
+    qualities = {}
+    for metric in (record.derived or {"metrics": []})["metrics"]:
+        if metric["kind"] == "quality":
+            qualities[metric_name(metric)] = metric
+    return qualities
 
 
-def _tested(name: str, a: Record, b: Record, margin: float, level: float) -> Equivalence | str:
+def _seeds(record: Record) -> list[int]:
+    return (record.derived or {"seeds": []})["seeds"]
+
+
+def _tested(
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    seeds_a: Sequence[int],
+    seeds_b: Sequence[int],
+    margin: float,
+    level: float,
+) -> Answer:
     """The tests, or why there are none."""
-    of_a, of_b = _qualities(a)[name], _qualities(b)[name]
-    seeds_a, seeds_b = ((record.derived or {})["seeds"] for record in (a, b))
-    shared = [seed for seed in seeds_a if seed in seeds_b]
-    pairs = paired_values(of_a, of_b, seeds_a, seeds_b)
-    if len(pairs) < len(shared):
-        return f"{len(shared) - len(pairs)} of {len(shared)} paired seeds diverged or have no value"
+    shared = {*seeds_a} & {*seeds_b}
+    pairs = paired_values(a, b, seeds_a, seeds_b)
+    lost = len(shared) - len(pairs)
+    if lost:
+        return f"{lost} of {len(shared)} paired seeds diverged or have no value"
+    differences = [second - first for first, second in pairs]
     try:
-        return equivalence([y - x for x, y in pairs], margin, 1 - level)
+        return equivalence(differences, margin, 1 - level)
     except TooFewSamples as reason:
         return f"no test: {reason} (A has {len(seeds_a)} seeds, B has {len(seeds_b)})"
 
 
-def _word(answer: Equivalence | str) -> Verdict:
-    return Verdict("inconclusive" if isinstance(answer, str) else answer.verdict)
-
-
-def _overall(answers: Mapping[str, Equivalence | str]) -> str:
+def _overall(answers: Mapping[str, Answer]) -> str:
     """Different if one quality is, equivalent if all are."""
-    words = {str(_word(answer)) for answer in answers.values()}
+    words = set()
+    for answer in answers.values():
+        words.add("inconclusive" if isinstance(answer, str) else answer.verdict)
     if "different" in words:
         return "different"
     return "equivalent" if words == {"equivalent"} else "inconclusive"
-
-
-def _difference(answer: Equivalence | str, unit: str) -> Text:
-    if isinstance(answer, str):
-        return Number("refused")
-    low, high = number(answer.low), number(answer.high)
-    value = f"{number(answer.difference)} {unit}".rstrip()
-    return Number(value, f"[{low}, {high}]", count(answer.n))
-
-
-def _margin(margin: float, unit: str) -> str:
-    return f"± {margin:g} {unit}".rstrip()

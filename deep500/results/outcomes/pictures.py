@@ -11,8 +11,9 @@ def outcome_pictures(data: OutcomeData) -> list[Picture]:
     if len(data.runs) > MOST_SEEDS:
         return []
     from ...reports.canvas import settings
+    from .convergence import convergence
     from .curves import losses, quality
     from .dots import dots
 
     with settings():
-        return [picture for make in (quality, losses, dots) if (picture := make(data))]
+        return [picture for make in (quality, convergence, losses, dots) if (picture := make(data))]

@@ -47,8 +47,12 @@ class Case:
         value: float | None = None,
         bound: float | None = None,
         text: str = "",
+        fault: str = "",
     ) -> Check:
+        """A check of this case; `fault` is the text if it fails."""
         case = f"{self.size} elements"
+        if fault and ok is False:
+            text = fault
         return Check(name, ok, value, bound, text, self.dtype, case, self.regime)
 
 
@@ -78,32 +82,30 @@ def check_coding(case: Case) -> Iterator[Check]:
     again = case.codec.encode(x.copy(), case.key)
     yield _size(case, payload)
     same = np.array_equal(payload, again)
-    yield case.check("deterministic", same, text="" if same else "the same key gives other bytes")
+    yield case.check("deterministic", same, fault="the same key gives other bytes")
     decoded = case.codec.decode(payload, x.size, x.dtype)
     yield _round_trip(case, decoded)
     finite = bool(np.isfinite(decoded).all())
-    text = "" if finite else "finite numbers are decoded as NaN or infinite"
-    yield case.check("finite", finite, text=text)
+    yield case.check("finite", finite, fault="finite numbers are decoded as NaN or infinite")
     yield _accumulation(case, payload, decoded)
 
 
 def _size(case: Case, payload: np.ndarray) -> Check:
-    codec, length = case.codec, int(np.asarray(payload).nbytes)
+    codec, length = case.codec, payload.nbytes
     if payload.dtype != np.uint8 or payload.ndim != 1:
-        return case.check(
-            "size", False, text=f"the payload is {payload.dtype}{payload.shape}, not flat uint8"
-        )
-    most = codec.wire_bytes(case.size, case.dtype)
-    least = most if codec.fixed_size else codec.least_wire_bytes(case.size, case.dtype)
-    ok = least <= length <= most
-    text = "" if ok else f"the payload has {length} bytes, and {least} to {most} are declared"
-    return case.check("size", ok, length, most, text)
+        form = f"{payload.dtype}{payload.shape}"
+        return case.check("size", False, fault=f"the payload is {form}, not flat uint8")
+    least = most = codec.wire_bytes(case.size, case.dtype)
+    if not codec.fixed_size:
+        least = codec.least_wire_bytes(case.size, case.dtype)
+    fault = f"the payload has {length} bytes, and {least} to {most} are declared"
+    return case.check("size", least <= length <= most, length, most, fault=fault)
 
 
 def _round_trip(case: Case, decoded: np.ndarray) -> Check:
     ok = decoded.shape == (case.size,) and decoded.dtype == case.dtype
-    text = "" if ok else f"decoded as {decoded.dtype}{list(decoded.shape)}"
-    return case.check("round trip", ok, text=text)
+    fault = f"decoded as {decoded.dtype}{list(decoded.shape)}"
+    return case.check("round trip", ok, fault=fault)
 
 
 def _accumulation(case: Case, payload: np.ndarray, decoded: np.ndarray) -> Check:
@@ -120,8 +122,7 @@ def _accumulation(case: Case, payload: np.ndarray, decoded: np.ndarray) -> Check
 def check_zeros(case: Case) -> Iterator[Check]:
     decoded = case.decoded(np.zeros(case.size, case.dtype))
     ok = not decoded.any()  # NaN counts as something
-    text = "" if ok else "zeros are decoded as something else"
-    yield case.check("zeros", ok, text=text)
+    yield case.check("zeros", ok, fault="zeros are decoded as something else")
 
 
 def check_special_values(case: Case) -> Iterator[Check]:
@@ -131,15 +132,15 @@ def check_special_values(case: Case) -> Iterator[Check]:
         x[case.size // 3] = value
         decoded = case.decoded(x)
         hidden = bool(np.isfinite(decoded).all())
-        text = f"{value} is decoded as if all were finite" if hidden else ""
-        yield case.check("special values", not hidden, text=text)
+        fault = f"{value} is decoded as if all were finite"
+        yield case.check("special values", not hidden, fault=fault)
     if case.codec.largest * 2 < float(np.finfo(case.dtype).max):
         x = case.x
         x[0] = case.codec.largest * 2
         first = case.decoded(x)[0]  # or 0, where it was not selected
         infinite = bool(np.isinf(first)) or first == 0
-        text = "" if infinite else f"{x[0]:g} is above `largest`, and is not decoded as infinite"
-        yield case.check("special values", infinite, text=text)
+        fault = f"{x[0]:g} is above `largest`, and is not decoded as infinite"
+        yield case.check("special values", infinite, fault=fault)
 
 
 def check_packing(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
@@ -154,6 +155,5 @@ def check_packing(codec: Codec, dtype: str, seed: int) -> Iterator[Check]:
         payloads.append(codec.encode(x, Key(seed, number)))
     same = np.bitwise_and.reduce(payloads) | ~np.bitwise_or.reduce(payloads)
     share = float(np.unpackbits(same).mean())
-    ok = share <= UNUSED
-    text = "" if ok else f"{100 * share:.0f} % of the bits are always the same: they are not packed"
-    yield case.check("packing", ok, share, UNUSED, text)
+    fault = f"{100 * share:.0f} % of the bits are always the same: they are not packed"
+    yield case.check("packing", share <= UNUSED, share, UNUSED, fault=fault)

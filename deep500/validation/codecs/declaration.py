@@ -63,9 +63,9 @@ def _bias(case: Case, errors: np.ndarray) -> Check:
     worst = int(np.argmax(means / np.maximum(allowed, 1e-300)))
     ok = bool((means <= allowed).all())
     text = f"{len(errors)} draws, {len(rows)} directions"
-    if not ok:
-        text = f"the mean of {text} differs from what was encoded"
-    return case.check("unbiased", ok, float(means[worst]), float(allowed[worst]), text)
+    fault = f"the mean of {text} differs from what was encoded"
+    value, bound = float(means[worst]), float(allowed[worst])
+    return case.check("unbiased", ok, value, bound, text, fault)
 
 
 def _coarseness(errors: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -80,7 +80,9 @@ def _bounded(case: Case, name: str, declared: float | None) -> Iterator[Check]:
         return
     x = case.x.astype(np.float64)
     square = float(x @ x)
-    bound = 1 - declared if name == "contraction" else declared
+    bound = declared
+    if name == "contraction":
+        bound = 1 - declared
     for count, first in ((DRAWS, 0), (CONFIRMING, DRAWS)):
         errors = _draws(case, count, first)
         ratios = np.einsum("ij,ij->i", errors, errors)[:, None] / max(square, 1e-300)
@@ -91,9 +93,8 @@ def _bounded(case: Case, name: str, declared: float | None) -> Iterator[Check]:
         if ok:
             break
     text = f"{count} draws, ± {width:.2g}"
-    if not ok:
-        text = f"loses {mean:.3g} of the square, and {bound:.3g} is declared; {text}"
-    yield case.check(name, ok, mean, bound, text)
+    fault = f"loses {mean:.3g} of the square, and {bound:.3g} is declared; {text}"
+    yield case.check(name, ok, mean, bound, text, fault)
 
 
 def _linear(case: Case) -> Iterator[Check]:
@@ -111,8 +112,8 @@ def _linear(case: Case) -> Iterator[Check]:
     scale = float(np.abs(apart).max(initial=0)) or 1.0
     error = float(np.abs(added - apart).max()) / scale
     bound = ROUNDING * float(ml_dtypes.finfo(form.dtype).eps)
-    text = "" if error <= bound else "the sum of two forms is not the form of the sum"
-    yield case.check("linear", error <= bound, error, bound, text)
+    fault = "the sum of two forms is not the form of the sum"
+    yield case.check("linear", error <= bound, error, bound, fault=fault)
 
 
 def _sums_only(case: Case) -> Check:
@@ -121,5 +122,5 @@ def _sums_only(case: Case) -> Check:
     group.aggregate([case.x, case.x], 0)
     gathered = [r.payload.size for r in group.requests if isinstance(r, Gather)]
     most = max(gathered, default=0)
-    text = "" if most <= SMALL_GATHER else f"gathers payloads of {most} bytes"
-    return case.check("linear", most <= SMALL_GATHER, most, SMALL_GATHER, text)
+    fault = f"gathers payloads of {most} bytes"
+    return case.check("linear", most <= SMALL_GATHER, most, SMALL_GATHER, fault=fault)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...contracts.codec import Codec
-from ...contracts.codec_text import codec_of, create_codec
+from ...contracts.definition_text import create, definition_of
 from ...custom.loading import load_class
 from ..checking.report import Check
 from ..isolation import Died, isolated
@@ -15,8 +15,8 @@ def load_codec(text: str) -> Codec:
     """A built-in codec, a chain of them, or a class in a file, with its default settings."""
     file, colon, name = text.rpartition(":")
     if colon and file.endswith(".py"):
-        return create_codec(load_class(file, name, Codec, "codec"))
-    return codec_of(text)
+        return create(load_class(file, name, Codec, "codec"))
+    return definition_of(text, "codecs")
 
 
 def check_codec_elsewhere(

@@ -1,0 +1,159 @@
+"""Codecs as communication hooks of DistributedDataParallel: a DDP script keeps all but one line.
+
+DDP calls a hook once per bucket and step, in the same order on every rank. The hook hands the bucket to one thread,
+which exchanges bucket after bucket over a process group of its own: collectives of two buckets cannot get mixed up, and
+backprop goes on meanwhile.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from ...contracts.codec import Average, Codec, Gather, Key, Request, State, drive
+from ...contracts.layout import Slot
+from ...errors import Deep500Error
+
+TIMEOUT_S = 300.0  # the longest wait for the other ranks in one exchange
+Hook = Callable[[Any, Any], "torch.futures.Future[torch.Tensor]"]
+
+
+def create_hook(codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S) -> Hook:
+    """The hook of a codec, for `model.register_comm_hook(None, hook)`; call it on every rank."""
+    if not dist.is_available() or not dist.is_initialized():
+        raise Deep500Error(
+            "ddp_hook needs torch.distributed: call torch.distributed.init_process_group first"
+        )
+    group = dist.new_group(timeout=timedelta(seconds=timeout_s))
+    buckets = CodedBuckets(codec, seed, group)
+    worker = ThreadPoolExecutor(1, thread_name_prefix="deep500-codec")
+
+    # DDP reads the annotations, and refuses others.
+    def coded_allreduce(
+        state: object, bucket: dist.GradBucket
+    ) -> torch.futures.Future[torch.Tensor]:
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        worker.submit(_complete, buckets, bucket, future)
+        return future
+
+    coded_allreduce.buckets = buckets  # type: ignore[attr-defined]
+    return coded_allreduce
+
+
+def _complete(buckets: "CodedBuckets", bucket: Any, future: "torch.futures.Future") -> None:
+    """Set the mean of a bucket, or what went wrong, which DDP then raises."""
+    try:
+        future.set_result(buckets.mean(bucket))
+    except Exception as error:
+        future.set_exception(error)
+
+
+@dataclass
+class CodedBuckets:
+    """What a codec remembers between steps, by parameter: DDP forms its buckets anew after the first step."""
+
+    codec: Codec
+    seed: int
+    group: Any
+    step: int = 0
+    names: dict[int, str] = field(default_factory=dict)  # by the address of a parameter
+    states: dict[tuple[str, ...], State] = field(default_factory=dict)
+    slots: dict[tuple[str, ...], tuple[Slot, ...]] = field(default_factory=dict)
+
+    def mean(self, bucket: Any) -> torch.Tensor:
+        """The mean of a bucket's gradients over all ranks."""
+        buffer = bucket.buffer()
+        slots = self._slots(bucket, buffer)
+        group = tuple(slot.name for slot in slots)
+        if group not in self.states:
+            self._regroup(group, slots, buffer)
+        ranks = dist.get_world_size(self.group)
+        key = Key(self.seed, self.step, dist.get_rank(self.group), ranks, "+".join(group))
+        values, even = buffer.detach().numpy(), self.codec.fixed_size
+        aggregation = self.codec.aggregate(values, self.states[group], key, slots)
+        mean = drive(aggregation, lambda request: answered(request, self.group, even))
+        self.step += bucket.is_last()
+        return torch.from_numpy(mean)
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """Everything that a checkpoint needs, as arrays by name."""
+        arrays = {}
+        for group, state in self.states.items():
+            for name, array in state.items():
+                arrays["/".join(["+".join(group), name])] = array
+        return arrays
+
+    def _slots(self, bucket: Any, buffer: torch.Tensor) -> tuple[Slot, ...]:
+        dtype = str(buffer.dtype).removeprefix("torch.")
+        slots = []
+        for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
+            name = self.names.setdefault(parameter.data_ptr(), f"parameter{len(self.names)}")
+            offset = (gradient.data_ptr() - buffer.data_ptr()) // buffer.element_size()
+            slots.append(Slot(name, tuple(gradient.shape), dtype, offset))
+        return tuple(slots)
+
+    def _regroup(self, group: tuple[str, ...], slots: Sequence[Slot], buffer: torch.Tensor) -> None:
+        """The state of a new bucket, with what older buckets remember of its parameters."""
+        dtype = str(buffer.dtype).removeprefix("torch.")
+        state = self.codec.init(buffer.numel(), dtype, slots)
+        places = {slot.name: slot for slot in slots}
+        for old, old_state in self.states.items():
+            for slot in self.slots[old]:
+                if slot.name in places:
+                    _move(old_state, slot, state, places[slot.name])
+        self.states = {old: kept for old, kept in self.states.items() if not set(old) & set(group)}
+        self.states[group] = state
+        self.slots[group] = tuple(slots)
+
+
+def _move(source: State, old: Slot, target: State, new: Slot) -> None:
+    """What a state says about one parameter, copied into another bucket's state."""
+    if "residual" in source and "residual" in target:
+        part = source["residual"][old.offset : old.stop]
+        target["residual"][new.offset : new.stop] = part
+    for name in target:
+        if name.endswith(f".{old.name}") and name in source:
+            target[name] = source[name]
+
+
+def answered(request: Request, group: Any, even: bool) -> Any:
+    """What torch.distributed answers to a codec's request."""
+    ranks = dist.get_world_size(group)
+    if isinstance(request, Gather):
+        return _gathered(torch.from_numpy(request.payload), group, ranks, even)
+    array = request.array
+    total = _shared(array)
+    dist.all_reduce(total, group=group)
+    if isinstance(request, Average):
+        array /= array.dtype.type(ranks)
+    return array
+
+
+def _shared(array: np.ndarray) -> torch.Tensor:
+    """A tensor over the same memory; NumPy's bfloat16 is not PyTorch's."""
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def _gathered(payload: torch.Tensor, group: Any, ranks: int, even: bool) -> list[np.ndarray]:
+    """The payloads of all ranks; gloo gathers equal lengths only, so others are filled up."""
+    lengths = [payload.numel()] * ranks
+    if not even:
+        lengths = _lengths(payload.numel(), group, ranks)
+    padded = torch.zeros(max(lengths), dtype=torch.uint8)
+    padded[: payload.numel()] = payload
+    parts = [torch.empty_like(padded) for _ in range(ranks)]
+    dist.all_gather(parts, padded, group=group)
+    return [part[:length].numpy() for part, length in zip(parts, lengths, strict=True)]
+
+
+def _lengths(length: int, group: Any, ranks: int) -> list[int]:
+    parts = [torch.zeros(1, dtype=torch.int64) for _ in range(ranks)]
+    dist.all_gather(parts, torch.tensor([length]), group=group)
+    return [int(part) for part in parts]

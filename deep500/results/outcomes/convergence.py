@@ -1,0 +1,105 @@
+"""How the task's first quality converges over the steps: the median of all seeds, and bands around it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...contracts.task import Quality
+from ...errors import TooFewSamples
+from ...measure.statistics.intervals import interval
+from ...reports.blocks import Picture
+from ...reports.canvas import INK, colour, figure, svg
+from ...reports.tables import percent
+from ...reports.text import clean
+from ...training.outcome import qualities
+from .curves import draw_targets, drawable
+from .data import OutcomeData
+
+FEWEST = 2  # seeds for a band
+CAPTION = (
+    "Line: the median over seeds of the validation {name} after every epoch. Light band: from the worst to the best "
+    "seed. {inner}Only epochs that every seed has reached are drawn. n = {n} seeds."
+)
+INNER = "Dark band: the {level} interval of the median, epoch by epoch. "
+
+
+@dataclass(frozen=True)
+class Band:
+    """Numbers for every epoch that all seeds have reached; `low` and `high` are None with too few seeds."""
+
+    steps: list[int]
+    median: list[float]
+    worst: list[float]
+    best: list[float]
+    low: list[float] | None
+    high: list[float] | None
+
+
+def convergence(data: OutcomeData) -> Picture | None:
+    """The curve with its bands; None with fewer than two seeds or epochs."""
+    main = next(iter(qualities(data.plan).values()))
+    band = convergence_band(data, main)
+    if band is None:
+        return None
+    name = clean(main.name)
+    canvas = figure(3.7)
+    axes = canvas.subplots()
+    axes.set_xlabel("step")
+    axes.set_ylabel(f"{name} ({clean(main.unit)})" if main.unit else name)
+    axes.grid()
+    ink = colour(0)
+    axes.fill_between(
+        band.steps, band.worst, band.best, color=ink, alpha=0.15, lw=0, label="all seeds"
+    )
+    if band.low is not None and band.high is not None:
+        label = f"{percent(data.plan['level'])} interval of the median"
+        axes.fill_between(band.steps, band.low, band.high, color=ink, alpha=0.35, lw=0, label=label)
+    axes.plot(band.steps, band.median, color=ink, lw=2, marker="o", ms=3, label="median over seeds")
+    draw_targets(axes, data, main)
+    canvas.legend(loc="outside lower left", ncols=3, frameon=False, labelcolor=INK)
+    inner = INNER.format(level=percent(data.plan["level"])) if band.low is not None else ""
+    caption = CAPTION.format(name=name, inner=inner, n=len(data.runs))
+    title = f"Convergence of the {name} over steps"
+    return Picture("convergence", title, svg(canvas, "convergence", title), caption)
+
+
+def convergence_band(data: OutcomeData, main: Quality) -> Band | None:
+    """Median, range and interval over seeds for every epoch that all of them have."""
+    epochs = min((len(run.evaluations) for run in data.runs), default=0)
+    if len(data.runs) < FEWEST or epochs < 2:
+        return None
+    table = np.array([_qualities(run.evaluations[:epochs], main) for run in data.runs])
+    steps = [evaluation["step"] for evaluation in data.runs[0].evaluations[:epochs]]
+    if not np.isfinite(table).all():
+        return None
+    ends = _intervals(table, data.plan["level"])
+    return Band(
+        steps,
+        np.median(table, axis=0).tolist(),
+        table.min(axis=0).tolist(),
+        table.max(axis=0).tolist(),
+        *ends,
+    )
+
+
+def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
+    """Not a number where there is nothing that can be drawn."""
+    values = []
+    for evaluation in evaluations:
+        value = evaluation["validation"].get(main.name)
+        values.append(value if drawable(value, main) else np.nan)
+    return values
+
+
+def _intervals(table: np.ndarray, level: float) -> tuple[list[float] | None, list[float] | None]:
+    """The ends of the interval of the median in every column."""
+    lows, highs = [], []
+    for column in table.T:
+        try:
+            known = interval([[value] for value in column.tolist()], level=level)
+        except TooFewSamples:
+            return None, None
+        lows.append(known.low)
+        highs.append(known.high)
+    return lows, highs
