@@ -15,8 +15,8 @@ def canonical(value: Any, annotation: Any) -> Any:
     """The value in the form that its annotation names: int, float, bool, str, np.generic, a tuple of these, or a union.
 
     Lists, arrays and tensors become tuples, and numbers of NumPy or of a framework those of Python (np.generic: those
-    of NumPy). None stays, and so does a value whose annotation names something else. Raises ValueError, with a text
-    to put behind "is", if the value does not have that form.
+    of NumPy). None stays, and so does a value whose annotation names something else; a union of these with classes
+    takes their instances as well. Raises ValueError, with a text to put behind "is", if the value has none of the forms.
     """
     if value is None or type(value) is annotation:
         return value
@@ -32,9 +32,13 @@ def canonical(value: Any, annotation: Any) -> Any:
             return _converted(plain, kind)
         except (ValueError, OverflowError):
             continue
-    if len(known) < len(kinds):
+    others = [kind for kind in kinds if kind not in known]
+    if others and (not known or not all(isinstance(kind, type) for kind in others)):
         return value
-    raise ValueError(f"{shown(value)}, and {' or '.join(map(_word, known))} is wanted")
+    if isinstance(value, tuple(others)):
+        return value
+    words = [*map(_word, known), *(f"a {kind.__name__}" for kind in others)]
+    raise ValueError(f"{shown(value)}, and {' or '.join(words)} is wanted")
 
 
 def in_python(value: Any) -> Any:

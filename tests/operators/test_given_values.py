@@ -222,7 +222,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: d5.optimizers.Adam(learning_rate=[0.1, 0.2]),
-        "learning_rate of Adam is .*a number is wanted",
+        r"learning_rate of Adam is \[0.1, 0.2\], and a number or a Schedule is wanted",
     ),
 ]
 
