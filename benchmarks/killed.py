@@ -1,6 +1,6 @@
 """kill -9 at random moments, then resume: in how many of 20 runs are the final weights bit-identical?
 
-    python benchmarks/killed.py [--framework NAME ...] [--runs N]
+    python benchmarks/killed.py [--framework NAME ...] [--runs N] [--first K]
 
 The recipe is that of tests/shipped_recipes/test_killed.py: Dropout, augmented data, a weighted sampler, a schedule of
 the learning rate, and a worker process that reads ahead in every other run. A run is a forked process, so that the
@@ -25,36 +25,40 @@ sys.path.insert(0, str(TESTS))
 from shipped_recipes.test_killed import BLOCKS, RECIPE  # noqa: E402
 
 from deep500 import bundle  # noqa: E402
-from deep500.cli import main as d5  # noqa: E402
 from deep500.frameworks import framework  # noqa: E402
+from deep500.recipe_files import load_recipe  # noqa: E402
+from deep500.recipe_runner import run  # noqa: E402
 
 FRAMEWORKS = ("reference", "onnxruntime", "pytorch", "jax")
-WARM_UP = ("training.trainer", "recipe_runner", "results.recipe", "reports.html", "datasets.digits")
+WARM_UP = ("deep500.training.trainer", "deep500.results.recipe", "sklearn.datasets")
+SEEDS = 2
 
 
-def started(words: list[str]) -> int:
-    """`d5` with these words in a child that says nothing; its process id."""
+def started(recipe: Path, name: str, folder: Path) -> int:
+    """The recipe's run, begun or resumed in a child that says nothing; its process id."""
     child = os.fork()
     if child:
         return child
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
-    os._exit(d5(words))
+    settings = {"executor": framework(name).from_model}
+    run(load_recipe(recipe).with_settings(settings), folder, seeds=SEEDS, resume=True)
+    os._exit(0)
 
 
-def finished(words: list[str], folder: Path) -> dict[str, str]:
+def finished(recipe: Path, name: str, folder: Path) -> dict[str, str]:
     """The hashes of the weights, once the run has come to its end."""
-    _, status = os.waitpid(started(words), 0)
+    _, status = os.waitpid(started(recipe, name, folder), 0)
     code = os.waitstatus_to_exitcode(status)
     if code != 0:
-        raise SystemExit(f"d5 {' '.join(words)} ended with {code}")
+        raise SystemExit(f"the run in {folder} ended with {code}")
     return dict(bundle.read(folder).files)
 
 
-def killed(words: list[str], folder: Path, rng: random.Random) -> str:
+def killed(recipe: Path, name: str, folder: Path, rng: random.Random) -> str:
     """Kill the run at a random moment; returns how far it was."""
-    child = started(words)
+    child = started(recipe, name, folder)
     blocks, delay = rng.randrange(BLOCKS), rng.uniform(0, 0.05)
     chain = folder / "samples.jsonl"
     deadline = time.monotonic() + 300
@@ -69,23 +73,19 @@ def killed(words: list[str], folder: Path, rng: random.Random) -> str:
     return f"after {max(lines - 1, 0)} of {BLOCKS} blocks"
 
 
-def identical_runs(name: str, runs: int, place: Path) -> int:
+def identical_runs(name: str, numbers: range, place: Path) -> int:
     """How many of the killed and resumed runs end with the weights of one that nobody killed."""
-    words = ["run", str(place / "recipe.py"), "--seeds", "2", "--framework", name, "--resume"]
-
-    def written(folder: Path, workers: int) -> list[str]:
-        text = RECIPE.replace("WORKERS", str(workers))
-        (place / "recipe.py").write_text(text)
-        return [*words, "--out", str(folder)]
-
-    whole = place / f"{name}-whole"
-    wanted = finished(written(whole, 0), whole)
+    recipes = []
+    for workers in (0, 1):
+        path = place / f"recipe{workers}.py"
+        path.write_text(RECIPE.replace("WORKERS", str(workers)))
+        recipes.append(path)
+    wanted = finished(recipes[0], name, place / f"{name}-whole")
     identical = 0
-    for number in range(runs):
-        folder = place / f"{name}-{number}"
-        command = written(folder, number % 2)
-        moment = killed(command, folder, random.Random(f"{name} {number}"))
-        same = finished(command, folder) == wanted
+    for number in numbers:
+        folder, recipe = place / f"{name}-{number}", recipes[number % 2]
+        moment = killed(recipe, name, folder, random.Random(f"{name} {number}"))
+        same = finished(recipe, name, folder) == wanted
         identical += same
         print(f"  {name} run {number}: killed {moment}: {'identical' if same else 'DIFFERENT'}")
     return identical
@@ -95,15 +95,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--framework", nargs="+", default=FRAMEWORKS)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first run (0)")
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of JAX, about forks; nothing was computed before
     for module in WARM_UP:
-        importlib.import_module(f"deep500.{module}")
+        importlib.import_module(module)
     with TemporaryDirectory() as folder:
         os.environ["DEEP500_HOME"] = str(Path(folder) / "home")
         for name in args.framework:
             framework(name).require()
-            identical = identical_runs(name, args.runs, Path(folder))
+            numbers = range(args.first, args.first + args.runs)
+            identical = identical_runs(name, numbers, Path(folder))
             print(f"{name}: {identical} of {args.runs} runs end in identical weights", flush=True)
 
 

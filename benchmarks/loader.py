@@ -1,6 +1,6 @@
 """Batches per second: our loader against torch.utils.data.DataLoader.
 
-    python benchmarks/loader.py [--budget 40] [--workers 2] [--seed 0]
+    python benchmarks/loader.py [--budget 40] [--workers 2] [--seed 0] [--data JPEG map]
 
 64 × 64 JPEG files (decoded by simplejpeg) with a random flip, a random crop and normalising; and float32 pictures of
 64 × 64 in a memory map, as they are. Both loaders keep their workers from epoch to epoch and read two batches ahead for
@@ -166,7 +166,7 @@ def look_at(pictures: Iterator[Any]) -> None:
 def compare(title: str, epochs: dict[str, Epoch], examples: int, args: argparse.Namespace) -> bool:
     for run in epochs.values():
         run()  # starts the workers
-    result = measure.run(epochs, budget_s=args.budget / 2, seed=args.seed)
+    result = measure.run(epochs, budget_s=args.budget / len(args.data), seed=args.seed)
     print(f"{title}, {args.workers} workers, batches of {BATCH}:")
     reached = True
     for name in epochs:
@@ -199,11 +199,13 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--examples", type=int, default=1600)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--data", nargs="+", default=["JPEG", "map"], choices=["JPEG", "map"])
     args = parser.parse_args()
     torch.set_num_threads(1)
     reached = []
-    kinds = {"JPEG": (jpegs, jpeg_reader), "memory map": (memory_maps, map_reader)}
-    for title, (make, reader) in kinds.items():
+    kinds = {"JPEG": (jpegs, jpeg_reader), "map": (memory_maps, map_reader)}
+    for kind in args.data:
+        make, reader = kinds[kind]
         with tempfile.TemporaryDirectory() as folder:
             split = make(Path(folder), args.examples)
             ours = our_epoch(split, args.workers)
@@ -216,7 +218,7 @@ def main() -> int:
                     WholeBatches(split), args.workers, identity
                 ),
             }
-            reached.append(compare(title, epochs, len(split), args))
+            reached.append(compare(kind, epochs, len(split), args))
     return 0 if all(reached) else 1
 
 

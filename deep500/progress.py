@@ -22,11 +22,15 @@ class ProgressLine:
         self.terminal = self.stream.isatty()
         self.last_line = time.monotonic()
         self._progress: Progress | None = None
+        self._drawn: tuple[int, str] | None = None  # whole percents and text
 
     def __call__(self, fraction: float, text: str) -> None:
         text = visible(" ".join(text.split()))
         if self.terminal:
-            self._redraw(fraction, text)
+            shown = (round(100 * fraction), text)
+            if shown != self._drawn:  # drawing costs half a millisecond
+                self._drawn = shown
+                self._redraw(fraction, text)
         elif time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
             self.last_line = time.monotonic()
             self.stream.write(f"{fraction:.0%} {text}\n")
@@ -37,6 +41,7 @@ class ProgressLine:
         if self._progress:
             self._progress.stop()
             self._progress = None
+        self._drawn = None
 
     def __enter__(self) -> "ProgressLine":
         return self

@@ -17,10 +17,13 @@ from safetensors.numpy import save
 from . import registry
 from .contracts.executor import Executor
 from .contracts.metric import History, Metric
-from .contracts.procedure import Procedure, procedure_arrays
+from .contracts.procedure import Procedure
 from .contracts.recipe import Recipe, own_definitions
 from .contracts.result import Record
 from .contracts.sampler import Sampler
+from .contracts.transport import DEADLINE
+from .distributed.crew import Crew
+from .distributed.distribution import recipe_distribution
 from .errors import Deep500Error, errors_of_user_code, one_line
 from .evidence.recording import Recording, recording
 from .evidence.resuming import finished_record
@@ -78,20 +81,28 @@ def run(
     threads: int | None = None,
     data: str | Path | None = None,
     expected_data: Mapping[str, str] | None = None,
+    deadline: float = DEADLINE,
 ) -> Outcome:
     """Train every seed, write the bundle and return what came out.
 
     `threads` is the number for frameworks that can be told one, and `data` the folder with the data set's files.
-    `expected_data` are the checksums that the splits must have.
+    `expected_data` are the checksums that the splits must have. `deadline` is how long ranks wait for each other.
     `resume` goes on with the bundle in `folder`: from its last epoch, from the start if none was begun there, and
     without doing anything if it is finished.
     """
     recipe = tier_recipe(recipe, tier)
     plan = make_plan(recipe, tier, seeds, threads)
+    distribution = recipe_distribution(recipe)
+    if distribution is not None:
+        plan["distribution"] = distribution.to_json(recipe.entry("batch_size"))
+    crew = Crew(recipe, distribution, deadline) if distribution else None
     if resume and folder and (done := finished_record("recipe", plan, folder)):
+        if crew:
+            crew.order(None)
         return Outcome(Path(folder), done.derived or {}, done, trained=False)
     recipe_run = _RecipeRun(recipe, plan, (*recipe.entry("events", ()), *events), data)
     recipe_run.expected_data = expected_data or {}
+    recipe_run.crew = crew
     with (
         recording(
             "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
@@ -115,6 +126,7 @@ class _RecipeRun:
         self.recipe, self.plan, self.events = recipe, plan, events
         self.data = data
         self.expected_data: Mapping[str, str] = {}
+        self.crew: Crew | None = None  # the ranks, if there are several
         self.first_states = [copy.deepcopy(event.state()) for event in events]
         self.task = recipe_task(recipe)
 
@@ -144,6 +156,8 @@ class _RecipeRun:
             for seed in self.plan["seeds"]:
                 if not any("test" in b and b["seed"] == seed for b in self.blocks):
                     self._train(seed)
+            if self.crew:
+                self.crew.order(None)
             finished = record.finish(files=self._files())
         except BaseException:
             if not self.blocks:
@@ -200,25 +214,17 @@ class _RecipeRun:
     def _train(self, seed: int) -> None:
         for event, state in zip(self.events, self.first_states, strict=True):
             event.load_state(state)  # no seed starts from what another one has left behind
-        subject, optimizer = self._subject(seed)
-        trainer = Trainer(
-            subject,
-            optimizer,
-            self.splits,
-            self._sampler(seed),
-            self.plan["epochs"],
-            [*self.events, *self._measuring_events(seed), _Record(self, seed)],
-            task=self.task,
-            workers=self.recipe.entry("workers", 0),
-        )
+        trainer = self._trainer(seed)
         done = [b for b in self.blocks if b["seed"] == seed]
+        if self.crew:
+            self._order(seed, len(done))
         start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None
         if start and self._digest(self._checkpoint(seed, len(done))) != done[-1]["checkpoint"]:
             raise Deep500Error(
                 f"the checkpoint of seed {seed} is not the one that the bundle names: start anew"
             )
         history = trainer.run(start)
-        weights = save(procedure_arrays(trainer.procedure))
+        weights = save(trainer.trained_arrays())
         partial = self._weights(seed).with_suffix(".partial")
         with open(partial, "wb") as file:
             file.write(weights)
@@ -237,6 +243,32 @@ class _RecipeRun:
         for old in self.checkpoints.glob(f"{seed}-*.safetensors"):
             old.unlink()
 
+    def _trainer(self, seed: int) -> Trainer:
+        events = [*self.events, *self._measuring_events(seed), _Record(self, seed)]
+        if self.crew:
+            threads = self.plan["threads"]
+            return self.crew.trainer(
+                self.task, self.splits, seed, self.plan["epochs"], threads, events
+            )
+        subject, optimizer = self._subject(seed)
+        return Trainer(
+            subject,
+            optimizer,
+            self.splits,
+            self._sampler(seed),
+            self.plan["epochs"],
+            events,
+            task=self.task,
+            workers=self.recipe.entry("workers", 0),
+        )
+
+    def _order(self, seed: int, epochs_done: int) -> None:
+        """Tell the other ranks to train a seed."""
+        assert self.crew is not None
+        order = {key: self.plan[key] for key in ("epochs", "threads")}
+        checkpoints = str(self.checkpoints.absolute())
+        self.crew.order(order | {"seed": seed, "done": epochs_done, "checkpoints": checkpoints})
+
     def _measuring_events(self, seed: int) -> list[Event]:
         """What measures beside the steps: sources of metrics, and the noise of low precision."""
         events = list(self.sources.events)
@@ -253,6 +285,8 @@ class _RecipeRun:
         history = trainer.history()
         path = self._checkpoint(seed, len(history.evaluations))
         save_checkpoint(path, trainer.checkpoint())
+        if self.crew:
+            self.crew.barrier()  # until every rank has kept its own state of this epoch
         evaluation = {key: record[key] for key in ("epoch", "step", "seconds")}
         self._append(
             {

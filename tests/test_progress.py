@@ -73,3 +73,19 @@ def test_a_name_cannot_drive_the_terminal(stream: io.StringIO, monkeypatch) -> N
         line(0.5, "evil\x1b[2J\nname\u202e")
     assert "evil\\x1b[2J name\\u202e" in stream.getvalue()
     assert "\x1b[2J" not in stream.getvalue()
+
+
+def test_what_would_look_the_same_is_not_drawn_again() -> None:
+    stream = Terminal()
+    line = ProgressLine(stream)
+    line(0.501, "here")
+    drawn = len(stream.getvalue())
+    line(0.503, "here")
+    assert len(stream.getvalue()) == drawn > 0
+    line(0.52, "here")
+    line(0.52, "there")
+    assert "52%" in stream.getvalue() and "there" in stream.getvalue()
+    line.close()
+    before = len(stream.getvalue())
+    line(0.52, "there")
+    assert len(stream.getvalue()) > before

@@ -413,3 +413,58 @@ def test_a_loss_beside_a_model_that_brings_its_own_is_refused(home: Path) -> Non
     with pytest.raises(Deep500Error, match=said):
         losses(entries, HOW | {"optimizer_args": (0.1,)}, home / "run")
     assert not (home / "run").exists()
+
+
+FACTORY = """
+import deep500 as d5
+
+
+def network(shape, outputs, width=8):
+    import torch
+
+    size = shape[0] * shape[1] * shape[2]
+    return torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(size, width), torch.nn.ReLU(), torch.nn.Linear(width, outputs)
+    )
+
+
+FIXED = {"model": "network", "model_kwargs": {"width": 12}, "dataset": "synthetic_images", "epochs": 2}
+MUTABLE = {"batch_size": 256, "executor": "pytorch", "optimizer": d5.optimizers.SGD(0.1)}
+METRICS = [("TestAccuracy", None), (d5.FinalLoss, None)]
+"""
+
+
+def test_a_function_that_makes_a_module_is_a_model(home: Path) -> None:
+    """By its name; its first weights are decided by the seed, and its source is in the hash."""
+    path = home / "factory.py"
+    path.write_text(FACTORY)
+    recipe = load_recipe(path)
+    assert len(recipe.to_json()["fixed"]["model"]["source"]) == 64
+    hashes = []
+    for name in ("one", "two"):
+        outcome = run(recipe, home / name, "small", seeds=2)
+        assert verify(outcome.bundle).ok
+        hashes.append(bundle.read(outcome.bundle).files)
+    assert hashes[0] == hashes[1]
+    assert len({*hashes[0].values()}) == 2  # each seed has weights of its own
+
+
+def test_an_open_division_says_so_in_plan_and_report(home: Path) -> None:
+    fixed = SMALL | {"model_kwargs": {"hidden": (4,)}}
+    recipe = Recipe("r", fixed, HOW | {"optimizer": d5.optimizers.SGD(0.1)}, METRICS)
+    changed = recipe.with_settings({"epochs": 2}, "open")
+    outcome = run(changed, home / "run", seeds=1)
+    plan = outcome.record.plan
+    assert plan["division"] == "open" and plan["differences"] == [["epochs", 1, 2]]
+    text = terminal(load(outcome.bundle).report())
+    assert "Open division: FIXED 'epochs' is 2, and the recipe has 1" in text
+
+
+def test_threads_and_devices_are_checked(home: Path) -> None:
+    recipe = Recipe("r", SMALL, HOW | {"optimizer": d5.optimizers.SGD(0.1)}, METRICS)
+    with pytest.raises(Deep500Error, match="0 threads make no sense"):
+        run(recipe, home / "run", seeds=1, threads=0)
+    asked = recipe.with_settings({"executor_kwargs": {"device": d5.GPUDevice()}})
+    with pytest.raises(Deep500Error, match="--device cpu"):
+        run(asked, home / "run", seeds=1)
+    assert not (home / "run").exists()

@@ -150,6 +150,7 @@ KINDS = (
     "datasets",
     "samplers",
     "augmentations",
+    "precisions",
     "schedules",
     "tasks",
     "metrics",

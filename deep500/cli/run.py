@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
 from ..progress import ProgressLine
-from . import options
+from . import options, ranks
 from .output import show_record
 from .quiet import quiet_moment
 
@@ -44,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the threads of the framework (1, so that a seed gives the same bits again)",
     )
     options.data(parser)
+    ranks.arguments(parser)
     options.wait_for_quiet(parser)
     options.out(parser)
     add("--resume", action="store_true", help="go on with the run in --out, or begin it there")
@@ -59,18 +60,23 @@ def call(args: argparse.Namespace) -> int:
             "--resume needs --out FOLDER: where the run was interrupted, or is to begin"
         )
     recipe = changed_recipe(load_recipe(args.recipe), args)
+    code = ranks.exit_code_of_other_ranks(args, recipe)
+    if code is not None:
+        return code
     with ProgressLine() as progress:
         quiet_moment(args, progress, options.cpus())
-    outcome = run(
-        recipe,
-        args.out,
-        args.tier,
-        args.seeds,
-        args.resume,
-        [ProgressBar()],
-        threads=args.threads,
-        data=args.data,
-    )
+    with ranks.ending_all_ranks():
+        outcome = run(
+            recipe,
+            args.out,
+            args.tier,
+            args.seeds,
+            args.resume,
+            [ProgressBar()],
+            threads=args.threads,
+            data=args.data,
+            deadline=args.deadline,
+        )
     if not outcome.trained:
         print(f"d5: {args.out} was finished before: nothing was trained", file=sys.stderr)
     return show_record(args, outcome.record, page=True)
@@ -81,7 +87,7 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
     from ..contracts.device import CPUDevice, GPUDevice
     from ..frameworks import framework
 
-    settings: dict[str, Any] = options.settings(args.set)
+    settings: dict[str, Any] = options.settings(args.set) | ranks.rank_settings(args)
     if args.framework:
         settings["executor"] = args.framework
     if isinstance(name := settings.get("executor"), str):

@@ -34,7 +34,7 @@ class Recipe:
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
              a procedure of your own in place of the model
     MUTABLE  batch_size, executor (a framework's from_model, or its name), executor_kwargs, optimizer, precision
-             (float32), events, workers
+             (float32), events, workers; for many ranks: ranks, transport, scheme, codec
     METRICS  pairs of a metric and its target (None: only reported)
     CLAIMS   optional: statements about the metrics, such as d5.TestAccuracy() >= 97.0
     TIERS    optional: by the name of a tier, how many seeds and epochs, and smaller data and networks

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..definition import Definition
+from .codec import Codec
 from .dataset import Dataset
 from .loss import Loss
 from .precision import Precision
 from .sampler import Sampler
+from .scheme import Scheme
 from .task import Task
 
 Part = Literal["FIXED", "MUTABLE"]
@@ -49,6 +51,10 @@ TABLE: dict[str, Entry] = {
     "optimizers": Entry("MUTABLE", Mapping),
     "events": Entry("MUTABLE", (tuple, list)),
     "workers": Entry("MUTABLE", int),
+    "ranks": Entry("MUTABLE", int),
+    "transport": Entry("MUTABLE", str),
+    "scheme": _definition("MUTABLE", "schemes", Scheme),
+    "codec": _definition("MUTABLE", "codecs", Codec),
 }
 ALWAYS_NEEDED = ("dataset", "epochs", "batch_size", "executor")
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,12 +48,22 @@ def launched_rank(environment: dict[str, str] | None = None) -> int:
     return 0
 
 
-@cache
+_transports: dict[str, Any] = {}  # of this process, by name
+
+
 def process_transport(name: str, deadline: float = DEADLINE) -> Transport:
     """The transport of this process, which exists once."""
     if name not in TRANSPORTS:
         raise unknown("transport with processes", name, TRANSPORTS)
-    return registry.named("transports", name)(deadline=deadline)
+    if name not in _transports:
+        _transports[name] = registry.named("transports", name)(deadline=deadline)
+    return _transports[name]
+
+
+def break_transports() -> None:
+    """Give up: at the end of this process, the other ranks are told, or ended."""
+    for transport in _transports.values():
+        transport.broken = True
 
 
 def communication(transport: str | None = None, deadline: float = DEADLINE) -> "Communication":

@@ -22,27 +22,37 @@ ERRORS = "DEEP500_RANK_ERRORS"  # the folder in which ranks but the first leave 
 POLL_SECONDS = 0.02
 TRANSPORTS = ("mpi", "torch")
 MOST_RANKS = 256
+# Runs a rank and notes how it ended: MPI's launchers do not say which rank died, and end the others at once (MPICH's,
+# by SIGUSR1)
+NOTE = (
+    'trap "" USR1; "$@"; echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+)
+NOTING = ("sh", "-c", NOTE, "rank")
+SIGNALLED = 128  # above this, a shell's exit code means a signal
+VERDICTS = (0, 1, 2, 3)  # exit codes of verbs
+LOST = 2
 
 
 @dataclass(frozen=True)
 class Launched:
-    """How the ranks ended: exit codes of the processes that were started (of mpiexec, one), and what they said.
+    """How the ranks ended, and what they said.
 
-    `first` is the rank that ended badly before the others did, with its exit code; None if there is none, or if
-    mpiexec does not say.
+    `codes` are the exit codes by rank, minus the number of a signal; a rank that was ended by MPI's launcher has none.
+    `first` is the rank that ended badly before the others did, with its code.
     """
 
-    codes: list[int]
+    codes: dict[int, int]
     output: str
     errors: list[str]
     first: tuple[int, int] | None
 
     @property
     def code(self) -> int:
-        """What the whole ended with: 2 if a rank was lost, else that of rank 0."""
+        """What the whole ended with: 2 if a rank was lost, else that of the first rank that did not end with 0."""
         if self.first is not None and self.first[1] < 0:
-            return 2
-        return next((code for code in self.codes if code), 0)
+            return LOST
+        code = next((code for code in self.codes.values() if code), 0)
+        return code if code in VERDICTS else LOST
 
 
 def launch(
@@ -67,14 +77,18 @@ def launch(
     with tempfile.TemporaryDirectory() as folder:
         group = _Group(Path(folder), capture, {**os.environ, **(env or {})})
         try:
-            if transport == "mpi":
-                group.start([*_mpiexec(), "-n", str(ranks), *command], {})
+            group.is_mpi = transport == "mpi"
+            if group.is_mpi:
+                group.start([*_mpiexec(), "-n", str(ranks), *NOTING, *command], {})
             else:
                 group.start_each(command, ranks)
             first = group.wait(grace)
         finally:
             group.kill()
-        return Launched(group.codes(), group.output(), group.errors(), first)
+        codes = group.codes() or {
+            0: group.processes[0].returncode
+        }  # mpiexec's own, if nobody noted any
+        return Launched(codes, group.output(), group.errors(), first)
 
 
 class _Group:
@@ -85,6 +99,7 @@ class _Group:
         self.capture = capture
         self.env = {**env, ERRORS: str(folder)}
         self.processes: list[subprocess.Popen] = []
+        self.is_mpi = False
         self.others = descendants(os.getpid())  # processes that are not ours to end
 
     def start_each(self, command: Sequence[str], ranks: int) -> None:
@@ -126,11 +141,10 @@ class _Group:
         return first or self._ended_badly()
 
     def _ended_badly(self) -> tuple[int, int] | None:
-        """A process that was killed comes before one that ended with an error of its own."""
-        codes = [(rank, process.poll()) for rank, process in enumerate(self.processes)]
-        bad = [(rank, code) for rank, code in codes if code]
+        """A rank that was killed comes before one that ended with an error of its own."""
+        bad = [(rank, code) for rank, code in self.codes().items() if code]
         bad.sort(key=lambda pair: pair[1] >= 0)
-        return bad[0] if bad and len(self.processes) > 1 else None
+        return bad[0] if bad else None
 
     def kill(self) -> None:
         for process in self.processes:
@@ -141,8 +155,16 @@ class _Group:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
-    def codes(self) -> list[int]:
-        return [process.returncode for process in self.processes]
+    def codes(self) -> dict[int, int]:
+        """The exit codes of the ranks that have ended, as far as they are known."""
+        noted = sorted(self.folder.glob("ended-*"))
+        if noted or self.is_mpi:
+            return {int(file.name.partition("-")[2]): _noted_code(file) for file in noted}
+        codes = {}
+        for rank, process in enumerate(self.processes):
+            if process.poll() is not None:
+                codes[rank] = process.returncode
+        return codes
 
     def output(self) -> str:
         files = sorted(self.folder.glob("out-*"))
@@ -166,6 +188,12 @@ def _mpiexec() -> list[str]:
     version = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30)
     # MPICH would kill all ranks when one dies, before anyone can say which
     return [found, "-disable-auto-cleanup"] if "HYDRA" in version.stdout else [found]
+
+
+def _noted_code(file: Path) -> int:
+    """What a shell noted: the number of a signal becomes negative; 0 while it is being written."""
+    code = int(file.read_text().strip() or 0)
+    return SIGNALLED - code if code > SIGNALLED else code
 
 
 def _free_port() -> int:

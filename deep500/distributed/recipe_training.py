@@ -8,7 +8,7 @@ from ..contracts.recipe import Recipe
 from ..contracts.sampler import Sampler
 from ..contracts.scheme import Scheme
 from ..contracts.transport import Transport
-from ..training.building import recipe_executor, recipe_task
+from ..training.building import recipe_executor, recipe_framework, recipe_task
 from ..training.events import Event
 from .trainer import DistributedTrainer
 
@@ -24,14 +24,16 @@ def distributed_trainer(
     """The trainer of one seed: every rank of this process has the initial parameters of that seed."""
     task = recipe_task(recipe)
     splits = recipe.make("dataset").load()
+    owner = recipe_framework(recipe)
+    threads = 1 if owner is None or owner.sets_threads else None
     executors: dict[int, Executor] = {}
     for rank in transport.ranks:
-        executors[rank] = recipe_executor(recipe, task, splits["train"], seed, threads=1)
+        executors[rank] = recipe_executor(recipe, task, splits["train"], seed, threads)
     return DistributedTrainer(
         scheme,
         transport,
         executors,
-        recipe.make("optimizer"),
+        recipe.make_optimizer(),
         splits,
         recipe_sampler(recipe, seed),
         epochs,
@@ -42,7 +44,7 @@ def distributed_trainer(
 
 def recipe_sampler(recipe: Recipe, seed: int) -> Sampler:
     """The sampler of whole batches, for one seed."""
-    settings = {"batch_size": recipe.mutable["batch_size"], "seed": seed}
-    if "train_sampler" in recipe.fixed:
+    settings = {"batch_size": recipe.entry("batch_size"), "seed": seed}
+    if recipe.has("train_sampler"):
         return recipe.make("train_sampler", **settings)
     return registry.find("samplers", "ShuffleSampler")(**settings)

@@ -1,6 +1,7 @@
 """A scheme or a program on virtual ranks: what comes out, when, and what was sent."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,38 +10,30 @@ from ..contracts.loggp import LogGP
 from ..contracts.metric import History
 from ..contracts.recipe import Recipe
 from ..contracts.scheme import Scheme
-from ..contracts.transport import Program, Traffic
+from ..contracts.transport import Program
 from ..errors import Deep500Error
 from ..transports.virtual import Virtual
 from .blocking import blocking
 from .recipe_training import distributed_trainer
+from .trainer import DistributedTrainer
 
 SIMULATED_EPOCHS = 1
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a simulation gave, by rank: results, clocks, traffic. `history` is that of a recipe."""
+    """What a simulation gave, by rank: results, the virtual seconds that it waited for others, bytes and messages sent.
+
+    `seconds` is the virtual time of the slowest rank. Of a recipe, whose `history` is there, time and traffic are those
+    of training: evaluation, statistics and the first broadcast are not counted.
+    """
 
     results: dict[int, Any]
-    clocks: dict[int, float]
-    traffic: dict[int, Traffic]
+    seconds: float
     waited: dict[int, float]
+    bytes: dict[int, int]
+    messages: dict[int, int]
     history: History | None = None
-
-    @property
-    def seconds(self) -> float:
-        """The virtual time at which the last rank is done."""
-        return max(self.clocks.values())
-
-    @property
-    def bytes(self) -> dict[int, int]:
-        """What each rank sent."""
-        return {rank: traffic.sent_bytes for rank, traffic in self.traffic.items()}
-
-    @property
-    def messages(self) -> dict[int, int]:
-        return {rank: traffic.sent_messages for rank, traffic in self.traffic.items()}
 
 
 def simulate(
@@ -62,22 +55,32 @@ def simulate(
     The results of a recipe are the parameters of every rank.
     """
     virtual = Virtual(ranks, network, compute=compute, speed=speed, kill=kill)
-    history = None
     if isinstance(recipe_or_program, Recipe):
         if scheme is None:
             raise Deep500Error(
                 "a recipe is simulated by a scheme: give one, as in d5.schemes.AllReduce()"
             )
         trainer = distributed_trainer(recipe_or_program, scheme, virtual, seed, epochs)
-        history = trainer.run()
-        results = {rank: own.executor.arrays() for rank, own in trainer.replicas.items()}
-    elif callable(recipe_or_program):
-        results = virtual.run(_program(recipe_or_program, ranks))
-    else:
+        return _of_training(trainer, trainer.run())
+    if not callable(recipe_or_program):
         raise Deep500Error(
             f"{recipe_or_program!r} is neither a d5.Recipe nor a program: give a function"
         )
-    return Simulation(results, virtual.clocks, virtual.traffic, virtual.waited, history)
+    results = virtual.run(_program(recipe_or_program, ranks))
+    sent = {rank: traffic.sent_bytes for rank, traffic in virtual.traffic.items()}
+    messages = {rank: traffic.sent_messages for rank, traffic in virtual.traffic.items()}
+    return Simulation(results, virtual.seconds, virtual.waited, sent, messages)
+
+
+def _of_training(trainer: DistributedTrainer, history: History) -> Simulation:
+    results, waited, sent, messages = {}, {}, {}, {}
+    for rank, replica in trainer.replicas.items():
+        results[rank] = replica.executor.arrays()
+        waited[rank] = math.fsum(history.series[f"waiting of rank {rank}"])
+        sent[rank] = int(history.counters[f"bytes of rank {rank}"])
+        messages[rank] = int(history.counters[f"messages of rank {rank}"])
+    seconds = math.fsum(history.step_seconds)
+    return Simulation(results, seconds, waited, sent, messages, history)
 
 
 def _program(function: Callable[..., Any], size: int) -> Callable[[int], Program]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,10 @@ class DistributedTrainer(Trainer):
             self.replicas[rank] = self._replica(rank, own, optimizer)
         self.lead = self.replicas[lead]
         self.lead.after_step = self._after_step
+
+    def trained_arrays(self) -> dict[str, np.ndarray]:
+        """The parameters of the model that was evaluated last."""
+        return dict(self._evaluated)
 
     def run_programs(self, program: Any) -> dict[int, Any]:
         """Run a program on every rank: a function of a worker."""
@@ -168,6 +173,7 @@ class DistributedTrainer(Trainer):
         if not self.scheme.synchronous:
             self.record("consensus distance", self._consensus())
 
+    _evaluated: Mapping[str, np.ndarray] = MappingProxyType({})
     _counted = 0.0  # examples of this epoch that the progress bar has been told of
 
     def _after_step(self, replica: Replica, outputs: Values) -> None:
@@ -201,6 +207,8 @@ class DistributedTrainer(Trainer):
         if self.lead.rank == 0:
             with self._loaded(models[0]):
                 qualities = super()._qualities(split)
+                if split == "test":
+                    self._evaluated = self.lead.executor.arrays()
         return self._from_rank_0(qualities)
 
     @contextmanager

@@ -68,15 +68,21 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
 def _content(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a regular file; a pipe or a device might never end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("it is no regular file")
-        if status.st_size > LARGEST_FILE:
-            raise OSError(
-                f"it has {status.st_size} bytes, and protobuf reads at most {LARGEST_FILE}"
-            )
-        return file.read(LARGEST_FILE)
+    try:
+        _check_regular(os.fstat(descriptor))
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST_FILE)
+    finally:
+        os.close(descriptor)
+
+
+def _check_regular(status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError("it is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError("it is no regular file")
+    if status.st_size > LARGEST_FILE:
+        raise OSError(f"it has {status.st_size} bytes, and protobuf reads at most {LARGEST_FILE}")
 
 
 def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) -> None:

@@ -17,6 +17,7 @@ from ..contracts.network import Network, Node, Subgraph
 from ..contracts.operator import Operator, Tensor
 from ..errors import Deep500Error, Unsupported, one_line
 from .control_flow import CONTROL_FLOW, Expansion
+from .equal_weights import with_separate_weights
 from .flex_attention import flex_attention
 from .functions import inlined
 from .preparing import (
@@ -56,14 +57,20 @@ def network_of(
     constant.
     """
     try:
-        model = with_shared_weights(inlined(model))
-        return Reader(model, given or {}, evaluate).network
+        model, separated = with_separate_weights(with_shared_weights(inlined(model)))
+        network = Reader(model, given or {}, evaluate).network
     except Unsupported as error:
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
         raise Deep500Error(f"{what}: {error}") from None
     except Exception as error:  # what no check foresaw: memory, depth, numbers beyond 64 bits
         raise Deep500Error(f"{what} cannot be read: {one_line(error, kind=True)}") from error
+    if separated:
+        network.remarks.append(
+            f"{', '.join(separated)} was written as one with weights that were equal: each is a weight "
+            "of its own again"
+        )
+    return network
 
 
 class Reader:

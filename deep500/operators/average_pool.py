@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -68,9 +69,10 @@ class AveragePool(Operator):
     def tensorflow(self, tf, x):
         """Its kernel for the CPU wants the channels last, and no padding of ours counted."""
         where, kernel = self._windows(x.shape), self.kernel_shape
-        x_last = tf.transpose(tf.pad(x, ((0, 0), (0, 0), *where.pads)), (0, 2, 3, 1))
-        means = tf.nn.avg_pool2d(x_last, kernel, where.strides, "VALID")
-        y = tf.transpose(means, (0, 3, 1, 2))
+        x_last = channels_last(tf, x)
+        if any(map(any, where.pads)):
+            x_last = tf.pad(x_last, ((0, 0), *where.pads, (0, 0)))
+        y = channels_second(tf, tf.nn.avg_pool2d(x_last, kernel, where.strides, "VALID"))
         sizes = np.array(self._sizes(x.shape), np.float64)
         if (sizes == math.prod(kernel)).all():
             return y

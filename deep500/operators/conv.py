@@ -1,5 +1,6 @@
 import math
 
+from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
     Ints,
     Operator,
@@ -45,6 +46,25 @@ class Conv(Operator):
             x, w, strides, pads, None, dilations, feature_group_count=self.group
         )
         return y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
+
+    def native(self, framework):
+        """TensorFlow's kernel for the CPU has a derivative over two axes, without groups and dilations."""
+        plain = self.group == 1 and all(d == 1 for d in self.dilations or ())
+        planar = len(self.kernel_shape or ()) == 2
+        if framework == "tensorflow" and not (plain and planar):
+            return None
+        return super().native(framework)
+
+    def tensorflow(self, tf, x, w, b=None):
+        strides, pads, _ = self._windows(x, w)
+        x_last, padding = channels_last(tf, x), "VALID"
+        around = tuple(((k - 1) // 2, k // 2) for k in w.shape[2:])
+        if set(strides) == {1} and tuple(pads) == around:
+            padding = "SAME"  # its kernel pads as it goes, without a copy
+        elif any(map(any, pads)):
+            x_last = tf.pad(x_last, ((0, 0), *pads, (0, 0)))
+        y = tf.nn.conv2d(x_last, tf.transpose(w, (2, 3, 1, 0)), strides, padding)
+        return channels_second(tf, y if b is None else tf.nn.bias_add(y, b))
 
     def infer(self, x, w, b=None):
         if len(x.shape) != len(w.shape) or x.shape[1] != w.shape[1] * self.group:

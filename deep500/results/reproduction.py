@@ -85,7 +85,9 @@ class Reproduction(ResultKind):
 
     def report(self, record: Record) -> Report:
         if record.derived is None:
-            raise Deep500Error(f"{record.bundle} holds nothing yet: no seed was trained again")
+            raise Deep500Error(
+                f"{record.bundle} holds nothing yet: no seed was trained again before it ended"
+            )
         return reproduction_report(record)
 
     def accepted(self, record: Record) -> bool:

@@ -14,7 +14,6 @@ from ..frameworks import framework
 
 SMALLEST_SCALE = 2.0**-24
 LARGEST_SCALE = 2.0**60
-OWN_STATE = ("loss scale", "good steps", "skipped steps")
 WEIGHTS = "weights"  # in the place of a node's name, where chance is drawn
 
 
@@ -28,7 +27,9 @@ class LowPrecision(Procedure):
     def __init__(self, executor: Executor, optimizer: Optimizer, precision: Precision):
         self.executor, self.precision = executor, precision
         self.executors = {"network": executor}
-        self.y = SCALED if precision.scales_loss else "loss"
+        self.y = "loss"
+        if precision.scales_loss:
+            self.y = SCALED
         self.training_step = executor.training_step(optimizer, y=self.y)
         self.scale = precision.loss_scale
         self.good_steps = 0  # since the scale was last changed
@@ -57,23 +58,26 @@ class LowPrecision(Procedure):
 
     def gradient(self, batch: Mapping[str, Any]) -> np.ndarray:
         """The gradient of the loss on a batch, as one float64 vector; nothing is updated."""
-        inputs = self._scaled(batch) if self.precision.scales_loss else batch
+        inputs, scale = batch, 1.0
+        if self.precision.scales_loss:
+            inputs, scale = self._scaled(batch), self.scale
         with np.errstate(over="ignore", invalid="ignore"):
             self.executor.inference_and_backprop(inputs, self.y, self.training_step.count)
-        scale = self.scale if self.precision.scales_loss else 1.0
         return flat_gradient(self.executor) / scale
 
     def state(self) -> dict[str, np.ndarray]:
-        own = [self.scale, self.good_steps, self.skipped_steps]
-        numbers = [np.asarray(number, np.float64) for number in own]
-        return self.training_step.state() | dict(zip(OWN_STATE, numbers, strict=True))
+        state = self.training_step.state()
+        state["loss scale"] = np.asarray(self.scale, np.float64)
+        state["good steps"] = np.asarray(self.good_steps, np.float64)
+        state["skipped steps"] = np.asarray(self.skipped_steps, np.float64)
+        return state
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        optimizer = {name: value for name, value in state.items() if name not in OWN_STATE}
+        optimizer = dict(state)
+        self.scale = float(optimizer.pop("loss scale"))
+        self.good_steps = int(optimizer.pop("good steps"))
+        self.skipped_steps = int(optimizer.pop("skipped steps"))
         self.training_step.load_state(optimizer)
-        self.scale = float(state["loss scale"])
-        self.good_steps = int(state["good steps"])
-        self.skipped_steps = int(state["skipped steps"])
 
     def _scaled(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         return {**batch, SCALE: np.asarray(self.scale, np.float32)}
@@ -81,10 +85,12 @@ class LowPrecision(Procedure):
     def _unscale_gradients(self) -> bool:
         """Divide the gradients by the scale; False, and they are left alone, if one is not finite."""
         buffers = self.executor.flat_gradients()
-        arrays = {dtype: buffers[dtype] for dtype in buffers}
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            return False
-        unscaled = {dtype: array / array.dtype.type(self.scale) for dtype, array in arrays.items()}
+        unscaled = {}
+        for dtype in buffers:
+            gradients = buffers[dtype]
+            if not np.isfinite(gradients).all():
+                return False
+            unscaled[dtype] = gradients / gradients.dtype.type(self.scale)
         self.executor.load_flat_gradients(unscaled)
         return True
 

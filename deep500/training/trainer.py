@@ -14,7 +14,7 @@ from ..contracts.executor import Executor
 from ..contracts.metric import History
 from ..contracts.network import Network
 from ..contracts.optimizer import Optimizer
-from ..contracts.procedure import Procedure
+from ..contracts.procedure import Procedure, procedure_arrays
 from ..contracts.sampler import Sampler
 from ..contracts.task import Task
 from ..contracts.three_step import ThreeStepOptimizer
@@ -111,6 +111,10 @@ class Trainer:
             [record.copy() for record in self.evaluations],
             ended=self.ended,
         )
+
+    def trained_arrays(self) -> dict[str, np.ndarray]:
+        """The parameters that the run has come to, by name."""
+        return procedure_arrays(self.procedure)
 
     def time_by_part(self) -> dict[str, float]:
         """Seconds of data, forward, backward, update (without `breakdown`: step), evaluation and other."""

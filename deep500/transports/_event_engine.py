@@ -51,6 +51,7 @@ class EventEngine:
         self.collectives: dict[int, dict[int, Request]] = {}  # by number, then by rank
         self.dead: dict[int, str] = {}  # ranks that ended before their time, and why
         self.failures: dict[int, RankFailure] = {}
+        self.noticed = False  # whether a survivor was told
 
     def run(self) -> dict[int, Any]:
         for rank in self.ranks.values():
@@ -62,6 +63,11 @@ class EventEngine:
                 break
         if self.failures:
             raise self._failure()
+        if self.dead and not self.noticed:
+            names = ", ".join(map(str, self.dead))
+            raise RankFailure(
+                f"rank {names} is lost, and no other rank waited for it", [*self.dead]
+            )
         self._check_all_received()
         return {number: rank.result for number, rank in self.ranks.items()}
 
@@ -278,6 +284,7 @@ class EventEngine:
         )
 
     def _throw(self, rank: VirtualRank, failure: RankFailure) -> None:
+        self.noticed = True
         rank.blocked = None
         self._push(rank.clock, RESUME, rank.rank, (None, failure))
 

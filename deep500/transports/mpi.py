@@ -70,10 +70,10 @@ class Mpi(ProcessTransport):
 
     def close(self) -> None:
         if not self.broken:
+            atexit.unregister(self._leave)
             self.comm.Free()
             self.control.Free()
             self.broken = True
-            atexit.unregister(self._leave)
 
     def _leave(self) -> None:
         """At the end of Python: a rank that has lost others ends all of them, or MPI would wait for ever."""

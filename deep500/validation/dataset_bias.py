@@ -20,9 +20,9 @@ class SplitBias:
     """The classes of one split.
 
     `deviation` is the total variation distance of their shares from equal ones: the share of the examples that would
-    have to change class. `low` and `high` bound it at 95 % (bootstrap of the examples). `by_chance` is what 95 % of
-    splits of this size stay below if all classes are equally likely. `p_equal` is the probability of so unequal
-    counts if they are (chi-square test).
+    have to change class. `low` and `high` bound it at 95 % at least: it differs from that of other samples by their
+    distance from this one at most, which is resampled. `by_chance` is what 95 % of splits of this size stay below if
+    all classes are equally likely. `p_equal` is the probability of so unequal counts if they are (chi-square test).
     """
 
     name: str
@@ -88,22 +88,17 @@ def _split_bias(name: str, counts: np.ndarray, random: np.random.Generator) -> S
     equal = np.full(len(counts), 1 / len(counts))
     resampled = random.multinomial(n, counts / n, RESAMPLES) / n
     under_equality = random.multinomial(n, equal, RESAMPLES) / n
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(_deviation(resampled), [tail, 1 - tail])
-    return SplitBias(
-        name,
-        counts.tolist(),
-        float(_deviation(counts / n)),
-        float(low),
-        float(high),
-        float(np.quantile(_deviation(under_equality), LEVEL)),
-        chi_square(counts, n * equal),
-    )
+    deviation = float(_distance(counts / n, equal))
+    margin = float(np.quantile(_distance(resampled, counts / n), LEVEL))
+    by_chance = float(np.quantile(_distance(under_equality, equal), LEVEL))
+    low, high = max(0.0, deviation - margin), min(1.0, deviation + margin)
+    p_equal = chi_square(counts, n * equal)
+    return SplitBias(name, counts.tolist(), deviation, low, high, by_chance, p_equal)
 
 
-def _deviation(shares: np.ndarray) -> np.ndarray:
-    """The total variation distance from equal shares, along the last axis."""
-    return np.abs(shares - 1 / shares.shape[-1]).sum(axis=-1) / 2
+def _distance(shares: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The total variation distance, along the last axis."""
+    return np.abs(shares - others).sum(axis=-1) / 2
 
 
 def bias_svg(report: BiasReport) -> str:

@@ -80,7 +80,7 @@ def mutated(contents: bytes, random: np.random.Generator) -> bytes:
     if kind == 0:
         return contents[:place]
     if kind == 1:
-        return contents[:place] + random.bytes(random.integers(1, 9)) + contents[place:]
+        return contents[:place] + random.bytes(int(random.integers(1, 9))) + contents[place:]
     changed = bytearray(contents)
     for _ in range(random.integers(1, 6)):
         place = int(len(contents) * random.random() ** 3)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from deep500.contracts.network import Network
 from deep500.errors import Unsupported
 from deep500.frameworks import framework
 from deep500.networks import Mlp
@@ -111,3 +112,29 @@ def test_its_import_is_quiet(tmp_path: Path) -> None:
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[2.]\n", "")
+
+
+@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0), (1, 0, 2, 1)])
+def test_channels_may_stay_last_between_kernels(pads: tuple[int, ...]) -> None:
+    """A convolution, its activation and a pool hand over channels last; an Add and a Flatten want them second."""
+    rng = np.random.default_rng(0)
+    network = Network("channels")
+    network.add_input("x", (0, 2, 6, 7))
+    network.add_param("w", rng.standard_normal((3, 2, 3, 3)).astype("float32"))
+    network.add_param("v", rng.standard_normal((3, 3, 1, 1)).astype("float32"))
+    conv = network.add_node("Conv", ("x", "w"), kernel_shape=(3, 3), pads=pads)
+    active = network.add_node("Tanh", (conv,))
+    again = network.add_node("Conv", (active, "v"), kernel_shape=(1, 1))
+    both = network.add_node("Add", (again, active))
+    pooled = network.add_node("AveragePool", (both,), kernel_shape=(2, 2), pads=(1, 0, 0, 1))
+    flat = network.add_node("Flatten", (network.add_node("Relu", (pooled,)),))
+    network.add_output(network.add_node("ReduceMean", (flat,), ["loss"], keepdims=0))
+    batch = {"x": rng.standard_normal((4, 2, 6, 7)).astype("float32")}
+    results = {}
+    for name in ("tensorflow", "reference"):
+        executor = framework(name).executor(network)
+        outputs = executor.inference_and_backprop(batch)
+        arrays = {**executor.gradients, "loss": outputs["loss"]}
+        results[name] = {key: executor.framework.array(value) for key, value in arrays.items()}
+    for key, value in results["reference"].items():
+        np.testing.assert_allclose(results["tensorflow"][key], value, rtol=1e-4, atol=1e-6)

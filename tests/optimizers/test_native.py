@@ -140,3 +140,39 @@ def test_importing_them_imports_no_framework() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "set()", done.stderr
+
+
+class Convolution:
+    """A module whose parameters lie with their channels last, and batches for it."""
+
+    def __init__(self) -> None:
+        torch = d5.framework("pytorch").module
+        torch.manual_seed(0)
+        parts = torch.nn.Conv2d(3, 4, 3), torch.nn.Flatten(), torch.nn.Linear(16, 2)
+        self.module = torch.nn.Sequential(*parts).to(memory_format=torch.channels_last)
+        assert not self.module[0].weight.is_contiguous()
+        self.loss = torch.nn.CrossEntropyLoss()
+        rng = np.random.default_rng(0)
+        self.x = rng.standard_normal((5, 3, 4, 4)).astype("float32")
+        self.label = rng.integers(0, 2, 5)
+
+
+@pytest.mark.parametrize("optimizer", [Momentum(0.1), d5torch.MomentumOptimizer(0.1)])
+def test_fused_kernels_respect_how_parameters_lie(optimizer: Any) -> None:
+    """Gradients in flat buffers, and states from a checkpoint, lie in another order than such a parameter."""
+    torch = d5.framework("pytorch").module
+    ours, theirs = Convolution(), Convolution()
+    wrapped = d5torch.from_model(ours.module, loss=ours.loss)
+    step = wrapped.training_step(optimizer)
+    rule = torch.optim.SGD(theirs.module.parameters(), 0.1, momentum=0.9, fused=False)
+    for _ in range(3):
+        step.backprop({"input": ours.x, "label": ours.label})
+        wrapped.flat_gradients()
+        step.update()
+        step.load_state(step.state())
+        rule.zero_grad()
+        output = theirs.module(torch.from_numpy(theirs.x))
+        theirs.loss(output, torch.from_numpy(theirs.label)).backward()
+        rule.step()
+    for one, other in zip(ours.module.parameters(), theirs.module.parameters(), strict=True):
+        assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -215,3 +215,10 @@ def test_settings_that_make_no_sense_are_refused():
     for make in (lambda: P.Float8("float9"), lambda: P.Float16(loss_scale=0.0)):
         with pytest.raises(Deep500Error):
             make()
+
+
+def test_every_precision_is_tested_here():
+    from deep500 import registry
+
+    tested = {type(precision).__name__ for precision in EVERY}
+    assert tested == set(registry.known("precisions"))

@@ -296,3 +296,37 @@ def test_a_run_is_resumed_within_an_epoch_with_another_number_of_workers() -> No
     history = resumed.run(stop.checkpoint)
     assert history.series["loss"] == whole.history().series["loss"]
     assert same(whole.executor.arrays(), resumed.executor.arrays())
+
+
+@pytest.mark.parametrize("packing", [None, "gzip"])
+def test_workers_read_hdf5_files_for_themselves(tmp_path: Path, packing: str | None) -> None:
+    import h5py
+
+    with h5py.File(tmp_path / "data.h5", "w") as file:
+        file.create_dataset("x", data=X, compression=packing)
+    dataset = d5.datasets.Hdf5File("data.h5", ("x",), str(tmp_path))
+    split = dataset.load()["train"]
+    split.batch(slice(0, 3))  # the parent has opened it before the workers start
+    rows = [np.arange(start, start + 10) for start in range(0, 80, 10)]
+    with Loader(split, 2) as loader:
+        batches = list(loader.batches(rows))
+    assert all(same(batch, split.batch(some)) for batch, some in zip(batches, rows, strict=True))
+
+
+def test_workers_decode_pictures(tmp_path: Path) -> None:
+    import PIL.Image
+
+    for number in range(20):
+        folder = tmp_path / str(number % 2)
+        folder.mkdir(exist_ok=True)
+        pixels = np.full((8, 8, 3), 10 * number, np.uint8)
+        PIL.Image.fromarray(pixels).save(folder / f"{number}.jpg")
+    split = d5.datasets.load("image_folder", folder=str(tmp_path))["train"]
+    rows = [np.arange(start, start + 4) for start in range(0, 16, 4)]
+    with Loader(split, 2) as loader:
+        batches = list(loader.batches(rows))
+        assert all(same(batch, split.batch(r)) for batch, r in zip(batches, rows, strict=True))
+        path = split.columns["x"].paths[5]
+        Path(path).write_bytes(b"no picture")
+        with pytest.raises(Deep500Error, match=f"^{path} cannot be decoded"):
+            list(loader.batches(rows))

@@ -32,6 +32,19 @@ def test_the_deviation_is_the_share_that_would_have_to_change() -> None:
     assert (coin.low, coin.high) == pytest.approx((0.2 - half_width, 0.2 + half_width), abs=0.006)
 
 
+def test_the_interval_holds_the_true_deviation() -> None:
+    """200 samples of known shares: at least 95 % of the intervals hold it, and all hold their own estimate."""
+    shares = np.array([0.1, 0.15, 0.2, 0.25, 0.3])
+    truth = np.abs(shares - 0.2).sum() / 2
+    random = np.random.default_rng(2)
+    held = 0
+    for _ in range(200):
+        [split] = dataset_bias(splits_of(train=random.choice(5, 300, p=shares))).splits
+        held += split.low <= truth <= split.high
+        assert split.low <= split.deviation <= split.high
+    assert held >= 186  # of 200 at 95 %; fewer with a probability of one in two hundred
+
+
 def test_equal_classes_stay_below_what_chance_gives() -> None:
     random = np.random.default_rng(0)
     above = 0

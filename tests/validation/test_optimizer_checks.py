@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import deep500 as d5
+import deep500.frameworks.pytorch as d5torch
 from deep500.cli import main
 from deep500.contracts.optimizer import Optimizer, State
 from deep500.validation.optimizers.checking import deviation
@@ -146,6 +147,11 @@ class MyAdam(d5.UpdateRuleOptimizer):
 def test_a_users_class_is_checked_against_a_rule(framework: str) -> None:
     assert check(MyAdam(), framework, "Adam")
     assert not check(MyAdam(beta2=0.9), framework, "Adam")
+
+
+def test_a_frameworks_own_optimizer_is_checked_against_ours() -> None:
+    assert check(d5torch.AdamOptimizer(0.01), "pytorch")
+    assert not check(d5torch.AdamOptimizer(0.01), "pytorch", "Adam(0.011)")
 
 
 def test_a_deviation_says_where_it_begins() -> None:

@@ -8,6 +8,7 @@ import torch
 
 from ...contracts.executor import TrainingStep, matching
 from ...contracts.native_optimizer import NativeOptimizer
+from .step import laid_out_as
 
 if TYPE_CHECKING:
     from .executor import PyTorchExecutor
@@ -47,7 +48,9 @@ class TorchOptimStep(TrainingStep):
         return {name: _zeros(trial.state[copy]) for name, copy in copies.items()}
 
     def _update(self) -> None:
-        self.executor.gradient_list()  # gives zeros to what the loss does not depend on
+        gradients = self.executor.gradient_list()
+        for param, gradient in zip(self.executor.trained.values(), gradients, strict=True):
+            param.grad = laid_out_as(param.detach(), gradient)  # as fused kernels go over both
         if self.optimizer.schedules:
             for group in self._torch_optimizer.param_groups:
                 group["lr"] = self.optimizer.rate_at(self.count + 1)
@@ -73,8 +76,9 @@ class TorchOptimStep(TrainingStep):
         tensor = self.executor.framework.tensor
         for name, param in trained.items():
             keys = self._first_states[name]
-            loaded: dict[str, Any] = {key: tensor(arrays[f"{name}.{key}"]) for key in keys}
-            self._torch_optimizer.state[param] = loaded
+            loaded = {key: tensor(arrays[f"{name}.{key}"]) for key in keys}
+            for key, value in loaded.items():
+                self._torch_optimizer.state[param][key] = laid_out_as(param.detach(), value)
 
 
 def _zeros(state: Mapping[str, Any]) -> TorchState:

@@ -42,6 +42,8 @@ class PyTorchStep(TrainingStep):
             ]
         self._gradient_chunks: list[torch.Tensor] = []
         self._step = torch.zeros(())
+        # native kernels go over memory as it lies: gradients and states must lie as their parameters do
+        self._is_contiguous = all(param.is_contiguous() for param in self.params)
 
     def _named_pieces(self) -> dict[str, torch.Tensor]:
         """The parameters by name, or numbered chunks of the buffers that hold them."""
@@ -54,8 +56,7 @@ class PyTorchStep(TrainingStep):
         self._step.fill_(self.count + 1)
         with torch.no_grad():
             if self._native:
-                gradients = self.executor.gradient_list()
-                self._native(self.params, gradients, self.states, self._step)
+                self._native(self.params, self._gradients(), self.states, self._step)
             else:
                 self._apply_rule()
 
@@ -65,7 +66,7 @@ class PyTorchStep(TrainingStep):
             self._gradient_chunks = self._gradient_chunks or self._chunks(buffers)
             gradients = self._gradient_chunks
         else:
-            gradients = self.executor.gradient_list()
+            gradients = self._gradients()
         xp = self.executor.framework.xp
         named_gradients = dict(zip(self.pieces, gradients, strict=True))
         states = dict(zip(self.pieces, self.states, strict=True))
@@ -75,6 +76,12 @@ class PyTorchStep(TrainingStep):
             states[name] = _apart(state, self.pieces[name])
             self.pieces[name].copy_(new)
         self.states = [*states.values()]
+
+    def _gradients(self) -> list[torch.Tensor]:
+        gradients = self.executor.gradient_list()
+        if self._is_contiguous:
+            return gradients
+        return [laid_out_as(p, g) for p, g in zip(self.params, gradients, strict=True)]
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and every array of the optimizer's state as "parameter.array"."""
@@ -98,8 +105,10 @@ class PyTorchStep(TrainingStep):
 
     def _load_by_param(self, arrays: Mapping[str, np.ndarray]) -> None:
         tensor = self.executor.framework.tensor
-        for i, name in enumerate(self.pieces):
-            self.states[i] = {key: tensor(arrays[f"{name}.{key}"]) for key in self.states[i]}
+        for i, (name, param) in enumerate(self.pieces.items()):
+            self.states[i] = {
+                key: laid_out_as(param, tensor(arrays[f"{name}.{key}"])) for key in self.states[i]
+            }
 
     def _state_by_param(self) -> dict[str, State]:
         if not self._flat:
@@ -136,3 +145,10 @@ def _apart(state: State, param: torch.Tensor) -> State:
     """The state, with copies of tensors that are the parameter itself, which will be changed in place."""
     own = param.data_ptr()
     return {k: v.clone() if v.data_ptr() == own else v for k, v in state.items()}
+
+
+def laid_out_as(param: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """The value with the strides of the parameter; a number stays as it is."""
+    if value.shape != param.shape or value.stride() == param.stride():
+        return value
+    return torch.empty_like(param, dtype=value.dtype).copy_(value)

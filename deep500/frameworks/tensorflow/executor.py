@@ -7,14 +7,27 @@ import numpy as np
 import tensorflow as tf  # type: ignore[import-untyped]
 
 from ...contracts import tape
+from ...contracts.channels import LAST, channels_second
 from ...contracts.executor import Values
 from ...contracts.framework import Framework
 from ...contracts.functional import FunctionalExecutor, Program, check_traced
 from ...contracts.native_optimizer import NativeOptimizer
-from ...contracts.network import Network
+from ...contracts.network import Network, Node
 from ...contracts.operator import Operator
 from ...contracts.optimizer import Optimizer
 from .step import TensorFlowStep
+
+ACTIVATIONS = {
+    "Elu",
+    "Gelu",
+    "HardSwish",
+    "LeakyRelu",
+    "Relu",
+    "Selu",
+    "Sigmoid",
+    "Softplus",
+    "Tanh",
+}
 
 
 class TensorFlowExecutor(FunctionalExecutor):
@@ -89,6 +102,13 @@ class TensorFlowExecutor(FunctionalExecutor):
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
+
+    def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
+        """An activation keeps the order of the channels that a convolution has computed with."""
+        if type(node.operator).__name__ in ACTIVATIONS and hasattr(inputs[0], LAST):
+            (y_last,) = super()._kernel(node, [getattr(inputs[0], LAST)])
+            return (channels_second(tf, y_last),)
+        return super()._kernel(node, inputs)
 
     def _write(self, name: str, value: np.ndarray) -> None:
         self.params[name].assign(value)

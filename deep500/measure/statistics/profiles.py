@@ -32,7 +32,7 @@ class Profile:
 
     def share(self, tau: float) -> float:
         """The share of problems on which the system is within a factor of τ of the best."""
-        return sum(ratio <= tau for ratio in self.ratios) / len(self.ratios)
+        return float(np.mean(np.array(self.ratios) <= tau))
 
     @property
     def wins(self) -> float:
@@ -42,7 +42,7 @@ class Profile:
     @property
     def solved(self) -> float:
         """The share of problems that the system solves at all."""
-        return sum(map(math.isfinite, self.ratios)) / len(self.ratios)
+        return float(np.mean(np.isfinite(self.ratios)))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def performance_profiles(
     problems = _problems(costs)
     _check(costs, problems, tau_max, level)
     names = list(costs)
-    ratios = _ratios(np.array([[_cost(costs[name][p]) for p in problems] for name in names]))
+    ratios = _ratios(_table(costs, problems))
     areas = _areas(ratios, tau_max)
     resampled = _bootstrap(areas, seed)
     without = _left_out(areas)
@@ -114,8 +114,18 @@ def _check(costs: Costs, problems: Sequence[str], tau_max: float, level: float) 
                 )
 
 
+def _table(costs: Costs, problems: Sequence[str]) -> np.ndarray:
+    """Costs by system and problem; infinite for a failure."""
+    rows = []
+    for row in costs.values():
+        rows.append([_cost(row[problem]) for problem in problems])
+    return np.array(rows)
+
+
 def _cost(value: float | None) -> float:
-    return math.inf if value is None else float(value)
+    if value is None:
+        return math.inf
+    return float(value)
 
 
 def _ratios(costs: np.ndarray) -> np.ndarray:
@@ -154,5 +164,5 @@ def _swapping(without: np.ndarray, first: int, problems: Sequence[str]) -> tuple
     """The problems without which another system has the best score."""
     if len(problems) == 1:
         return ()
-    stays = _is_first(without, first)
-    return tuple(problem for problem, same in zip(problems, stays, strict=True) if not same)
+    moved = ~_is_first(without, first)
+    return tuple(np.array(problems)[moved].tolist())

@@ -1,6 +1,8 @@
 """Times until something happens, where some runs ended before it did (Kaplan & Meier, 1958)."""
 
 import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,11 +43,13 @@ def survival_curve(times: Sequence[float], arrived: Sequence[bool]) -> list[Step
     `times[i]` is when run i arrived, or when it ended without having arrived (`arrived[i]` is False: censored).
     """
     _check(times, arrived)
+    arrivals = Counter(t for t, event in zip(times, arrived, strict=True) if event)
+    ordered = sorted(times)
     steps = []
     survival, variance = 1.0, 0.0
-    for time in sorted({t for t, event in zip(times, arrived, strict=True) if event}):
-        at_risk = sum(t >= time for t in times)
-        events = sum(t == time and event for t, event in zip(times, arrived, strict=True))
+    for time in sorted(arrivals):
+        at_risk = len(ordered) - bisect_left(ordered, time)
+        events = arrivals[time]
         survival *= 1 - events / at_risk
         if events < at_risk:
             variance += events / (at_risk * (at_risk - events))
@@ -59,25 +63,28 @@ def median_time(times: Sequence[float], arrived: Sequence[bool], level: float = 
         raise Deep500Error(f"level must lie between 0 and 1 (such as 0.95), got {level!r}")
     steps = survival_curve(times, arrived)
     z = float(normal_quantile((1 + level) / 2))
-    estimate = _first_at_half([(s.time, s.survival) for s in steps])
-    low = _first_at_half([(s.time, _end(s, z)) for s in steps])
-    high = _first_at_half([(s.time, _end(s, -z)) for s in steps])
+    estimate = _first_at_half(steps, 0.0)
+    low = _first_at_half(steps, z)
+    high = _first_at_half(steps, -z)
     censored = len(times) - sum(arrived)
     return MedianTime(estimate, low, high, len(times), censored, level)
 
 
-def _first_at_half(curve: Sequence[tuple[float, float]]) -> float | None:
-    """The first time after which at most half are left; None if there is none."""
-    return next((time for time, share in curve if share <= HALF), None)
+def _first_at_half(steps: Sequence[Step], z: float) -> float | None:
+    """The first time after which at most half are left, by the curve or one of its ends; None if there is none."""
+    for step in steps:
+        if _end(step, z) <= HALF:
+            return step.time
+    return None
 
 
 def _end(step: Step, z: float) -> float:
-    """One end of the interval of the survival by log(-log): the lower one for z > 0, the upper one for z < 0.
+    """The survival, or an end of its interval by log(-log): the lower one for z > 0, the upper one for z < 0.
 
     Where nobody is left, the variance is not known, and the upper end stays at 1.
     """
     if step.survival <= 0:
-        return 0.0 if z > 0 else 1.0
+        return float(z < 0)
     return step.survival ** math.exp(z * step.deviation)
 
 

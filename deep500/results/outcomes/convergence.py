@@ -46,7 +46,7 @@ def convergence(data: OutcomeData) -> Picture | None:
     canvas = figure(3.7)
     axes = canvas.subplots()
     axes.set_xlabel("step")
-    axes.set_ylabel(f"{name} ({clean(main.unit)})" if main.unit else name)
+    axes.set_ylabel(name + f" ({clean(main.unit)})" * bool(main.unit))
     axes.grid()
     ink = colour(0)
     axes.fill_between(
@@ -58,7 +58,9 @@ def convergence(data: OutcomeData) -> Picture | None:
     axes.plot(band.steps, band.median, color=ink, lw=2, marker="o", ms=3, label="median over seeds")
     draw_targets(axes, data, main)
     canvas.legend(loc="outside lower left", ncols=3, frameon=False, labelcolor=INK)
-    inner = INNER.format(level=percent(data.plan["level"])) if band.low is not None else ""
+    inner = ""
+    if band.low is not None:
+        inner = INNER.format(level=percent(data.plan["level"]))
     caption = CAPTION.format(name=name, inner=inner, n=len(data.runs))
     title = f"Convergence of the {name} over steps"
     return Picture("convergence", title, svg(canvas, "convergence", title), caption)
@@ -88,7 +90,9 @@ def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
     values = []
     for evaluation in evaluations:
         value = evaluation["validation"].get(main.name)
-        values.append(value if drawable(value, main) else np.nan)
+        if not drawable(value, main):
+            value = np.nan
+        values.append(value)
     return values
 
 

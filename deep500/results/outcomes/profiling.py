@@ -1,7 +1,8 @@
 """Many runs of recipes as performance profiles: a system is what is MUTABLE, a problem is what is FIXED."""
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,7 @@ def runs_profile(
 
 
 def _usual_metric(records: Sequence[Record]) -> str:
-    shared = set.intersection(*[set(_metrics(record)) for record in records])
+    shared = set.intersection(*map(set, map(_metrics, records)))
     for name in (*USUAL, *sorted(shared)):
         if name in shared and _metrics(records[0])[name]["kind"] in ("cost", "rate"):
             return name
@@ -125,14 +126,21 @@ def _cost(record: Record, name: str) -> float | None:
 def _system_names(records: Sequence[Record]) -> list[str]:
     """What is MUTABLE, in words: the entries that are not the same everywhere."""
     entries = [merged_entries(record.plan["recipe"]["mutable"]) for record in records]
-    keys = list(dict.fromkeys(key for own in entries for key in own))
-    differing = [key for key in keys if len({_canonical(own.get(key)) for own in entries}) > 1]
-    return [_label(own, differing) for own in entries]
+    common = set.intersection(*[set(map(_entry, own.items())) for own in entries])
+    return [_label(own, common) for own in entries]
 
 
-def _label(mutable: Mapping[str, Text], keys: Sequence[str]) -> str:
-    words = [plain(mutable[key]) for key in keys if key in mutable]
-    return shortened(clean(", ".join(words)), LONGEST_SYSTEM) or "the only system"
+def _entry(item: tuple[str, Text]) -> tuple[str, str]:
+    key, value = item
+    return key, plain(value)
+
+
+def _label(mutable: Mapping[str, Text], common: Collection[tuple[str, str]]) -> str:
+    words = []
+    for key, value in map(_entry, mutable.items()):
+        if (key, value) not in common:
+            words.append(value)
+    return shortened(clean(", ".join(words)), LONGEST_SYSTEM) or "nothing else"
 
 
 def _problem_names(records: Sequence[Record]) -> list[str]:
@@ -147,7 +155,9 @@ def _problem_names(records: Sequence[Record]) -> list[str]:
         if identity not in variants:
             variants.append(identity)
         place = variants.index(identity)
-        names.append(f"{name} ({place + 1})" if place else name)
+        if place:
+            name = f"{name} ({place + 1})"
+        names.append(name)
     return names
 
 
@@ -156,8 +166,8 @@ def _canonical(value: Any) -> str:
 
 
 def _warnings(costs: Mapping[str, Mapping[str, float | None]]) -> list[str]:
-    everywhere = set.intersection(*[set(row) for row in costs.values()])
-    anywhere = set.union(*[set(row) for row in costs.values()])
+    everywhere = set.intersection(*map(set, costs.values()))
+    anywhere = set[str]().union(*costs.values())
     left_out = sorted(anywhere - everywhere)
     if not left_out:
         return []
@@ -173,35 +183,48 @@ def _scores(found: Profiles) -> Table:
 
 
 def _score(profile: Profile, found: Profiles) -> Number:
-    low, high = (number(100 * end, 1) for end in (profile.low, profile.high))
+    low = number(100 * profile.low, 1)
+    high = number(100 * profile.high, 1)
     value = f"{number(100 * profile.score, 1)} %"
     return Number(value, f"[{low}, {high}]", count(len(found.problems)))
 
 
 def _shares(profile: Profile) -> list[str]:
-    shares = [profile.wins, profile.share(1.5), profile.share(2.0), profile.solved]
-    return [percent(share, 3) for share in shares]
+    return [
+        percent(profile.wins, 3),
+        percent(profile.share(1.5), 3),
+        percent(profile.share(2.0), 3),
+        percent(profile.solved, 3),
+    ]
 
 
 def _ratio_table(found: Profiles) -> Table:
     headers = ["cost over the best", *[profile.system for profile in found.systems]]
     rows: list[list[Text]] = []
     for place, problem in enumerate(found.problems):
-        ratios = [profile.ratios[place] for profile in found.systems]
-        rows.append([problem, *[_ratio(value) for value in ratios]])
+        ratios = [_ratio(profile.ratios[place]) for profile in found.systems]
+        rows.append([problem, *ratios])
     return Table(headers, rows, "l" + "r" * len(found.systems))
 
 
 def _ratio(value: float) -> str:
-    return "failed" if value == float("inf") else f"{number(value, 2)} ×"
+    if math.isinf(value):
+        return "failed"
+    return f"{number(value, 2)} ×"
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    if not math.isfinite(value):
+        return None
+    return value
 
 
 def _system_json(profile: Profile) -> dict[str, Any]:
-    ratios = [None if value == float("inf") else value for value in profile.ratios]
-    without = {name: None if score != score else score for name, score in profile.without.items()}
+    without = {name: _finite(score) for name, score in profile.without.items()}
     return {
         "system": profile.system,
-        "ratios": ratios,
+        "ratios": list(map(_finite, profile.ratios)),
         "score": profile.score,
         "low": profile.low,
         "high": profile.high,

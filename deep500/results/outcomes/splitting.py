@@ -7,7 +7,10 @@ For every seed, time to target = steps to target × mean time of those steps. Th
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import variance
 from typing import Any
+
+import numpy as np
 
 from ...contracts.metric import History, Metric
 from ...contracts.result import Record
@@ -124,8 +127,9 @@ def _factor(a: Sequence[float], b: Sequence[float], paired: bool, level: float) 
     if n < FEWEST:
         return Factor(math.exp(middle), None, None, n, f"none: fewer than {FEWEST} seeds")
     if paired:
-        known = mean_interval([y - x for x, y in zip(a, b, strict=True)], level)
-        return Factor(math.exp(middle), math.exp(known.low), math.exp(known.high), n, known.method)
+        known = mean_interval(np.subtract(b, a), level)
+        ends = math.exp(known.low), math.exp(known.high)
+        return Factor(math.exp(middle), *ends, n, known.method)
     reach = _welch(a, b, level)
     ends = math.exp(middle - reach), math.exp(middle + reach)
     return Factor(math.exp(middle), *ends, n, "Welch's t of logarithms")
@@ -133,20 +137,18 @@ def _factor(a: Sequence[float], b: Sequence[float], paired: bool, level: float) 
 
 def _welch(a: Sequence[float], b: Sequence[float], level: float) -> float:
     """Half the width of the interval of a difference of two means."""
-    errors = [_squared_error(values) for values in (a, b)]
-    total = sum(errors)
+    error_a, error_b = _squared_error(a), _squared_error(b)
+    total = error_a + error_b
     if total == 0:
         return 0.0
-    shares = [error**2 / (len(x) - 1) for error, x in zip(errors, (a, b), strict=True)]
-    freedom = total**2 / sum(shares)
+    spread = error_a**2 / (len(a) - 1) + error_b**2 / (len(b) - 1)
+    freedom = total**2 / spread
     return student_t_quantile((1 + level) / 2, freedom) * math.sqrt(total)
 
 
 def _squared_error(values: Sequence[float]) -> float:
     """The squared standard error of a mean."""
-    mean = math.fsum(values) / len(values)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return squares / (len(values) - 1) / len(values)
+    return variance(values) / len(values)
 
 
 def _table(split: Split) -> Table:

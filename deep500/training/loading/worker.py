@@ -100,7 +100,9 @@ class Worker:
     def _serve(self, parent: int, workers: Iterable["Worker"]) -> None:
         """In the worker's process: until nobody can ask any more."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)  # not what the parent does then
         end_with_parent(signal.SIGKILL)
         if os.getppid() != parent:
             return

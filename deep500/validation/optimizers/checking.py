@@ -48,13 +48,16 @@ def check_optimizer(
     """Check an optimizer, step by step, as a framework runs it; the report is true if all is well.
 
     The optimizer is an instance, or a text such as "Adam" or "my_file.py:MyAdam". `reference` is the built-in rule
-    that it should follow, with its settings: "Adam(0.01)"; a built-in optimizer is its own. Without a reference, the
-    same code on the reference framework in float64 is what the steps are compared with.
+    that it should follow, with its settings: "Adam(0.01)"; a built-in optimizer is its own, and a framework's own one
+    should follow the built-in one of its name. Without a reference, the same code on the reference framework in float64
+    is what the steps are compared with.
     """
     subject = load_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
     if not isinstance(subject, Optimizer | ThreeStepOptimizer):
         raise Deep500Error(f"{subject!r} is no optimizer: give an instance, as in SGD(0.1)")
     rule = load_optimizer(reference) if isinstance(reference, str) else reference
+    if rule is None and isinstance(subject, NativeOptimizer):
+        rule = _same_rule(subject)
     if steps < 2:
         raise Deep500Error(f"{steps} steps are too few: give at least 2")
     runner = _Checks(subject, framework, rule, steps, progress or (lambda text: None))
@@ -270,6 +273,12 @@ def deviation(path: Path, truth: Path, start: Arrays, dtype: str) -> tuple[float
                 first = step
             worst = max(worst, relative)
     return worst, first
+
+
+def _same_rule(native: NativeOptimizer) -> Optimizer:
+    """The built-in optimizer that a framework's own one is named after, with its settings."""
+    name = type(native).__name__.removesuffix("Optimizer")
+    return load_optimizer(name, native.settings)
 
 
 def _field_names(definition: type) -> list[str]:

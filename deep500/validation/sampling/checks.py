@@ -1,6 +1,5 @@
 """The promises of a sampler, each tested by itself."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -75,16 +74,15 @@ def coverage(draws: Draws) -> SamplerCheck:
     worst = 0
     text = ""
     for epoch, order in enumerate(draws.orders):
-        counts = Counter(order.tolist())
-        faults = sum(abs(counts[example] - 1) for example in range(draws.size))
-        if faults <= worst:
-            continue
-        worst = faults
-        missing = draws.size - len(counts.keys() & set(range(draws.size)))
-        text = (
-            f"epoch {epoch} has {len(order)} draws, {len(counts)} different ones, and misses "
-            f"{missing} of {draws.size} examples"
-        )
+        different = np.unique(order)
+        missing = draws.size - int(np.isin(different, np.arange(draws.size)).sum())
+        faults = missing + len(order) - len(different)
+        if faults > worst:
+            worst = faults
+            text = (
+                f"epoch {epoch} has {len(order)} draws, {len(different)} different ones, and misses "
+                f"{missing} of {draws.size} examples"
+            )
     return _counted("coverage", worst, text)
 
 
@@ -178,35 +176,36 @@ def _other_seed(sampler: Sampler) -> Sampler | None:
 
 
 def _independence(pairs: list[tuple[np.ndarray, np.ndarray]], size: int) -> float | None:
+    """The probability of places in the first and second orders that depend on each other so much."""
+    first = np.array([_place_bins(order, size) for order, _ in pairs])
+    second = np.array([_place_bins(order, size) for _, order in pairs])
     probabilities = []
     for example in _some_examples(size):
+        rows, columns = first[:, example], second[:, example]
+        in_both = (rows >= 0) & (columns >= 0)
         table = np.zeros((PAIR_BINS, PAIR_BINS))
-        for first, second in pairs:
-            place, next_place = _first_place(first, example), _first_place(second, example)
-            if place is not None and next_place is not None:
-                row, column = place * PAIR_BINS // len(first), next_place * PAIR_BINS // len(second)
-                table[row, column] += 1
+        np.add.at(table, (rows[in_both], columns[in_both]), 1)
         probabilities.append(independence(table))
     return smallest_of(probabilities)
 
 
+def _place_bins(order: np.ndarray, size: int) -> np.ndarray:
+    """For every example in which part of the order it comes first; -1 if it does not come."""
+    bins = np.full(size, -1)
+    places = np.arange(len(order))[::-1]  # so that the first place is written last
+    bins[order[::-1]] = places * PAIR_BINS // max(1, len(order))
+    return bins
+
+
 def _places(draws: Draws, example: int) -> tuple[np.ndarray, np.ndarray]:
     """Where an example is in the epochs that have it, and how long these are."""
-    if draws.sampler.every_example_once:
-        found = [(_first_place(order, example), len(order)) for order in draws.orders]
-        pairs = [(place, length) for place, length in found if place is not None]
-        places, lengths = np.array(pairs, np.int64).reshape(-1, 2).T
-        return places, lengths
-    parts = [np.flatnonzero(order == example) for order in draws.orders]
-    lengths = np.repeat([len(order) for order in draws.orders], [len(part) for part in parts])
-    return np.concatenate(parts), lengths
-
-
-def _first_place(order: np.ndarray, example: int) -> int | None:
-    places = np.flatnonzero(order == example)
-    if not len(places):
-        return None
-    return int(places[0])
+    places: list[int] = []
+    lengths: list[int] = []
+    for order in draws.orders:
+        of_epoch = np.flatnonzero(order == example)
+        places.extend(of_epoch.tolist())
+        lengths.extend([len(order)] * len(of_epoch))
+    return np.array(places, np.int64), np.array(lengths, np.int64)
 
 
 def _bin_shares(length: int, bins: int) -> np.ndarray:

@@ -1,0 +1,153 @@
+"""All ranks of a recipe's run: rank 0 leads and writes the bundle, the others follow its orders."""
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..contracts.dataset import Split
+from ..contracts.executor import Executor
+from ..contracts.recipe import Recipe
+from ..contracts.task import Task
+from ..contracts.transport import DEADLINE, AllGather, Program, Transport, Wait
+from ..errors import Deep500Error
+from ..training.building import recipe_dataset, recipe_executor, recipe_task
+from ..training.checkpoint import load_checkpoint, save_checkpoint
+from ..training.events import Event
+from ..training.trainer import Trainer
+from .distribution import Distribution
+from .recipe_training import recipe_sampler
+from .trainer import DistributedTrainer
+
+ORDER_DEADLINE = 600.0  # seconds that followers wait while rank 0 loads and rehearses
+
+
+class Crew:
+    """The ranks of one run, seen from this process."""
+
+    def __init__(self, recipe: Recipe, distribution: Distribution, deadline: float = DEADLINE):
+        self.recipe = recipe
+        self.distribution = distribution
+        self.transport: Transport = distribution.open(deadline)
+        self.leads = 0 in self.transport.ranks
+        self.has_followers = len(self.transport.ranks) < self.transport.size
+        self._check_same()
+
+    def trainer(
+        self,
+        task: Task,
+        splits: Mapping[str, Split],
+        seed: int,
+        epochs: int,
+        threads: object,
+        events: Iterable[Event],
+    ) -> DistributedTrainer:
+        """The trainer of one seed, with an executor for every rank of this process."""
+        executors: dict[int, Executor] = {}
+        for rank in self.transport.ranks:
+            executors[rank] = recipe_executor(self.recipe, task, splits["train"], seed, threads)
+        return DistributedTrainer(
+            self.distribution.scheme,
+            self.transport,
+            executors,
+            self.recipe.make_optimizer(),
+            splits,
+            recipe_sampler(self.recipe, seed),
+            epochs,
+            events,
+            task=task,
+        )
+
+    def order(self, document: Mapping[str, Any] | None = None) -> Any:
+        """On rank 0, tell the others what to do next; on these, the answer is what that is."""
+        return self._gathered(document)[0] if self.has_followers else document
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
+        if self.has_followers:
+            self._gathered(None)
+
+    def _gathered(self, document: Any) -> list[Any]:
+        """The documents of all ranks."""
+        text = json.dumps(document).encode()
+
+        def program(rank: int) -> Program:
+            handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
+            [texts] = yield Wait([handle], max(ORDER_DEADLINE, self.transport.deadline))
+            return [json.loads(text.tobytes()) for text in texts]
+
+        results = self.transport.run(program)
+        return results[min(results)]
+
+    def _check_same(self) -> None:
+        """Refuse ranks that run another recipe, or another version of something that decides on numbers."""
+        if not self.has_followers:
+            return
+        reports = self._gathered(self._facts())
+        for rank, report in enumerate(reports):
+            for fact, value in report.items():
+                if value != reports[0][fact]:
+                    raise Deep500Error(
+                        f"rank {rank} has the {fact} {str(value)[:20]}, and rank 0 has "
+                        f"{str(reports[0][fact])[:20]}: start all ranks with the same"
+                    )
+
+    def _facts(self) -> dict[str, str]:
+        from importlib.metadata import version
+
+        return {
+            "recipe": self.recipe.hash,
+            "version of deep500": version("deep500-bench"),
+            "version of NumPy": np.__version__,
+            "version of Python": platform.python_version(),
+        }
+
+
+def follow(
+    recipe: Recipe,
+    distribution: Distribution,
+    data: str | Path | None = None,
+    deadline: float = DEADLINE,
+) -> None:
+    """On a rank other than 0: train what rank 0 orders, until it orders nothing more."""
+    crew = Crew(recipe, distribution, deadline)
+    task = recipe_task(recipe)
+    splits = recipe_dataset(recipe, data).load()
+    while order := crew.order():
+        [rank] = crew.transport.ranks
+        keeper = FollowersCheckpoints(crew, Path(order["checkpoints"]), order["seed"], rank)
+        trainer = crew.trainer(
+            task, splits, order["seed"], order["epochs"], order["threads"], [keeper]
+        )
+        start = load_checkpoint(keeper.path(order["done"])) if order["done"] else None
+        trainer.run(start)
+        keeper.remove()
+    crew.transport.close()
+
+
+class FollowersCheckpoints(Event):
+    """Keeps the state of a rank other than 0 after every epoch, in a file of its own beside rank 0's."""
+
+    def __init__(self, crew: Crew, folder: Path, seed: int, rank: int):
+        self.crew = crew
+        self.folder = folder
+        self.seed = seed
+        self.rank = rank
+
+    def path(self, epochs: int) -> Path:
+        return self.folder / f"rank-{self.rank}-{self.seed}-{epochs}.safetensors"
+
+    def after_epoch(self, trainer: Trainer, record: dict[str, Any]) -> None:
+        """The state of the epoch before is kept, too: the block of this one may not be on disk yet."""
+        epochs = len(trainer.evaluations)
+        save_checkpoint(self.path(epochs), trainer.checkpoint())
+        self.crew.barrier()
+        self.path(epochs - 2).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove what is left of a seed that is done."""
+        for file in self.folder.glob(f"rank-{self.rank}-{self.seed}-*.safetensors"):
+            file.unlink(missing_ok=True)

@@ -1,0 +1,89 @@
+"""What a recipe says about its ranks: how many, over which transport, by which scheme."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from .. import registry
+from ..contracts.recipe import Recipe
+from ..contracts.scheme import Scheme
+from ..contracts.transport import DEADLINE, Transport
+from ..errors import Deep500Error, unknown
+from ..transports.virtual import Virtual
+from .communication import launched_by, process_transport
+from .shards import bounds
+
+ENTRIES = ("ranks", "transport", "scheme", "codec")
+TRANSPORTS = ("virtual", "mpi", "torch")
+DEFAULT = "virtual"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The ranks of a recipe's run."""
+
+    ranks: int
+    transport: str
+    scheme: Scheme
+
+    def open(self, deadline: float = DEADLINE) -> Transport:
+        """The transport, which must have as many ranks as the recipe says."""
+        if self.transport == "virtual":
+            return Virtual(self.ranks, deadline=deadline)
+        transport = process_transport(self.transport, deadline)
+        if transport.size != self.ranks:
+            raise Deep500Error(
+                f"the recipe has {self.ranks} ranks, and {transport.size} were started: give "
+                f"--ranks {transport.size}, or start {self.ranks}"
+            )
+        return transport
+
+    def to_json(self, global_batch: int) -> dict[str, Any]:
+        """For the plan of a run: with the batch of all ranks, and of each."""
+        trainers = self.scheme.trainers(self.ranks)
+        local = []
+        for index in range(len(trainers)):
+            first, stop = bounds(global_batch, index, len(trainers))
+            local.append(stop - first)
+        return {
+            "ranks": self.ranks,
+            "transport": self.transport,
+            "scheme": type(self.scheme).__name__,
+            "global_batch": global_batch,
+            "local_batch": local,
+        }
+
+
+def recipe_distribution(recipe: Recipe) -> Distribution | None:
+    """The distribution of a recipe; None if it says nothing about ranks."""
+    if not any(recipe.has(key) for key in ENTRIES):
+        return None
+    transport = recipe.entry("transport", launched_by() or DEFAULT)
+    if transport not in TRANSPORTS:
+        raise unknown("transport", transport, TRANSPORTS)
+    ranks = recipe.entry("ranks", 1)
+    if ranks < 1:
+        raise Deep500Error(f"recipe {recipe.name}: ranks is {ranks}, and there must be 1 or more")
+    if recipe.has("procedure"):
+        raise Deep500Error(
+            f"recipe {recipe.name}: a procedure of one's own cannot be distributed: leave "
+            f"{next(key for key in ENTRIES if recipe.has(key))!r} out"
+        )
+    scheme = recipe_scheme(recipe)
+    scheme.check(ranks)
+    return Distribution(ranks, transport, scheme)
+
+
+def recipe_scheme(recipe: Recipe) -> Scheme:
+    """The scheme of a recipe with its codec; AllReduce if it names none."""
+    if recipe.has("scheme"):
+        scheme = recipe.make("scheme")
+    else:
+        scheme = registry.find("schemes", "AllReduce")()
+    if not recipe.has("codec"):
+        return scheme
+    if "codec" not in [field.name for field in fields(scheme)]:
+        raise Deep500Error(
+            f"recipe {recipe.name}: the scheme {type(scheme).__name__} sends nothing that a codec "
+            "could shorten: leave 'codec' out"
+        )
+    return replace(scheme, codec=recipe.make("codec"))

@@ -1,0 +1,19 @@
+"""What communication buys: quality for what was sent."""
+
+import math
+
+from ..contracts.metric import History, Metric
+from ._ranks import rank_counters
+
+
+class AccuracyPerMegabyte(Metric):
+    """The test accuracy divided by the megabytes (10^6 B) that all ranks sent; None if nothing was sent."""
+
+    unit = "%/MB"
+    kind = "ratio"
+    reads = "accuracy"
+
+    def value(self, history: History) -> float | None:
+        accuracy = history.final("test", "accuracy")
+        sent = math.fsum(rank_counters(history, "bytes").values())
+        return accuracy / (sent / 1e6) if accuracy is not None and sent else None

@@ -1,0 +1,17 @@
+"""How far the replicas are from each other at the end."""
+
+from ..contracts.metric import History, Metric
+
+
+class ConsensusDistance(Metric):
+    """The root mean square distance of a replica from the mean of all; 0 for schemes that keep them equal."""
+
+    kind = "quality"
+    better = "lower"
+
+    def value(self, history: History) -> float | None:
+        distances = history.series.get("consensus distance")
+        if distances:
+            return distances[-1]
+        has_ranks = "bytes of rank 0" in history.counters
+        return 0.0 if has_ranks else None

@@ -1,0 +1,34 @@
+"""Whether some ranks compute longer than others, and by how much."""
+
+import numpy as np
+
+from ..contracts.metric import History, Metric
+from ..measure.statistics.groups import kruskal_wallis
+from ._ranks import rank_series
+
+
+class LoadImbalance(Metric):
+    """How much longer the slowest rank computes than the mean of all, in per cent.
+
+    A Kruskal-Wallis test over the ranks comes first: without a significant difference between them, it is 0.
+    """
+
+    unit = "%"
+    kind = "ratio"
+    better = "lower"
+    significance: float = 0.05
+
+    def value(self, history: History) -> float | None:
+        seconds = rank_series(history, "seconds")
+        waiting = rank_series(history, "waiting")
+        computing = []
+        for rank, numbers in seconds.items():
+            if numbers:  # a server trains on nothing
+                computing.append(np.subtract(numbers, waiting[rank]))
+        if len(computing) < 2:
+            return None
+        if kruskal_wallis(computing).p >= self.significance:
+            return 0.0
+        means = [float(times.mean()) for times in computing]
+        mean = sum(means) / len(means)
+        return 100 * (max(means) / mean - 1) if mean > 0 else 0.0

@@ -1,0 +1,189 @@
+"""Recipes on many ranks, from the command line to the bundle; a rank that is killed, and --resume."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deep500 import bundle
+from deep500.cli import main
+from deep500.contracts.metric import History
+from deep500.metrics.accuracy_per_megabyte import AccuracyPerMegabyte
+from deep500.metrics.bytes_per_rank import BytesPerRank
+from deep500.metrics.consensus_distance import ConsensusDistance
+from deep500.metrics.exposed_communication import ExposedCommunication
+from deep500.metrics.load_imbalance import LoadImbalance
+from deep500.metrics.messages_per_rank import MessagesPerRank
+from deep500.metrics.staleness import Staleness
+from deep500.supervision.descendants import descendants
+
+ROOT = Path(__file__).parents[2]
+RECIPE = """
+import deep500 as d5
+
+FIXED = {"model": "mlp", "model_kwargs": {"hidden": (8,)}, "dataset": "digits", "epochs": 4}
+MUTABLE = {"batch_size": 60, "ranks": 2, "executor": "reference", "optimizer": d5.optimizers.Adam(0.01)}
+METRICS = [(d5.TestAccuracy(), None), (d5.metrics.BytesPerRank(), None), (d5.metrics.ConsensusDistance(), None)]
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    path = tmp_path / "small.py"
+    path.write_text(RECIPE)
+    return path
+
+
+def words(recipe: Path, out: Path, transport: str, *more: str) -> list[str]:
+    usual = ["--transport", transport, "--seeds", "1", "--deadline", "6", "--out", str(out)]
+    return ["run", str(recipe), *usual, *more]
+
+
+def weights(folder: Path) -> str:
+    """The digest of what was trained."""
+    blocks: Any = bundle.read(folder).blocks
+    return next(block["weights"] for block in blocks if "weights" in block)
+
+
+@pytest.mark.parametrize("transport", ["mpi", "torch"])
+def test_real_ranks_leave_the_bundle_of_virtual_ranks(
+    recipe: Path, tmp_path: Path, transport: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words(recipe, tmp_path / "virtual", "virtual")) == 0
+    run = [sys.executable, "-m", "deep500.cli", *words(recipe, tmp_path / "real", transport)]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert weights(tmp_path / "real") == weights(tmp_path / "virtual")
+    assert main(["verify", str(tmp_path / "real")]) == 0
+    capfd.readouterr()
+    found = bundle.read(tmp_path / "real")
+    plan = json.loads(json.dumps(found.documents["plan.json"]))
+    distribution = plan["distribution"]
+    assert (distribution["global_batch"], distribution["local_batch"]) == (60, [30, 30])
+    epoch: Any = found.blocks[0]
+    assert len(epoch["series"]["seconds of rank 1"]) == len(epoch["series"]["loss"])
+    assert epoch["counters"]["bytes of rank 0"] == epoch["counters"]["bytes of rank 1"] > 0
+
+
+def kill_rank(parent: int, rank: int, after: Path) -> None:
+    """Kill the process of a rank below `parent` as soon as a file is there."""
+    deadline = time.monotonic() + 90
+    while not list(after.parent.glob(f"{after.name}/0-2*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    for pid in descendants(parent):
+        try:
+            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        names = {b"RANK=%d" % rank, b"PMI_RANK=%d" % rank}
+        if (
+            names & {*variables}
+            and b"deep500.cli" in command
+            and b"python" in command.split(b"\0")[0]
+        ):
+            os.kill(pid, signal.SIGKILL)
+            return
+    raise AssertionError("the rank was not found")
+
+
+@pytest.mark.parametrize(
+    ("transport", "rank"),
+    [
+        ("torch", 1),
+        pytest.param("mpi", 1, marks=pytest.mark.slow),
+        pytest.param("torch", 0, marks=pytest.mark.slow),
+        pytest.param("mpi", 0, marks=pytest.mark.slow),
+    ],
+)
+def test_a_killed_rank_is_named_and_the_run_goes_on_to_the_same_bits(
+    recipe: Path, tmp_path: Path, transport: str, rank: int
+) -> None:
+    out = tmp_path / "killed"
+    long = ["--set", "batch_size=12"]  # so that an epoch takes its time
+    command = [
+        sys.executable,
+        "-m",
+        "deep500.cli",
+        *words(recipe, out, transport, "--resume", *long),
+    ]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    kill_rank(process.pid, rank, out.with_name("killed.checkpoints"))
+    _, said = process.communicate(timeout=90)
+    assert process.returncode == 2, said
+    assert f"rank {rank} was ended by SIGKILL" in said or f"rank {rank} is lost" in said
+    assert not (out / "manifest.json").exists()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    assert main(["verify", str(out)]) == 0
+    assert main(words(recipe, tmp_path / "whole", "virtual", *long)) == 0
+    assert weights(out) == weights(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--ranks", "0"], "ranks is 0"),
+        (["--ranks", "70"], "70 ranks share a batch of 60"),
+        (["--scheme", "AllReduc"], "no scheme is named 'AllReduc'. Did you mean 'AllReduce'"),
+        (["--scheme", "AllReduce(codecs=1)"], "unexpected keyword"),
+        (["--scheme", "LocalSGD()", "--codec", "TopK(0.1)"], "leave 'codec' out"),
+        (["--deadline", "0"], "--deadline 0"),
+        (["--set", "transport=pigeons"], "no transport is named 'pigeons'"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(
+    recipe: Path, tmp_path: Path, more: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["run", str(recipe), "--seeds", "1", "--out", str(tmp_path / "x"), *more]
+    assert main(arguments) == 2
+    said = capfd.readouterr().err.strip().splitlines()[-1]
+    assert message in said
+    assert not (tmp_path / "x").exists()
+
+
+def test_metrics_of_communication() -> None:
+    history = History(
+        0,
+        {
+            "loss": [1.0],
+            "seconds": [3.0],
+            "seconds of rank 0": [2.0] * 9,
+            "waiting of rank 0": [1.0] * 9,
+            "seconds of rank 1": [2.0] * 9,
+            "waiting of rank 1": [0.0] * 9,
+            "staleness of rank 2": [0, 1, 1, 2],
+            "consensus distance": [4.0, 0.5],
+        },
+        {"bytes of rank 0": 3e6, "bytes of rank 1": 1e6, "messages of rank 0": 7},
+        [{"validation": {"accuracy": 50.0}, "test": {"accuracy": 80.0}}],
+    )
+    assert BytesPerRank().value(history) == 3e6
+    assert MessagesPerRank().value(history) == 7
+    assert ExposedCommunication().value(history) == 25.0
+    assert LoadImbalance().value(history) == pytest.approx(100 / 3)  # 2 s against a mean of 1.5 s
+    assert Staleness().value(history) == 1.0
+    assert Staleness().histogram(history) == {0: 1, 1: 2, 2: 1}
+    assert ConsensusDistance().value(history) == 0.5
+    assert AccuracyPerMegabyte().value(history) == 20.0
+    alone = History(0, {"loss": [1.0], "seconds": [1.0]})
+    for metric in (BytesPerRank, ExposedCommunication, LoadImbalance, Staleness, ConsensusDistance):
+        assert metric().value(alone) is None
+
+
+def test_ranks_that_are_alike_have_no_load_imbalance() -> None:
+    rng = np.random.default_rng(5)
+    series = {"loss": [1.0], "seconds": [1.0]}
+    for rank in range(3):
+        series[f"seconds of rank {rank}"] = [*rng.gamma(9, size=40)]
+        series[f"waiting of rank {rank}"] = [0.0] * 40
+    assert LoadImbalance().value(History(0, series)) == 0.0
