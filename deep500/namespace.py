@@ -216,11 +216,14 @@ class Namespace:
         dilations: Sequence[int],
     ) -> Array:
         """The same by indices, one axis after the other."""
+        import numpy as np  # some engines take minutes for millions of numbers in lists
+
         first, n = x.ndim - len(kernel), len(kernel)
         for axis, (count, k, stride, dilation) in enumerate(
             zip(counts, kernel, strides, dilations, strict=True)
         ):
-            places = [[at * stride + i * dilation for i in range(k)] for at in range(count)]
+            starts = np.arange(count, dtype=np.int64) * stride
+            places = starts[:, None] + np.arange(k, dtype=np.int64) * dilation
             x = self.take(x, self.asarray(places, "int64"), axis=first + 2 * axis)
         order = (
             *range(first),

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 nn = torch.nn
 
 
-class Fresh(nn.Module):
+class Fresh(nn.Module):  # type: ignore[name-defined]
     """Layers whose weights are all ones and zeros, also those that are statistics."""
 
     def __init__(self) -> None:
