@@ -31,7 +31,7 @@ from .training.metric_summary import recorded_metric
 from .training.outcome import trained_runs
 from .validation.networks.determinism import unstable_operators
 
-MARGIN = 1.5  # of the unit of a quality, which is % of accuracy for classification
+MARGIN = 1.5  # points of a quality in %, per cent of the median of any other one
 MOST_LISTED = 6
 
 

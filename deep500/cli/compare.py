@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--gate", action="store_true", help="exit code 1 if anything in B is slower"
     )
     options.equivalent(
-        parser, None, "points: two recipes are tested (exit code 0 equivalent, 1 different, 3 not)"
+        parser, None, "(for two recipes; exit code 0 equivalent, 1 different, 3 inconclusive)"
     )
 
 

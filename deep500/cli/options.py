@@ -265,7 +265,7 @@ def equivalent(parser: Parser, default: float | None, said: str) -> None:
         type=float,
         default=default,
         metavar="MARGIN",
-        help=f"the difference of a quality that does not matter, in its unit, such as 1.5 {said}",
+        help=f"the difference of a quality that does not matter: points of a %%, else %% of its median {said}",
     )
 
 

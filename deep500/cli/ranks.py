@@ -21,7 +21,7 @@ TRANSPORTS = ("virtual", "mpi", "torch")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--ranks", type=int, default=None, metavar="P", help="on how many ranks (the recipe's)")
+    add("--ranks", type=int, default=None, metavar="P", help="how many ranks (the recipe's)")
     add(
         "--transport",
         default=None,

@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the recipe's file, if it is not one of ours; code from a bundle is never run",
     )
-    options.equivalent(parser, 1.5, "points (1.5)")
+    options.equivalent(parser, 1.5, "(1.5)")
     add(
         "--allow-changes",
         action="store_true",

@@ -9,6 +9,7 @@ import pytest
 from deep500.cli import main
 from deep500.contracts.result import Record
 from deep500.errors import Deep500Error
+from deep500.results.outcomes.equivalent import quality_margin
 from deep500.results.recipe import Recipe
 
 from .test_outcome_comparison import metric
@@ -36,6 +37,12 @@ def test_a_seed_without_a_value_and_too_few_seeds_are_inconclusive() -> None:
     assert verdict([*SEEDS[:4], None]) == "inconclusive"
     contrast = Recipe().equivalence(record(SEEDS[:2]), record(SEEDS[:2]), 1.5, 0.95)
     assert contrast.data["equivalence"]["verdict"] == "inconclusive"
+
+
+def test_a_margin_is_relative_where_a_quality_is_not_in_percent() -> None:
+    assert quality_margin({"unit": "%", "median": 90.0}, 1.5) == 1.5
+    assert quality_margin({"unit": "", "median": -0.2}, 1.5) == pytest.approx(0.003)
+    assert quality_margin({"unit": "", "median": None}, 1.5) == 1.5
 
 
 def test_a_wrong_margin_is_one_line() -> None:

@@ -16,7 +16,7 @@ Answer = Equivalence | str  # the tests, or why there are none
 
 
 def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
-    """B - A of every metric that both have and that is a quality; the margin is in its unit."""
+    """B - A of every metric that both have and that is a quality; see `quality_margin` for the margin."""
     of_a, of_b = _qualities(a), _qualities(b)
     answers: dict[str, Answer] = {}
     rows: list[list[Text]] = []
@@ -24,9 +24,10 @@ def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> C
     for name, quality in of_a.items():
         if name not in of_b:
             continue
-        answer = _tested(quality, of_b[name], _seeds(a), _seeds(b), margin, level)
+        own_margin = quality_margin(quality, margin)
+        answer = _tested(quality, of_b[name], _seeds(a), _seeds(b), own_margin, level)
         answers[name] = answer
-        rows.append(_row(name, answer, margin, quality["unit"]))
+        rows.append(_row(name, answer, own_margin, quality["unit"]))
         if isinstance(answer, str):
             notes.append(f"{name}: {answer}")
     if not answers:
@@ -54,13 +55,20 @@ def _method(level: float) -> str:
 
 
 def _row(name: str, answer: Answer, margin: float, unit: str) -> list[Text]:
-    margin_text = f"± {margin:g} {unit}".rstrip()
+    margin_text = f"± {number(margin)} {unit}".rstrip()
     if isinstance(answer, str):
         return [name, Number("refused"), margin_text, Verdict("inconclusive")]
     value = f"{number(answer.difference)} {unit}".rstrip()
     interval = f"[{number(answer.low)}, {number(answer.high)}]"
     difference = Number(value, interval, count(answer.n))
     return [name, difference, margin_text, Verdict(answer.verdict)]
+
+
+def quality_margin(metric: Mapping[str, Any], margin: float) -> float:
+    """Points for a quality in %; of any other one, so many per cent of its median."""
+    if metric["unit"] == "%" or not metric["median"]:
+        return margin
+    return abs(metric["median"]) * margin / 100
 
 
 def paired_values(

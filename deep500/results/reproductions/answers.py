@@ -7,7 +7,7 @@ from typing import Any
 from ...errors import TooFewSamples
 from ...measure.statistics.equivalence import equivalence
 from ..outcomes.contents import metric_name
-from ..outcomes.equivalent import paired_values
+from ..outcomes.equivalent import paired_values, quality_margin
 
 Answer = dict[str, Any]  # "verdict" (yes, no, not decided), "text" and details
 Plan = Mapping[str, Any]
@@ -114,7 +114,8 @@ def _quality_rows(plan: Plan, summary: Mapping[str, Any]) -> list[dict[str, str]
     for before, again in _metric_pairs(plan, summary):
         if before["kind"] == "quality":
             verdict = _equivalent(plan, summary, before, again)
-            what = f"{metric_name(before)} within {plan['margin']:g} {before['unit']}".rstrip()
+            margin = quality_margin(before, plan["margin"])
+            what = f"{metric_name(before)} within {margin:.3g} {before['unit']}".rstrip()
             rows.append(_row(what, _median(before), _median(again), verdict))
     return rows
 
@@ -130,7 +131,8 @@ def _equivalent(
     if pairs and all(x == y for x, y in pairs) and len(pairs) == len(seeds_before):
         return YES  # the same numbers need no statistics
     try:
-        tested = equivalence([y - x for x, y in pairs], plan["margin"], 1 - plan["level"])
+        margin = quality_margin(before, plan["margin"])
+        tested = equivalence([y - x for x, y in pairs], margin, 1 - plan["level"])
     except TooFewSamples:
         return UNDECIDED
     return {"equivalent": YES, "different": NO}.get(tested.verdict, UNDECIDED)
