@@ -1,6 +1,6 @@
 """A step of data-parallel SGD on PyTorch over gloo, two ranks: ours against torch's DistributedDataParallel.
 
-    python benchmarks/distributed_step.py [--only mlp lenet] [--launches 6] [--pairs 20] [--seed 0]
+    python benchmarks/distributed_step.py [--only mlp lenet] [--launches 6] [--pairs 20] [--ranks 1] [--seed 0]
 
 Real processes, one thread each, batch 64 on every rank, SGD with a learning rate of 0.01. In every launch both ranks do
 stretches of steps in turns, in an order that the seed decides: ours (AllReduce on the transport torch), DDP, and DDP a
@@ -168,13 +168,15 @@ def main() -> int:
     parser.add_argument("--launches", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ranks", type=int, choices=(1, 2), help="one of the two parts only")
     parser.add_argument("--rank", default=None, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.rank:
         run_rank(args.rank, args.pairs, args.seed)
         return 0
     missed = 0
-    for what, ranks in (("two ranks", 2), ("one rank", 1)):
+    parts = [("two ranks", 2), ("one rank", 1)]
+    for what, ranks in [part for part in parts if args.ranks in (None, part[1])]:
         goal, most = GOALS[what]
         for name in args.only:
             found = ratios(name, ranks, args.launches, args.pairs, args.seed)

@@ -54,6 +54,9 @@ class Worker(Protocol):
     def backprop(self) -> Values:
         """Compute outputs and gradients of the batch that was taken last. Without examples, gradients are zero."""
 
+    def whole_step(self) -> None:
+        """Backprop and update at once, as the framework does it best, where nothing happens in between."""
+
     def update(self) -> None:
         """Apply the optimizer to the gradients, and record the step."""
 

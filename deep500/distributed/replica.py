@@ -104,6 +104,11 @@ class Replica:
         self._outputs = self.training_step.backprop(shard.batch, shard.first_row)
         return self._outputs
 
+    def whole_step(self) -> None:
+        shard = self._taken()
+        self._outputs = self.training_step(shard.batch, shard.first_row)
+        self._finish_step()
+
     def update(self) -> None:
         self.training_step.update()
         self._finish_step()

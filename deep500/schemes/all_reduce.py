@@ -9,7 +9,7 @@ from ..contracts.collective import Collective
 from ..contracts.layout import BUCKET_BYTES, Bucket
 from ..contracts.scheme import Buffers, Scheme, Worker, backprop, update, weighted_gradients
 from ..contracts.transport import AllReduce as NativeAllReduce
-from ..contracts.transport import Program, Wait
+from ..contracts.transport import Compute, Program, Wait
 from ..errors import Deep500Error
 from ._compressing import compressed_mean
 
@@ -27,6 +27,9 @@ class AllReduce(Scheme):
     synchronous: ClassVar[bool] = True
 
     def step(self, worker: Worker) -> Program:
+        if worker.size == 1 and self.codec is None:
+            yield Compute(worker.whole_step)
+            return
         yield from backprop(worker)
         gradients = weighted_gradients(worker)
         yield from self.reduce(worker, gradients)
