@@ -226,67 +226,73 @@ QSGD(float, 32, 2) QSGD(float, 32, 4) QSGD(float, 32, 8)
 QSGD(double, 64, 2) QSGD(double, 64, 4) QSGD(double, 64, 8)
 
 // ---- one bit
+// Eight flags of a byte each to the bits of one byte, the first to the lowest.
+static inline uint8_t packed_flags(const uint8_t* flags) {
+    uint64_t eight;
+    std::memcpy(&eight, flags, 8);
+    return (uint8_t)((eight * 0x0102040810204080ull) >> 56);
+}
+static inline void unpacked_flags(uint8_t byte, uint8_t* flags) {
+    for (int l = 0; l < 8; l++) flags[l] = (byte >> l) & 1;
+}
+
 template <typename T>
 static void one_bit_encode(const T* x, i64 n, i64 bucket, T* means, uint8_t* packed) {
     const i64 buckets = (n + bucket - 1) / bucket;
-#pragma omp parallel for if (n >= PARALLEL_FROM)
-    for (i64 b = 0; b < buckets; b++) {
-        const i64 start = b * bucket, size = std::min(bucket, n - start);
-        const T* from = x + start;
-        double above[8] = {0}, below[8] = {0};
-        i64 count = 0;
-        uint8_t* bytes = packed + start / 8;
-        const i64 whole = size / 8;
-        for (i64 j = 0; j < whole; j++) {
-            unsigned byte = 0;
-            for (int l = 0; l < 8; l++) {
-                const T value = from[8 * j + l];
-                const bool positive = value >= 0;
-                byte |= (unsigned)positive << l;
-                above[l] += positive ? (double)value : 0.0;
-                below[l] += positive ? 0.0 : (double)value;
+#pragma omp parallel if (n >= PARALLEL_FROM)
+    {
+        std::vector<uint8_t> flags(bucket + 8);
+        std::vector<T> values(bucket + 8);
+#pragma omp for
+        for (i64 b = 0; b < buckets; b++) {
+            const i64 start = b * bucket, size = std::min(bucket, n - start), whole = (size + 7) / 8;
+            const T* from = x + start;
+            if (size % 8) {  // filled up with zeros, which change no sum
+                std::copy(from, from + size, values.begin());
+                std::fill(values.begin() + size, values.begin() + 8 * whole, (T)0);
+                from = values.data();
             }
-            count += __builtin_popcount(byte);
-            bytes[j] = (uint8_t)byte;
-        }
-        if (size % 8) {
-            unsigned byte = 0;
-            for (int l = 0; l < size % 8; l++) {
-                const T value = from[8 * whole + l];
-                const bool positive = value >= 0;
-                byte |= (unsigned)positive << l;
-                (positive ? above : below)[l] += (double)value;
+            double above[8] = {0}, below[8] = {0};
+            for (i64 j = 0; j < whole; j++)
+                for (int l = 0; l < 8; l++) {
+                    const double value = (double)from[8 * j + l];
+                    above[l] += value >= 0 ? value : 0.0;
+                    below[l] += value >= 0 ? 0.0 : value;
+                }
+            i64 count = 0;
+            for (i64 i = 0; i < size; i++) {
+                flags[i] = from[i] >= 0;
+                count += flags[i];
             }
-            count += __builtin_popcount(byte);
-            bytes[whole] = (uint8_t)byte;
+            std::fill(flags.begin() + size, flags.begin() + 8 * whole, (uint8_t)0);
+            uint8_t* bytes = packed + start / 8;
+            for (i64 j = 0; j < whole; j++) bytes[j] = packed_flags(flags.data() + 8 * j);
+            const i64 others = size - count;
+            const T pair[2] = {others ? (T)(lanes_total(below) / (double)others) : (T)0,
+                               count ? (T)(lanes_total(above) / (double)count) : (T)0};
+            std::memcpy(means + 2 * b, pair, sizeof pair);
         }
-        const i64 others = size - count;
-        const T pair[2] = {others ? (T)(lanes_total(below) / (double)others) : (T)0,
-                           count ? (T)(lanes_total(above) / (double)count) : (T)0};
-        std::memcpy(means + 2 * b, pair, sizeof pair);
     }
 }
 template <typename T, bool ADD>
 static void one_bit_decode(const T* means, const uint8_t* packed, i64 n, i64 bucket, T weight, T* out) {
     const i64 buckets = (n + bucket - 1) / bucket;
-#pragma omp parallel for if (n >= PARALLEL_FROM)
-    for (i64 b = 0; b < buckets; b++) {
-        const i64 start = b * bucket, size = std::min(bucket, n - start);
-        T pair[2];
-        std::memcpy(pair, means + 2 * b, sizeof pair);
-        const uint8_t* bytes = packed + start / 8;
-        T* to = out + start;
-        const i64 whole = size / 8;
-        for (i64 j = 0; j < whole; j++) {
-            const unsigned byte = bytes[j];
-            for (int l = 0; l < 8; l++) {
-                const T value = (byte >> l) & 1 ? pair[1] : pair[0];
-                if (ADD) to[8 * j + l] += value * weight; else to[8 * j + l] = value;
+#pragma omp parallel if (n >= PARALLEL_FROM)
+    {
+        std::vector<uint8_t> flags(bucket + 8);
+#pragma omp for
+        for (i64 b = 0; b < buckets; b++) {
+            const i64 start = b * bucket, size = std::min(bucket, n - start);
+            T pair[2];
+            std::memcpy(pair, means + 2 * b, sizeof pair);
+            const uint8_t* bytes = packed + start / 8;
+            for (i64 j = 0; j < (size + 7) / 8; j++) unpacked_flags(bytes[j], flags.data() + 8 * j);
+            T* to = out + start;
+            const T low = pair[0], high = pair[1];
+            for (i64 i = 0; i < size; i++) {
+                const T value = flags[i] ? high : low;
+                if (ADD) to[i] += value * weight; else to[i] = value;
             }
-        }
-        for (i64 i = 8 * whole; i < size; i++) {
-            const T value = (bytes[whole] >> (i % 8)) & 1 ? pair[1] : pair[0];
-            if (ADD) to[i] += value * weight; else to[i] = value;
         }
     }
 }

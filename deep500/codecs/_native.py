@@ -13,7 +13,7 @@ from ..custom.building import build
 from ..errors import Deep500Error
 
 SOURCE = Path(__file__).with_name("_kernels.cpp")
-FLAGS = ("-std=c++17", "-ffp-contract=off")
+FLAGS = ("-std=c++17", "-ffp-contract=off", "-fno-trapping-math")
 HEADERS = "the standard library"  # nothing that changes without the compiler
 
 

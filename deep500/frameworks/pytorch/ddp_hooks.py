@@ -5,7 +5,7 @@ which exchanges bucket after bucket over a process group of its own: collectives
 backprop goes on meanwhile.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -64,6 +64,7 @@ class CodedBuckets:
     names: dict[int, str] = field(default_factory=dict)  # by the address of a parameter
     states: dict[tuple[str, ...], State] = field(default_factory=dict)
     slots: dict[tuple[str, ...], tuple[Slot, ...]] = field(default_factory=dict)
+    loaded: State = field(default_factory=dict)  # of a checkpoint, until its parameters come
 
     def mean(self, bucket: Any) -> torch.Tensor:
         """The mean of a bucket's gradients over all ranks."""
@@ -81,12 +82,18 @@ class CodedBuckets:
         return torch.from_numpy(mean)
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Everything that a checkpoint needs, as arrays by name."""
-        arrays = {}
+        """Everything that a checkpoint of this rank needs, as arrays by parameter."""
+        arrays = {"step": np.array(self.step)}
         for group, state in self.states.items():
-            for name, array in state.items():
-                arrays["/".join(["+".join(group), name])] = array
+            for slot in self.slots[group]:
+                for name, array in _of_parameter(state, slot).items():
+                    arrays[f"{slot.name}/{name}"] = array
         return arrays
+
+    def load_state_dict(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from a checkpoint of the same rank, before the first step."""
+        self.step = int(arrays["step"])
+        self.loaded = {name: np.array(array) for name, array in arrays.items()}
 
     def _slots(self, bucket: Any, buffer: torch.Tensor) -> tuple[Slot, ...]:
         dtype = str(buffer.dtype).removeprefix("torch.")
@@ -98,27 +105,32 @@ class CodedBuckets:
         return tuple(slots)
 
     def _regroup(self, group: tuple[str, ...], slots: Sequence[Slot], buffer: torch.Tensor) -> None:
-        """The state of a new bucket, with what older buckets remember of its parameters."""
-        dtype = str(buffer.dtype).removeprefix("torch.")
-        state = self.codec.init(buffer.numel(), dtype, slots)
-        places = {slot.name: slot for slot in slots}
+        """The state of a new bucket, with what older buckets or a checkpoint say of its parameters."""
+        state = self.codec.init(buffer.numel(), slots[0].dtype, slots)
+        remembered = self.state_dict() | self.loaded
+        for slot in slots:
+            for name, part in _of_parameter(state, slot).items():
+                np.copyto(part, remembered.get(f"{slot.name}/{name}", part))
+        remaining = {}
         for old, old_state in self.states.items():
-            for slot in self.slots[old]:
-                if slot.name in places:
-                    _move(old_state, slot, state, places[slot.name])
-        self.states = {old: kept for old, kept in self.states.items() if not set(old) & set(group)}
-        self.states[group] = state
+            if not set(old) & set(group):
+                remaining[old] = old_state
+        self.states = remaining | {group: state}
         self.slots[group] = tuple(slots)
+        for slot in slots:
+            for name in _of_parameter(state, slot):
+                self.loaded.pop(f"{slot.name}/{name}", None)
 
 
-def _move(source: State, old: Slot, target: State, new: Slot) -> None:
-    """What a state says about one parameter, copied into another bucket's state."""
-    if "residual" in source and "residual" in target:
-        part = source["residual"][old.offset : old.stop]
-        target["residual"][new.offset : new.stop] = part
-    for name in target:
-        if name.endswith(f".{old.name}") and name in source:
-            target[name] = source[name]
+def _of_parameter(state: State, slot: Slot) -> State:
+    """What a bucket's state says about one parameter, without a copy."""
+    parts = {}
+    for name, array in state.items():
+        if name == "residual":
+            parts[name] = array[slot.offset : slot.stop]
+        elif name.endswith(f".{slot.name}"):
+            parts[name.removesuffix(f".{slot.name}")] = array
+    return parts
 
 
 def answered(request: Request, group: Any, even: bool) -> Any:
