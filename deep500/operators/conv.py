@@ -1,4 +1,6 @@
 import math
+from functools import cache
+from pathlib import Path
 
 from ..contracts.channels import channels_last, channels_second
 from ..contracts.operator import (
@@ -81,14 +83,15 @@ class Conv(Operator):
         return 2 * self.flops(x, w)  # one product for each factor's gradient
 
     def workspace(self, framework, direction, x, w, b=None):
-        """PyTorch's oneDNN computes on copies of x and y with the channels in blocks of 8."""
+        """PyTorch's oneDNN computes on copies of x and y with the channels in blocks of 8, or 16 with AVX-512."""
         if framework != "pytorch":
             return 0
         (y,) = self.infer(x, w)
         blocked_x, blocked_y = _blocked(x), _blocked(y)
-        if direction == "backward":
-            return blocked_x + blocked_y
-        return max(blocked_y, blocked_x + blocked_y - y.nbytes if x.shape[1] >= 8 else 0)
+        copies_x = x.shape[1] >= _block()
+        if direction == "backward":  # AVX-512 reads few channels as they are
+            return blocked_y + (blocked_x if copies_x or _block() == 8 else 0)
+        return max(blocked_y, blocked_x + blocked_y - y.nbytes if copies_x else 0)
 
     def _windows(self, x, w):
         return windows(self, x.shape[2:], w.shape[2:])
@@ -113,6 +116,17 @@ class Conv(Operator):
 
 
 def _blocked(t):
-    """Bytes of a copy whose channels fill blocks of 8."""
+    """Bytes of a copy whose channels fill whole blocks."""
     channels = t.shape[1]
-    return t.nbytes // max(1, channels) * 8 * -(-channels // 8)
+    block = _block()
+    return t.nbytes // max(1, channels) * block * -(-channels // block)
+
+
+@cache
+def _block():
+    """How many channels oneDNN computes together: as many as a vector register of this processor holds."""
+    try:
+        processor = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return 8
+    return 16 if "avx512f" in processor else 8
