@@ -16,7 +16,7 @@ def canonical(value: Any, annotation: Any) -> Any:
 
     Lists, arrays and tensors become tuples, and numbers of NumPy or of a framework those of Python (np.generic: those
     of NumPy). None stays, and so does a value whose annotation names something else; a union of these with classes
-    takes their instances as well. Raises ValueError, with a text to put behind "is", if the value has none of the forms.
+    takes their instances as well. Raises ValueError, with a text to put behind "is", if it has none of the forms.
     """
     if value is None or type(value) is annotation:
         return value
