@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from deep500.training.outcome import check_blocks, check_plan, histories, outcom
 
 BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 
-PLAN = {
+PLAN: dict[str, Any] = {
     "level": 0.95,
     "recipe": {
         "metrics": [
