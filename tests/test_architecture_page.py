@@ -16,6 +16,7 @@ import deep500 as d5
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 OURS = f"{os.sep}deep500{os.sep}"
+SOMETIMES = {"measure/statistics/comparison.py"}  # passed only if more samples would be needed
 FUNCTION = 1  # the flag of code that is a function, not the body of a module or a class
 
 # What Python runs first in every process: writes down the file of each function when it is first called.
@@ -59,7 +60,9 @@ def listed(files: set[str]) -> str:
 
 
 def check_page(start: str, passed: set[str]) -> None:
-    assert named(start) == passed, f"write on the page, behind {start!r}: {listed(passed)}"
+    on_page = named(start)
+    passed = passed | (SOMETIMES & on_page)
+    assert on_page == passed, f"write on the page, behind {start!r}: {listed(passed)}"
 
 
 def passed_by(arguments: list[str], folder: Path) -> set[str]:
