@@ -74,11 +74,12 @@ def test_real_ranks_leave_the_bundle_of_virtual_ranks(
     assert epoch["counters"]["bytes of rank 0"] == epoch["counters"]["bytes of rank 1"] > 0
 
 
-def kill_rank(parent: int, rank: int, after: Path) -> None:
-    """Kill the process of a rank below `parent` as soon as a file is there."""
+def kill_rank(parent: int, rank: int, after: Path, epoch: int = 2, delay: float = 0.0) -> None:
+    """Kill the process of a rank below `parent`, so many seconds after the checkpoint of an epoch is there."""
     deadline = time.monotonic() + 90
-    while not list(after.parent.glob(f"{after.name}/0-2*")) and time.monotonic() < deadline:
+    while not list(after.parent.glob(f"{after.name}/0-{epoch}*")) and time.monotonic() < deadline:
         time.sleep(0.005)
+    time.sleep(delay)
     for pid in descendants(parent):
         try:
             variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -108,6 +109,24 @@ def kill_rank(parent: int, rank: int, after: Path) -> None:
 def test_a_killed_rank_is_named_and_the_run_goes_on_to_the_same_bits(
     recipe: Path, tmp_path: Path, transport: str, rank: int
 ) -> None:
+    check_kill(recipe, tmp_path, transport, rank)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transport", ["mpi", "torch"])
+@pytest.mark.parametrize("seed", range(10))
+def test_ranks_killed_at_random_moments(
+    recipe: Path, tmp_path: Path, transport: str, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    rank, epoch = int(random.integers(2)), int(random.integers(1, 3))
+    check_kill(recipe, tmp_path, transport, rank, epoch, delay=random.uniform(0, 0.3))
+
+
+def check_kill(
+    recipe: Path, tmp_path: Path, transport: str, rank: int, epoch: int = 2, delay: float = 0.0
+) -> None:
+    """A killed rank is named, and the run goes on to the bits of a run that nothing disturbed."""
     out = tmp_path / "killed"
     long = ["--set", "batch_size=12"]  # so that an epoch takes its time
     command = [
@@ -117,7 +136,7 @@ def test_a_killed_rank_is_named_and_the_run_goes_on_to_the_same_bits(
         *words(recipe, out, transport, "--resume", *long),
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    kill_rank(process.pid, rank, out.with_name("killed.checkpoints"))
+    kill_rank(process.pid, rank, out.with_name("killed.checkpoints"), epoch, delay)
     _, said = process.communicate(timeout=90)
     assert process.returncode == 2, said
     assert f"rank {rank} was ended by SIGKILL" in said or f"rank {rank} is lost" in said
