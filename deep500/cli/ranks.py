@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Deep500Error
-from . import options
 
 if TYPE_CHECKING:
     from ..contracts.recipe import Recipe
@@ -32,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--scheme",
         default=None,
         metavar="NAME",
-        help="how ranks train together: AllReduce or 'LocalSGD(period=4)'",
+        help="how ranks train together: AllReduce, 'LocalSGD(period=4)', 'DPSGD(topology=Torus())'",
     )
     add(
         "--codec",
@@ -60,7 +59,9 @@ def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
     if transport is not None:
         settings["transport"] = transport
     if args.scheme:
-        settings["scheme"] = _scheme(args.scheme)
+        from ..contracts.definition_text import scheme_of
+
+        settings["scheme"] = scheme_of(args.scheme)
     if args.codec:
         from ..validation.codecs.loading import load_codec
 
@@ -68,16 +69,6 @@ def rank_settings(args: argparse.Namespace) -> dict[str, Any]:
     if not 0 < args.deadline < 1e6:
         raise Deep500Error(f"--deadline {args.deadline:g}: give seconds, more than 0")
     return settings
-
-
-def _scheme(text: str) -> Any:
-    from .. import registry
-
-    name, args, settings = options.literal_call("--scheme", text)
-    try:
-        return registry.named("schemes", name)(*args, **settings)
-    except TypeError as error:
-        raise Deep500Error(f"--scheme {text!r}: {error}") from None
 
 
 def exit_code_of_other_ranks(args: argparse.Namespace, recipe: "Recipe") -> int | None:

@@ -25,6 +25,11 @@ def definition_of(text: str, kind: str, nested_kinds: Sequence[str] = ()) -> Any
     return _Reader(text, nested_kinds).definition(tree.body, (kind,))
 
 
+def scheme_of(text: str) -> Any:
+    """A communication scheme by its text; its settings may be codecs, communication graphs and collectives."""
+    return definition_of(text, "schemes", ("codecs", "topologies", "collectives"))
+
+
 class _Reader:
     def __init__(self, text: str, nested_kinds: Sequence[str]):
         self.text = text

@@ -154,7 +154,7 @@ def check_kill(
         (["--ranks", "0"], "ranks is 0"),
         (["--ranks", "70"], "70 ranks share a batch of 60"),
         (["--scheme", "AllReduc"], "no scheme is named 'AllReduc'. Did you mean 'AllReduce'"),
-        (["--scheme", "AllReduce(codecs=1)"], "unexpected keyword"),
+        (["--scheme", "AllReduce(codecs=1)"], "no setting of AllReduce is named 'codecs'"),
         (["--scheme", "LocalSGD()", "--codec", "TopK(0.1)"], "leave 'codec' out"),
         (["--deadline", "0"], "--deadline 0"),
         (["--set", "transport=pigeons"], "no transport is named 'pigeons'"),

@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deep500.contracts.definition_text import definition_of
+from deep500.contracts.definition_text import scheme_of
 from deep500.distributed.launching import launch, python_command
 from tests.distributed.training import distributed
-
-from .ranks import NESTED
 
 ROOT = Path(__file__).parents[2]
 RANKS = 3
@@ -52,7 +50,7 @@ def launched(transport: str, texts: list[str]) -> dict[tuple[int, str], np.ndarr
 
 
 def virtual(text: str) -> dict[int, np.ndarray]:
-    run = distributed(definition_of(text, "schemes", NESTED), RANKS)
+    run = distributed(scheme_of(text), RANKS)
     run.run()
     params = {}
     for rank, replica in run.replicas.items():

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ...contracts.definition_text import create, definition_of
+from ...contracts.definition_text import create, scheme_of
 from ...contracts.scheme import Scheme
 from ...custom.loading import load_class
 from ...distributed.optimizer import DistributedOptimizer
@@ -12,14 +12,12 @@ from ..checking.report import Check
 from ..isolation import Died, isolated
 from . import SchemeReport, check_scheme
 
-SETTINGS = ("codecs", "topologies", "collectives")
-
 
 def load_scheme(text: str) -> Scheme:
     """A built-in scheme with its settings; or a class in a file: a scheme, or a distributed optimizer."""
     file, colon, name = text.rpartition(":")
     if not colon or not file.endswith(".py"):
-        return definition_of(text, "schemes", SETTINGS)
+        return scheme_of(text)
     scheme_class = load_class(file, name, Scheme | DistributedOptimizer, "scheme")
     if issubclass(scheme_class, DistributedOptimizer):
         return OptimizerScheme(scheme_class)
