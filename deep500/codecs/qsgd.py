@@ -76,7 +76,8 @@ class QSGD(Bucketed):
     def unpacked(self, scales: np.ndarray, packed: np.ndarray, size: int) -> np.ndarray:
         levels = scales.dtype.type(self.levels)
         codes = unpack(packed, self.bits, size).astype(scales.dtype)
-        return (codes - levels) * self.per_element(scales / levels, size)
+        with np.errstate(over="ignore"):  # the largest number may round to infinity
+            return (codes - levels) * self.per_element(scales / levels, size)
 
     def norms_of(self, x: np.ndarray) -> np.ndarray:
         """The norm of every bucket; NaN where it has something that is not finite."""

@@ -1,5 +1,6 @@
 """Gradient descent with momentum (Polyak, 1964)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ..contracts.optimizer import Optimizer, Rate, State
@@ -17,6 +18,10 @@ class Momentum(Optimizer):
     def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
         velocity = self.momentum * state["velocity"] + grad
         return param - self.learning_rate * velocity, {"velocity": velocity}
+
+    def native(self, framework: str) -> Callable | None:
+        """PyTorch's kernel takes no velocity where nothing of it is left."""
+        return super().native(framework) if self.momentum else None
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any

@@ -1,5 +1,6 @@
 """Nesterov's accelerated gradient (Nesterov, 1983), in the form of Sutskever et al. (2013)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from ..contracts.optimizer import Optimizer, Rate, State
@@ -18,6 +19,10 @@ class Nesterov(Optimizer):
         velocity = self.momentum * state["velocity"] + grad
         ahead = grad + self.momentum * velocity
         return param - self.learning_rate * ahead, {"velocity": velocity}
+
+    def native(self, framework: str) -> Callable | None:
+        """PyTorch's kernel takes no velocity where nothing of it is left."""
+        return super().native(framework) if self.momentum else None
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,8 @@ def test_a_complaint_that_nobody_reads_keeps_its_code(tmp_path):
 
 
 def test_output_that_was_never_open(false_claim, tmp_path):
-    command = f"exec {sys.executable} -m deep500.cli verify {false_claim} >&- 2>&-"
+    words = shlex.join([sys.executable, "-m", "deep500.cli", "verify", str(false_claim)])
+    command = f"exec {words} >&- 2>&-"
     environment = os.environ | {"DEEP500_HOME": str(tmp_path)}
     assert subprocess.run(["sh", "-c", command], env=environment).returncode == 1
 

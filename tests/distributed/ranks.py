@@ -1,5 +1,6 @@
 """One rank of a training run on a real transport: python -m tests.distributed.ranks TRANSPORT ENGINE [VICTIM STEP HOW]
 
+Trained parameters go to the folder $OUTPUT, a file for each rank: ranks share their standard output.
 With a victim, that rank is killed (or hangs, or raises an error) at one of its steps.
 """
 
@@ -7,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 from deep500.contracts.scheme import Worker
 from deep500.contracts.transport import Program, RankFailure
@@ -50,7 +52,7 @@ def main() -> None:
         raise SystemExit(2) from None
     bits = b"".join(value.tobytes() for value in run.executor.arrays().values())
     [rank] = transport.ranks
-    print("trained", rank, bits.hex(), flush=True)
+    (Path(os.environ["OUTPUT"]) / str(rank)).write_bytes(bits)
     transport.close()
 
 

@@ -190,9 +190,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         session.run_with_iobinding(binding)
         return outputs_of(binding, names)
 
-    def computable_value(self, value: OrtValue) -> np.ndarray:
+    def computable_value(self, value: OrtValue | np.ndarray) -> np.ndarray:
         """A NumPy copy: an OrtValue has no arithmetic."""
-        return to_numpy(value)
+        return value.copy() if isinstance(value, np.ndarray) else to_numpy(value)
 
     def _flat_params(self) -> dict[str, np.ndarray]:
         return self.flat[self.buffers.turn].arrays
