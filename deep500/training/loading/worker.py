@@ -114,7 +114,10 @@ class Worker:
             if slot == QUIT:
                 return
             text = self._read(slot, count, epoch)
-            os.write(self.answer_writer, ANSWER.pack(slot, len(text)) + text)
+            try:
+                os.write(self.answer_writer, ANSWER.pack(slot, len(text)) + text)
+            except BrokenPipeError:  # the parent is gone
+                return
 
     def _close_other_ends(self, own: "Worker") -> None:
         """Close the ends of the pipes that the process of `own` does not use."""
