@@ -120,7 +120,7 @@ def test_ranks_killed_at_random_moments(
 ) -> None:
     random = np.random.default_rng(seed)
     rank, epoch = int(random.integers(2)), int(random.integers(1, 3))
-    check_kill(recipe, tmp_path, transport, rank, epoch, delay=random.uniform(0, 0.3))
+    check_kill(recipe, tmp_path, transport, rank, epoch, delay=random.uniform(0, 0.1))
 
 
 def check_kill(
