@@ -180,7 +180,7 @@ UNKNOWN = {
     "check operator Relu --dtype float31": "does not know --dtype 'float31'. Did you mean 'float32'?",
     "checks": "`d5` does not know 'checks'. Did you mean 'check'? Known: doctor, check, ",
     "list operator": "`d5 list` does not know 'operator'. Did you mean 'operators'? Known: ",
-    "list quux": "`d5 list` does not know 'quux'. Known: codecs, ",
+    "list quux": "`d5 list` does not know 'quux'. Known: augmentations, ",
 }
 
 
