@@ -11,7 +11,13 @@ Example = tuple[torch.Tensor, ...]
 
 
 def mlp() -> tuple[nn.Module, Example]:
-    layers = [nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 16), nn.Tanh(), nn.Linear(16, 5)]
+    layers = [
+        nn.Linear(20, 32),
+        nn.ReLU(),
+        nn.Linear(32, 16),
+        nn.Tanh(),
+        nn.Linear(16, 5),
+    ]
     return nn.Sequential(*layers), (torch.randn(4, 20),)
 
 
@@ -39,7 +45,11 @@ def vgg() -> tuple[nn.Module, Example]:
     layers: list[nn.Module] = []
     channels = 3
     for width in (8, 16):
-        layers += [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU()]
+        layers += [
+            nn.Conv2d(channels, width, 3, padding=1),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
+        ]
         layers += [nn.MaxPool2d(2)]
         channels = width
     layers += [nn.Flatten(), nn.Dropout(0.5), nn.Linear(16 * 4 * 4, 10)]
@@ -53,7 +63,9 @@ class Residual(nn.Module):
         self.bn1 = nn.BatchNorm2d(outputs)
         self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(outputs)
-        self.short = nn.Conv2d(inputs, outputs, 1, stride) if stride > 1 else nn.Identity()
+        self.short = (
+            nn.Conv2d(inputs, outputs, 1, stride) if stride > 1 else nn.Identity()
+        )
 
     def forward(self, x):
         y = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
@@ -125,7 +137,9 @@ class Attention(nn.Module):
     def forward(self, x):
         b, t, c = x.shape
         q, k, v = self.qkv(x).split(c, 2)
-        q, k, v = (z.view(b, t, self.heads, c // self.heads).transpose(1, 2) for z in (q, k, v))
+        q, k, v = (
+            z.view(b, t, self.heads, c // self.heads).transpose(1, 2) for z in (q, k, v)
+        )
         y = F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
         return self.out(y.transpose(1, 2).reshape(b, t, c))
 
@@ -135,7 +149,10 @@ class Block(nn.Module):
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(width, heads, causal)
-        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.wide, self.narrow = (
+            nn.Linear(width, 4 * width),
+            nn.Linear(4 * width, width),
+        )
 
     def forward(self, x):
         x = x + self.attention(self.norm1(x))
@@ -172,7 +189,10 @@ class Llama(nn.Module):
         super().__init__()
         self.heads, self.groups = heads, groups
         self.tokens = nn.Embedding(tokens, width)
-        self.scale1, self.scale2 = nn.Parameter(torch.ones(width)), nn.Parameter(torch.ones(width))
+        self.scale1, self.scale2 = (
+            nn.Parameter(torch.ones(width)),
+            nn.Parameter(torch.ones(width)),
+        )
         size = width // heads
         self.q = nn.Linear(width, width, bias=False)
         self.k = nn.Linear(width, groups * size, bias=False)
@@ -182,7 +202,9 @@ class Llama(nn.Module):
         self.up = nn.Linear(width, 2 * width, bias=False)
         self.down = nn.Linear(2 * width, width, bias=False)
         self.head = nn.Linear(width, tokens, bias=False)
-        angles = torch.outer(torch.arange(10.0), 10000 ** (-torch.arange(0, size, 2) / size))
+        angles = torch.outer(
+            torch.arange(10.0), 10000 ** (-torch.arange(0, size, 2) / size)
+        )
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())
 
@@ -214,8 +236,12 @@ def llama() -> tuple[nn.Module, Example]:
 
 
 def bert() -> tuple[nn.Module, Example]:
-    layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, activation="gelu", batch_first=True)
-    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), (torch.randn(2, 7, 16),)
+    layer = nn.TransformerEncoderLayer(
+        16, 2, 32, dropout=0.0, activation="gelu", batch_first=True
+    )
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), (
+        torch.randn(2, 7, 16),
+    )
 
 
 class ViT(nn.Module):
@@ -265,7 +291,9 @@ class DLRM(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.bottom = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU())
+        self.bottom = nn.Sequential(
+            nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 8), nn.ReLU()
+        )
         self.tables = nn.ModuleList([nn.Embedding(n, 8) for n in (10, 20, 7)])
         self.top = nn.Sequential(nn.Linear(8 + 6, 16), nn.ReLU(), nn.Linear(16, 1))
         row, column = torch.tril_indices(4, 4, -1)
@@ -320,7 +348,9 @@ class MixtureOfExperts(nn.Module):
 
     def forward(self, x):
         best, where = torch.topk(self.gate(x), 2, -1)
-        weights = torch.zeros_like(self.gate(x)).scatter(1, where, torch.softmax(best, -1))
+        weights = torch.zeros_like(self.gate(x)).scatter(
+            1, where, torch.softmax(best, -1)
+        )
         h = F.gelu(torch.einsum("bi,eij->bej", x, self.up), approximate="tanh")
         y = torch.einsum("bej,eji->bei", h, self.down)
         return (weights[:, :, None] * y).sum(1)
@@ -342,7 +372,10 @@ class ConvNeXt(nn.Module):
         self.stem = nn.Conv2d(3, width, 4, 4)
         self.depth = nn.Conv2d(width, width, 7, padding=3, groups=width)
         self.norm = nn.LayerNorm(width)
-        self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.wide, self.narrow = (
+            nn.Linear(width, 4 * width),
+            nn.Linear(4 * width, width),
+        )
         self.scale = nn.Parameter(torch.full((width,), 0.1))
 
     def forward(self, x):
@@ -395,8 +428,18 @@ def physics() -> tuple[nn.Module, Example]:
 
 
 def speech() -> tuple[nn.Module, Example]:
-    layers = [nn.Conv1d(4, 8, 5, 2, 2), nn.PReLU(8), nn.Conv1d(8, 8, 3, padding=2, dilation=2)]
-    layers += [nn.GroupNorm(2, 8), nn.GLU(1), nn.AvgPool1d(2), nn.Flatten(), nn.Linear(32, 6)]
+    layers = [
+        nn.Conv1d(4, 8, 5, 2, 2),
+        nn.PReLU(8),
+        nn.Conv1d(8, 8, 3, padding=2, dilation=2),
+    ]
+    layers += [
+        nn.GroupNorm(2, 8),
+        nn.GLU(1),
+        nn.AvgPool1d(2),
+        nn.Flatten(),
+        nn.Linear(32, 6),
+    ]
     return nn.Sequential(*layers), (torch.randn(2, 4, 32),)
 
 

@@ -26,7 +26,9 @@ def main() -> None:
         Path(options.page).write_text(documentation_page(record), encoding="utf-8")
     if options.json:
         data = page.as_json(*verdicts_of(record), record.plan["versions"])
-        Path(options.json).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        Path(options.json).write_text(
+            json.dumps(data, indent=1) + "\n", encoding="utf-8"
+        )
     print(f"bundle: {record.bundle}")
 
 
@@ -36,10 +38,16 @@ def judged(options: argparse.Namespace) -> Record:
 
     columns = running.columns()
     if options.columns and (unknown := set(options.columns) - set(columns)):
-        sys.exit(f"no such column: {', '.join(sorted(unknown))}; there are: {', '.join(columns)}")
+        sys.exit(
+            f"no such column: {', '.join(sorted(unknown))}; there are: {', '.join(columns)}"
+        )
     columns = options.columns or columns
     known = registry.known("operators")
-    cases = suite.sample(options.sample, options.seed, known) if options.sample else suite.load()
+    cases = (
+        suite.sample(options.sample, options.seed, known)
+        if options.sample
+        else suite.load()
+    )
     cases = [case for case in cases if options.only in case.name]
     names = [CaseName(case.name, case.kind, case.operator or "") for case in cases]
     plan = {
@@ -55,7 +63,9 @@ def judged(options: argparse.Namespace) -> Record:
         for column in columns:
             judging = running.judge_of(column)
             verdicts = list(running.verdicts(cases, judging, options.deadline))
-            append(record, column, [v.word for v in verdicts], [v.text for v in verdicts])
+            append(
+                record, column, [v.word for v in verdicts], [v.text for v in verdicts]
+            )
         return record.finish()
 
 
@@ -70,20 +80,37 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", metavar="FILE", help="write the page there")
     parser.add_argument("--json", metavar="FILE", help="write every verdict there")
-    parser.add_argument("--out", metavar="FOLDER", help="the bundle's new folder ($DEEP500_HOME)")
     parser.add_argument(
-        "--bundle", metavar="FOLDER", help="write page and JSON from this bundle; run nothing"
+        "--out", metavar="FOLDER", help="the bundle's new folder ($DEEP500_HOME)"
     )
     parser.add_argument(
-        "--columns", nargs="+", metavar="NAME", help="frameworks, or 'gradient' (default: all)"
+        "--bundle",
+        metavar="FOLDER",
+        help="write page and JSON from this bundle; run nothing",
     )
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases with this in their name")
     parser.add_argument(
-        "--sample", type=int, default=0, metavar="N", help="about N cases instead of all"
+        "--columns",
+        nargs="+",
+        metavar="NAME",
+        help="frameworks, or 'gradient' (default: all)",
+    )
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="cases with this in their name"
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=0,
+        metavar="N",
+        help="about N cases instead of all",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument(
-        "--deadline", type=float, default=120.0, metavar="S", help="seconds for one case (120)"
+        "--deadline",
+        type=float,
+        default=120.0,
+        metavar="S",
+        help="seconds for one case (120)",
     )
     return parser.parse_args()
 

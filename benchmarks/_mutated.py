@@ -68,7 +68,9 @@ def _seeds(seed: int, sample: int) -> list[tuple[str, bytes]]:
     known = registry.known("operators")
     cases = suite.sample(sample, seed, known) if sample else suite.load()
     contents = [(case.name, case.model.SerializeToString()) for case in cases]
-    small = [(name, content) for name, content in contents if len(content) <= LONGEST_SEED]
+    small = [
+        (name, content) for name, content in contents if len(content) <= LONGEST_SEED
+    ]
     return [*small, *_own_seeds() * max(1, len(small) // 20)]
 
 
@@ -96,7 +98,16 @@ def _until_lost(candidates: Sequence[Model], name: str) -> Iterator[Verdict]:
         send({"verdict": None})
         for model in candidates:
             verdict = _judge(model, name)
-            send({"verdict": [verdict.word, verdict.text, verdict.seconds, verdict.megabytes]})
+            send(
+                {
+                    "verdict": [
+                        verdict.word,
+                        verdict.text,
+                        verdict.seconds,
+                        verdict.megabytes,
+                    ]
+                }
+            )
 
     with Child.forked(work) as child:
         child.answer("verdict", 120)
@@ -122,7 +133,9 @@ def _prepare(name: str) -> None:
     batch = {"x": np.zeros((2, 2), np.float32), "label": np.zeros(2, np.int64)}
     executor.inference(batch)
     executor.inference_and_backprop(batch)
-    size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf(
+        "SC_PAGESIZE"
+    )
     resource.setrlimit(resource.RLIMIT_AS, (size + (6 << 30), resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -218,11 +231,15 @@ def main() -> None:
         start = time.monotonic()
         found = list(verdicts(candidates, name))
         counts = Counter(verdict.word for verdict in found)
-        words = ", ".join(f"{counts[word]} {word}" for word in ("result", "error", *BAD))
+        words = ", ".join(
+            f"{counts[word]} {word}" for word in ("result", "error", *BAD)
+        )
         slowest = max(verdict.seconds for verdict in found)
         largest = max(verdict.megabytes for verdict in found)
         took = time.monotonic() - start
-        print(f"{name}: {words}; slowest {slowest:.1f} s, largest {largest:.0f} MB, {took:.0f} s")
+        print(
+            f"{name}: {words}; slowest {slowest:.1f} s, largest {largest:.0f} MB, {took:.0f} s"
+        )
         for verdict in found:
             if verdict.word in BAD:
                 print(f"  {verdict.word}: {verdict.text}")
@@ -235,9 +252,13 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=300, help="mutated models")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--sample", type=int, default=0, help="seeds from ONNX's suite (0: all)")
+    parser.add_argument(
+        "--sample", type=int, default=0, help="seeds from ONNX's suite (0: all)"
+    )
     parser.add_argument("--frameworks", nargs="+", default=available_frameworks())
-    parser.add_argument("--save", type=int, default=0, help="write the model of this number only")
+    parser.add_argument(
+        "--save", type=int, default=0, help="write the model of this number only"
+    )
     return parser.parse_args()
 
 

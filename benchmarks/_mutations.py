@@ -5,7 +5,22 @@ from collections.abc import Callable, Iterator
 
 import onnx
 
-EXTREME = (0, 1, -1, 2, -2, 7, 127, 4096, 10**5, 10**8, 2**31 - 1, -(2**31), 2**62, -(2**63))
+EXTREME = (
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    7,
+    127,
+    4096,
+    10**5,
+    10**8,
+    2**31 - 1,
+    -(2**31),
+    2**62,
+    -(2**63),
+)
 REAL = (0.0, -1.0, 1e-30, 1e30, float("inf"), float("-inf"), float("nan"))
 DTYPES = (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 22, 99)
 OPERATORS = (
@@ -74,7 +89,12 @@ def _new_attribute(model: onnx.ModelProto, rng: random.Random) -> None:
     name = rng.choice(missing)
     kind = int(known[name].type)
     number = rng.choice(EXTREME)
-    values: dict[int, object] = {1: rng.choice(REAL), 2: number, 3: "nope", 7: [number] * 2}
+    values: dict[int, object] = {
+        1: rng.choice(REAL),
+        2: number,
+        3: "nope",
+        7: [number] * 2,
+    }
     if kind in values:
         node.attribute.append(onnx.helper.make_attribute(name, values[kind]))
 
@@ -160,7 +180,9 @@ def _constant_input(model: onnx.ModelProto, rng: random.Random) -> None:
     kind = info.type.tensor_type.elem_type
     bound = 2**31 - 1 if kind == onnx.TensorProto.INT32 else 2**63 - 1
     clipped = [max(-bound - 1, min(bound, n)) for n in numbers]
-    model.graph.initializer.append(onnx.helper.make_tensor(info.name, kind, dims, clipped))
+    model.graph.initializer.append(
+        onnx.helper.make_tensor(info.name, kind, dims, clipped)
+    )
 
 
 def _opset(model: onnx.ModelProto, rng: random.Random) -> None:
@@ -178,7 +200,9 @@ def _change_tensor(tensor: onnx.TensorProto, rng: random.Random) -> None:
         tensor.data_type = rng.choice(DTYPES)
     elif kind == "external":
         tensor.data_location = onnx.TensorProto.EXTERNAL
-        tensor.external_data.add(key="location", value=rng.choice(("/dev/zero", "../x", "none")))
+        tensor.external_data.add(
+            key="location", value=rng.choice(("/dev/zero", "../x", "none"))
+        )
     elif tensor.int64_data:
         tensor.int64_data[rng.randrange(len(tensor.int64_data))] = rng.choice(EXTREME)
     elif tensor.raw_data:
@@ -207,6 +231,15 @@ def _values(graph: onnx.GraphProto) -> list[str]:
 
 
 MUTATIONS: tuple[Mutation, ...] = (
-    *(_attribute, _attribute, _new_attribute, _dimension, _dtype, _operator, _edge, _edge),
+    *(
+        _attribute,
+        _attribute,
+        _new_attribute,
+        _dimension,
+        _dtype,
+        _operator,
+        _edge,
+        _edge,
+    ),
     *(_name, _node_list, _weight, _weight, _constant_input, _constant_input, _opset),
 )

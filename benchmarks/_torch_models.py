@@ -11,7 +11,11 @@ class LeNet(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5)
-        self.fc1, self.fc2, self.fc3 = nn.Linear(400, 120), nn.Linear(120, 84), nn.Linear(84, 10)
+        self.fc1, self.fc2, self.fc3 = (
+            nn.Linear(400, 120),
+            nn.Linear(120, 84),
+            nn.Linear(84, 10),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = nn.functional.max_pool2d(torch.relu(self.conv1(x)), 2)
@@ -59,21 +63,33 @@ class ViT(nn.Module):
         self.patches = nn.Conv2d(3, width, 4, 4)
         self.first = nn.Parameter(torch.zeros(1, 1, width))
         self.places = nn.Parameter(torch.randn(1, 65, width) * 0.02)
-        self.layers = nn.Sequential(*(Layer(width, heads, False) for _ in range(layers)))
+        self.layers = nn.Sequential(
+            *(Layer(width, heads, False) for _ in range(layers))
+        )
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 10)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         patches = self.patches(x).flatten(2).transpose(1, 2)
-        rows = torch.cat([self.first.expand(x.shape[0], -1, -1), patches], 1) + self.places
+        rows = (
+            torch.cat([self.first.expand(x.shape[0], -1, -1), patches], 1) + self.places
+        )
         return self.head(self.norm(self.layers(rows))[:, 0])
 
 
 class GPT(nn.Module):
     def __init__(
-        self, words: int = 512, length: int = 64, width: int = 128, layers: int = 4, heads: int = 4
+        self,
+        words: int = 512,
+        length: int = 64,
+        width: int = 128,
+        layers: int = 4,
+        heads: int = 4,
     ) -> None:
         super().__init__()
-        self.words, self.places = nn.Embedding(words, width), nn.Embedding(length, width)
+        self.words, self.places = (
+            nn.Embedding(words, width),
+            nn.Embedding(length, width),
+        )
         self.layers = nn.Sequential(*(Layer(width, heads, True) for _ in range(layers)))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
 
@@ -110,7 +126,10 @@ class ResNet18(nn.Module):
         self.conv, self.norm = nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64)
         blocks, inputs = [], 64
         for width in (64, 128, 256, 512):
-            blocks += [Block(inputs, width, 1 if width == 64 else 2), Block(width, width, 1)]
+            blocks += [
+                Block(inputs, width, 1 if width == 64 else 2),
+                Block(width, width, 1),
+            ]
             inputs = width
         self.blocks, self.fc = nn.Sequential(*blocks), nn.Linear(512, 10)
 
@@ -132,7 +151,11 @@ def batch(name: str, generator: torch.Generator) -> tuple[torch.Tensor, torch.Te
     if name == "gpt":
         words = torch.randint(0, 512, (8, 64), generator=generator)
         return words, torch.randint(0, 512, (8 * 64,), generator=generator)
-    shape = {"lenet": (16, 1, 28, 28), "vit": (4, 3, 32, 32), "resnet18": (8, 3, 32, 32)}[name]
+    shape = {
+        "lenet": (16, 1, 28, 28),
+        "vit": (4, 3, 32, 32),
+        "resnet18": (8, 3, 32, 32),
+    }[name]
     labels = torch.randint(0, 10, (shape[0],), generator=generator)
     return torch.randn(shape, generator=generator), labels
 

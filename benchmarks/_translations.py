@@ -22,7 +22,9 @@ class Call:
     operator: str
     inputs: Sequence[Any]
     attributes: dict[str, Any] = field(default_factory=dict)
-    result: Callable[[Any], Any] = lambda y: y  # of PyTorch's answer: what ours is compared with
+    result: Callable[[Any], Any] = lambda y: (
+        y
+    )  # of PyTorch's answer: what ours is compared with
     adapted: bool = False
 
 
@@ -141,7 +143,11 @@ TRANSLATIONS |= {name: _binary(operator) for name, operator in BINARY.items()}
 
 @translates("logical_not")
 def _logical_not(x: Any) -> Call | str:
-    return Call("Not", [x]) if x.dtype == torch.bool else "torch takes numbers as truth values"
+    return (
+        Call("Not", [x])
+        if x.dtype == torch.bool
+        else "torch takes numbers as truth values"
+    )
 
 
 @translates("fmod")
@@ -214,7 +220,11 @@ def _relu6(x: Any) -> Call:
 
 @translates("nn.functional.threshold")
 def _threshold(x: Any, threshold: float, value: float) -> Call | str:
-    return Call("ThresholdedRelu", [x], {"alpha": threshold}) if value == 0 else "ONNX puts zeros"
+    return (
+        Call("ThresholdedRelu", [x], {"alpha": threshold})
+        if value == 0
+        else "ONNX puts zeros"
+    )
 
 
 @translates("nn.functional.prelu")
@@ -265,7 +275,9 @@ TRANSLATIONS |= {
 
 
 @translates("linalg.vector_norm")
-def _vector_norm(x: Any, ord: Any = 2, keepdim: bool = False, dim: Any = None) -> Call | str:
+def _vector_norm(
+    x: Any, ord: Any = 2, keepdim: bool = False, dim: Any = None
+) -> Call | str:
     return (
         _reduction({1: "ReduceL1", 2: "ReduceL2"}[ord])(x, dim, keepdim)
         if ord in (1, 2)
@@ -274,7 +286,9 @@ def _vector_norm(x: Any, ord: Any = 2, keepdim: bool = False, dim: Any = None) -
 
 
 def _extreme(operator: str) -> Translation:
-    def translation(x: Any, dim: int | None = None, keepdim: bool = False) -> Call | str:
+    def translation(
+        x: Any, dim: int | None = None, keepdim: bool = False
+    ) -> Call | str:
         if dim is None or x.ndim == 0:
             return "ONNX looks along one axis"
         return Call(operator, [x], {"axis": dim, "keepdims": keepdim})
@@ -287,7 +301,11 @@ TRANSLATIONS |= {"argmax": _extreme("ArgMax"), "argmin": _extreme("ArgMin")}
 
 def _along(operator: str) -> Translation:
     def translation(x: Any, dim: int) -> Call | str:
-        return Call(operator, [x], {"axis": dim}) if x.ndim else "a scalar has no axis in ONNX"
+        return (
+            Call(operator, [x], {"axis": dim})
+            if x.ndim
+            else "a scalar has no axis in ONNX"
+        )
 
     return translation
 
@@ -306,9 +324,13 @@ TRANSLATIONS |= {"cumsum": _cumulative("CumSum"), "cumprod": _cumulative("CumPro
 
 
 @translates("topk")
-def _topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Call | str:
+def _topk(
+    x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> Call | str:
     if not sorted or not x.ndim:
-        return "the order is PyTorch's own" if x.ndim else "a scalar has no axis in ONNX"
+        return (
+            "the order is PyTorch's own" if x.ndim else "a scalar has no axis in ONNX"
+        )
     return Call("TopK", [x, k], {"axis": dim, "largest": largest}, lambda y: y[0])
 
 
@@ -427,7 +449,12 @@ def _gather(x: Any, dim: int, index: Any) -> Call | str:
     "scatter_reduce/amax",
 )
 def _scatter(
-    x: Any, dim: int, index: Any, source: Any, reduce: str = "", include_self: bool = True
+    x: Any,
+    dim: int,
+    index: Any,
+    source: Any,
+    reduce: str = "",
+    include_self: bool = True,
 ) -> Call | str:
     if not x.ndim or not torch.is_tensor(source) or not include_self:
         return "ONNX takes an axis, a tensor of updates, and the data themselves"
@@ -447,7 +474,9 @@ def _scatter(
     return Call("ScatterElements", [x, index, part], attributes, adapted=True)
 
 
-TRANSLATIONS["scatter_add"] = lambda x, dim, index, source: _scatter(x, dim, index, source, "add")
+TRANSLATIONS["scatter_add"] = lambda x, dim, index, source: _scatter(
+    x, dim, index, source, "add"
+)
 
 
 @translates("nn.functional.embedding")
@@ -486,7 +515,12 @@ def _pad(
     lows, highs = ([0] * x.ndim for _ in range(2))
     for i in range(len(pad) // 2):
         lows[-1 - i], highs[-1 - i] = pad[2 * i], pad[2 * i + 1]
-    kinds = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    kinds = {
+        "constant": "constant",
+        "reflect": "reflect",
+        "replicate": "edge",
+        "circular": "wrap",
+    }
     return Call("Pad", [x, [*lows, *highs], value], {"mode": kinds[mode]}, adapted=True)
 
 
@@ -536,7 +570,12 @@ def _conv(
     return Call(
         "Conv",
         [x, w, b],
-        {"strides": _each(stride, n), "pads": pads, "dilations": dilations, "group": groups},
+        {
+            "strides": _each(stride, n),
+            "pads": pads,
+            "dilations": dilations,
+            "group": groups,
+        },
         adapted=True,
     )
 
@@ -643,7 +682,9 @@ def _adaptive_avg_pool(x: Any, size: Any) -> Call | str:
     n = x.ndim - 2
     return (
         Call("GlobalAveragePool", [x])
-        if n > 0 and _each(1 if size is None else size, n) == (1,) * n and size is not None
+        if n > 0
+        and _each(1 if size is None else size, n) == (1,) * n
+        and size is not None
         else "ONNX has this for one element only"
     )
 
@@ -669,7 +710,11 @@ def _batch_norm(
 
 @translates("nn.functional.layer_norm")
 def _layer_norm(
-    x: Any, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
+    x: Any,
+    shape: Sequence[int],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
 ) -> Call | str:
     if weight is None:
         return "ONNX has a scale"
@@ -689,7 +734,10 @@ def _rms_norm(
     return Call(
         "RMSNormalization",
         [x, weight],
-        {"axis": -len(shape), "epsilon": torch.finfo(x.dtype).eps if eps is None else eps},
+        {
+            "axis": -len(shape),
+            "epsilon": torch.finfo(x.dtype).eps if eps is None else eps,
+        },
     )
 
 
@@ -699,7 +747,9 @@ def _group_norm(
 ) -> Call | str:
     if weight is None or bias is None:
         return "ONNX has a scale and a bias"
-    return Call("GroupNormalization", [x, weight, bias], {"num_groups": groups, "epsilon": eps})
+    return Call(
+        "GroupNormalization", [x, weight, bias], {"num_groups": groups, "epsilon": eps}
+    )
 
 
 @translates("nn.functional.instance_norm")
@@ -747,7 +797,11 @@ def _cross_entropy(
 
 @translates("nn.functional.nll_loss")
 def _nll_loss(
-    x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
+    x: Any,
+    target: Any,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> Call | str:
     if x.ndim < 2:
         return "ONNX takes a batch"

@@ -52,7 +52,11 @@ def one_run(case: str, kind: str, seed: int) -> dict:
     # The budget is to be spent: an interval as narrow as it gets is the hardest to be right with.
     precision = 0.0005 if case == "A/A" else 0.02
     result = measure.run(
-        candidates, budget_s=BUDGET_S[case], margin=MARGIN[case], precision=precision, seed=seed
+        candidates,
+        budget_s=BUDGET_S[case],
+        margin=MARGIN[case],
+        precision=precision,
+        seed=seed,
     )
     found = result.compare("a", "b")
     others = result.interference
@@ -83,9 +87,7 @@ def summary(case: str, runs: list[dict]) -> str:
         words, goal = "called slower", "at least 32 of 40"
     n = len(counted)
     low, high = binomtest(hits, n).proportion_ci()
-    line = (
-        f"{case}: {words} in {hits} of {n} [{100 * low:.1f} %, {100 * high:.1f} %], goal {goal}; "
-    )
+    line = f"{case}: {words} in {hits} of {n} [{100 * low:.1f} %, {100 * high:.1f} %], goal {goal}; "
     return line + f"{_median_ratio(counted)}; {_others(counted)}"
 
 
@@ -94,7 +96,9 @@ def _median_ratio(runs: list[dict]) -> str:
     limits = ""
     if len(ratios) >= 6:
         found = interval(ratios)
-        limits = f" [{100 * math.log(found.low):+.3f}, {100 * math.log(found.high):+.3f}]"
+        limits = (
+            f" [{100 * math.log(found.low):+.3f}, {100 * math.log(found.high):+.3f}]"
+        )
     return f"median log-ratio {100 * math.log(np.median(ratios)):+.3f} %{limits}, n = {len(ratios)}"
 
 
@@ -111,11 +115,19 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kind", choices=KINDS, nargs="+", default=list(KINDS))
-    parser.add_argument("--runs", type=int, default=None, help="how many (60, planted 40)")
-    parser.add_argument("--planted", action="store_true", help="one per cent instead of none")
-    parser.add_argument("--first", type=int, default=1, help="the seed of the first run")
+    parser.add_argument(
+        "--runs", type=int, default=None, help="how many (60, planted 40)"
+    )
+    parser.add_argument(
+        "--planted", action="store_true", help="one per cent instead of none"
+    )
+    parser.add_argument(
+        "--first", type=int, default=1, help="the seed of the first run"
+    )
     parser.add_argument("--log", type=Path, default=Path("centred.jsonl"))
-    parser.add_argument("--summary", action="store_true", help="read the log, run nothing")
+    parser.add_argument(
+        "--summary", action="store_true", help="read the log, run nothing"
+    )
     args = parser.parse_args()
     case = "+1 %" if args.planted else "A/A"
     done = _read(args.log)

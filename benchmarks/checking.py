@@ -34,7 +34,9 @@ def main() -> None:
         "--all", action="store_true", help="operators that run through our formula too"
     )
     parser.add_argument(
-        "--planted", action="store_true", help="planted errors instead, on the reference"
+        "--planted",
+        action="store_true",
+        help="planted errors instead, on the reference",
     )
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -52,7 +54,11 @@ def false_alarms(name: str, args: argparse.Namespace) -> None:
     operators, cases = set(), set()
     for operator in args.only:
         cls = registry.find("operators", operator)
-        if not args.all and not callable(getattr(cls, name, None)) and name != "onnxruntime":
+        if (
+            not args.all
+            and not callable(getattr(cls, name, None))
+            and name != "onnxruntime"
+        ):
             continue
         report = check_operator(cls, name, seed=args.seed, dtypes=args.dtype)
         verdicts.update((c.name, c.verdict) for c in report.checks)

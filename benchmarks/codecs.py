@@ -75,7 +75,9 @@ def speed(size: int, budget_s: float) -> bool:
     x = gradient(size)
     target = np.empty_like(x)
     each = budget_s / (len(CODECS) + 1)
-    _line("memory copy", x.nbytes, seconds(lambda: np.copyto(target, x), each), x.nbytes)
+    _line(
+        "memory copy", x.nbytes, seconds(lambda: np.copyto(target, x), each), x.nbytes
+    )
     for codec in CODECS:
         payload = codec.encode(x, Key())
         times = seconds(lambda codec=codec: round_trip(codec, x), each)
@@ -106,7 +108,9 @@ def topk(size: int, budget_s: float) -> bool:
         places = torch.topk(tensor.abs(), count, sorted=False).indices
         tensor[places]
 
-    return compared("TopK(0.01) / torch.topk", torchs, lambda: codec.encode(x, Key()), budget_s)
+    return compared(
+        "TopK(0.01) / torch.topk", torchs, lambda: codec.encode(x, Key()), budget_s
+    )
 
 
 def quantisation(size: int, budget_s: float) -> bool:
@@ -156,7 +160,9 @@ def layers(size: int) -> tuple[list[Slot], np.ndarray]:
     return slots, gradient(offset)
 
 
-def aggregated(codec: Codec, x: np.ndarray, state: Any, slots: Any) -> Callable[[], None]:
+def aggregated(
+    codec: Codec, x: np.ndarray, state: Any, slots: Any
+) -> Callable[[], None]:
     def step() -> None:
         run_together([codec.aggregate(x, state, Key(), slots)])
 
@@ -193,8 +199,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--size", type=int, default=10_000_000, help="elements (10000000)")
-    parser.add_argument("--budget", type=float, default=10.0, help="seconds for each part (10)")
+    parser.add_argument(
+        "--size", type=int, default=10_000_000, help="elements (10000000)"
+    )
+    parser.add_argument(
+        "--budget", type=float, default=10.0, help="seconds for each part (10)"
+    )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument(
         "--cpu", action="store_true", help="CPU time, for a machine that others use"
@@ -205,7 +215,12 @@ def main() -> int:
         clock = time.process_time
     loops = "NumPy" if _native.library() is None else "C++"
     print(f"loops in {loops}, {torch.get_num_threads()} threads, {os.cpu_count()} CPUs")
-    parts = {"speed": speed, "topk": topk, "quantisation": quantisation, "powersgd": powersgd}
+    parts = {
+        "speed": speed,
+        "topk": topk,
+        "quantisation": quantisation,
+        "powersgd": powersgd,
+    }
     reached = [parts[name](args.size, args.budget) for name in args.only]
     print(f"goal: {'reached' if all(reached) else 'missed'}")
     return 0 if all(reached) else 1

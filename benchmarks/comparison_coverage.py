@@ -39,7 +39,8 @@ def processes(
 ) -> Callable[[Random], Series]:
     """Processes of n values; between is the spread of their medians over the spread within them."""
     return lambda rng: [
-        np.exp(spread * (between * rng.normal() + rng.normal(size=n))) for _ in range(count)
+        np.exp(spread * (between * rng.normal() + rng.normal(size=n)))
+        for _ in range(count)
     ]
 
 
@@ -76,7 +77,9 @@ COVERAGE = [
     Case("AR .9, n = 400, 400", series(400, rho=0.9), series(400, rho=0.9)),
     *(
         Case(
-            f"{k}, {m} processes, between {between:g}", processes(k, between), processes(m, between)
+            f"{k}, {m} processes, between {between:g}",
+            processes(k, between),
+            processes(m, between),
         )
         for k, m in ((4, 4), (4, 10), (5, 6), (6, 6), (8, 8), (10, 10))
         for between in (0, 1, 2)
@@ -93,7 +96,9 @@ COVERAGE = [
         )
         for n in (10, 30, 100)
     ),
-    Case("paired, AR .6, n = 100", series(100, 0.05, 0.6), series(100, 0.05, 0.6), True),
+    Case(
+        "paired, AR .6, n = 100", series(100, 0.05, 0.6), series(100, 0.05, 0.6), True
+    ),
     *(
         Case(
             f"paired, {k} processes, between {between:g}",
@@ -108,10 +113,20 @@ COVERAGE = [
 VERDICTS = [
     Case("n = 30, 30, spread 5 %", series(30, 0.05), series(30, 0.05)),
     Case("n = 100, 100, spread 5 %", series(100, 0.05), series(100, 0.05)),
-    Case("AR .6, n = 100, 100, spread 5 %", series(100, 0.05, 0.6), series(100, 0.05, 0.6)),
-    Case("5, 5 processes, between 1", processes(5, 1, spread=0.01), processes(5, 1, spread=0.01)),
     Case(
-        "10, 10 processes, between 1", processes(10, 1, spread=0.01), processes(10, 1, spread=0.01)
+        "AR .6, n = 100, 100, spread 5 %",
+        series(100, 0.05, 0.6),
+        series(100, 0.05, 0.6),
+    ),
+    Case(
+        "5, 5 processes, between 1",
+        processes(5, 1, spread=0.01),
+        processes(5, 1, spread=0.01),
+    ),
+    Case(
+        "10, 10 processes, between 1",
+        processes(10, 1, spread=0.01),
+        processes(10, 1, spread=0.01),
     ),
     Case(
         "paired, n = 100, shared AR .9",
@@ -120,7 +135,12 @@ VERDICTS = [
         True,
         series(100, 0.5, 0.9),
     ),
-    Case("paired, 6 processes", processes(6, 1, spread=0.01), processes(6, 1, spread=0.01), True),
+    Case(
+        "paired, 6 processes",
+        processes(6, 1, spread=0.01),
+        processes(6, 1, spread=0.01),
+        True,
+    ),
 ]
 
 
@@ -146,7 +166,11 @@ def simulate(
     made = []
     for _ in range(replications):
         try:
-            made.append(compare(*case.data(rng, ratio), margin, 0.95, case.paired, case.quantile))
+            made.append(
+                compare(
+                    *case.data(rng, ratio), margin, 0.95, case.paired, case.quantile
+                )
+            )
         except TooFewSamples:
             continue
     widths = [math.log(c.high / c.low) for c in made]

@@ -78,10 +78,18 @@ def pareto(random: Random, n: int) -> np.ndarray:
     return 1 + random.pareto(1.5, n)
 
 
-def processes(random: Random, count: int, ratio: float, skewed: bool = False) -> list[np.ndarray]:
+def processes(
+    random: Random, count: int, ratio: float, skewed: bool = False
+) -> list[np.ndarray]:
     """20 values each; the levels of the processes spread `ratio` times as much as the values within."""
-    level = random.exponential(1, count) - math.log(2) if skewed else random.standard_normal(count)
-    return list(np.exp(0.1 * (ratio * level[:, None] + random.standard_normal((count, 20)))))
+    level = (
+        random.exponential(1, count) - math.log(2)
+        if skewed
+        else random.standard_normal(count)
+    )
+    return list(
+        np.exp(0.1 * (ratio * level[:, None] + random.standard_normal((count, 20))))
+    )
 
 
 def skewed_truth(ratio: float) -> float:
@@ -122,7 +130,9 @@ def naive_ranks(samples: np.ndarray, quantile: float = 0.5) -> Practice:
     """The rank interval of the median for independent values (Le Boudec)."""
     ordered, n = np.sort(samples), len(samples)
     rank = max(0, math.floor((n - 1.96 * math.sqrt(n)) / 2) - 1)
-    return Practice(float(np.median(ordered)), float(ordered[rank]), float(ordered[n - 1 - rank]))
+    return Practice(
+        float(np.median(ordered)), float(ordered[rank]), float(ordered[n - 1 - rank])
+    )
 
 
 def pooled_t(samples: list[np.ndarray], quantile: float = 0.5) -> Practice:
@@ -143,7 +153,9 @@ def wilson(successes: int, trials: int) -> tuple[float, float]:
     return max(0.0, (middle - reach) * scale), min(100.0, (middle + reach) * scale)
 
 
-def coverage(case: Case, replications: int, random: Random, target: float = 93.5) -> Row:
+def coverage(
+    case: Case, replications: int, random: Random, target: float = 93.5
+) -> Row:
     """Draw, ask for an interval, look whether it holds the truth."""
     held, widths, estimates = 0, [], []
     for _ in range(replications):
@@ -151,7 +163,9 @@ def coverage(case: Case, replications: int, random: Random, target: float = 93.5
         try:
             found = case.method(samples, quantile=case.quantile)
         except TooFewSamples:
-            estimates.append(float(np.quantile(samples, case.quantile, method="median_unbiased")))
+            estimates.append(
+                float(np.quantile(samples, case.quantile, method="median_unbiased"))
+            )
             continue
         held += found.low <= case.truth <= found.high
         widths.append(found.high - found.low)
@@ -192,11 +206,16 @@ def stopped(series: np.ndarray, precision: float) -> tuple[int, bool] | None:
     return None
 
 
-def adaptive(rho: float, sd: float, precision: float, replications: int, random: Random) -> Row:
+def adaptive(
+    rho: float, sd: float, precision: float, replications: int, random: Random
+) -> Row:
     """Coverage of the interval at which an adaptive run stops, and what it cost against an oracle."""
     oracle = oracle_n(rho, sd, precision)
     longest = int(12 * max(oracle, 50))
-    looks = (stopped(lognormal(random, longest, rho, sd), precision) for _ in range(replications))
+    looks = (
+        stopped(lognormal(random, longest, rho, sd), precision)
+        for _ in range(replications)
+    )
     ends = [end for end in looks if end]
     held, cost = (
         sum(good for _, good in ends),
@@ -209,8 +228,13 @@ def adaptive(rho: float, sd: float, precision: float, replications: int, random:
         "never stopped": 100 * (1 - len(ends) / replications),
     }
     name = f"rho {rho:g}, sd {sd:g}, precision {precision:g}"
-    text, ok = f">= {target}, n <= {DEAREST} oracle", percent >= target and cost <= DEAREST
-    return Row("adaptive stopping", name, percent, *wilson(held, len(ends)), text, ok, details)
+    text, ok = (
+        f">= {target}, n <= {DEAREST} oracle",
+        percent >= target and cost <= DEAREST,
+    )
+    return Row(
+        "adaptive stopping", name, percent, *wilson(held, len(ends)), text, ok, details
+    )
 
 
 def stopped_after_processes(
@@ -230,7 +254,10 @@ def looks_after_processes(
     ratio: float, precision: float, budget: int, replications: int, random: Random
 ) -> Row:
     """Coverage of the interval at which a run over processes stops, reported as 95 %."""
-    ends = [stopped_after_processes(random, ratio, precision, budget) for _ in range(replications)]
+    ends = [
+        stopped_after_processes(random, ratio, precision, budget)
+        for _ in range(replications)
+    ]
     held, spent = sum(good for _, good in ends), [count for count, _ in ends]
     percent, target = 100 * held / replications, 93.5
     details = {
@@ -240,7 +267,9 @@ def looks_after_processes(
     name = f"between/within {ratio:g}, ±{100 * precision:g} %, at most {budget}"
     limits = wilson(held, replications)
     text = f">= {target}"
-    return Row("looks at processes", name, percent, *limits, text, percent >= target, details)
+    return Row(
+        "looks at processes", name, percent, *limits, text, percent >= target, details
+    )
 
 
 def share_of(group: str, name: str, draw: Draw, happens: Callable[[Any], bool], target: str, trials: int,
@@ -263,7 +292,11 @@ def series_cases() -> Iterator[Case]:
     for quantile, n in ((0.5, 10), (0.5, 100), (0.9, 100), (0.99, 1000)):
         truth = (1 - quantile) ** (-1 / 1.5)
         yield Case(
-            "Pareto 1.5", f"p{100 * quantile:g}, n = {n}", partial(pareto, n=n), truth, quantile
+            "Pareto 1.5",
+            f"p{100 * quantile:g}, n = {n}",
+            partial(pareto, n=n),
+            truth,
+            quantile,
         )
 
 
@@ -282,11 +315,19 @@ def practice_cases() -> Iterator[Case]:
     for rho in (0.6, 0.9):
         draw = partial(lognormal, n=100, rho=rho)
         yield Case(
-            "common practice", f"ranks, rho {rho}, n = 100", draw, method=naive_ranks, practice=True
+            "common practice",
+            f"ranks, rho {rho}, n = 100",
+            draw,
+            method=naive_ranks,
+            practice=True,
         )
     draw_processes = partial(processes, count=5, ratio=1)
     yield Case(
-        "common practice", "5 processes pooled", draw_processes, method=pooled_t, practice=True
+        "common practice",
+        "5 processes pooled",
+        draw_processes,
+        method=pooled_t,
+        practice=True,
     )
 
 
@@ -317,8 +358,12 @@ def steadiness_rows(trials: int, random: Random) -> Iterator[Row]:
                 f"{kind}, rho {rho:g}, n = {n}",
             )
             target = ">= 80" if kind == "drift" else ">= 90"
-            right = partial(lambda x, answer: steady_state(x).kind == answer, answer=answer)
-            yield share_of("changes found", name, shape, right, target, trials // 4, random)
+            right = partial(
+                lambda x, answer: steady_state(x).kind == answer, answer=answer
+            )
+            yield share_of(
+                "changes found", name, shape, right, target, trials // 4, random
+            )
 
 
 def modality_rows(trials: int, random: Random) -> Iterator[Row]:
@@ -327,25 +372,44 @@ def modality_rows(trials: int, random: Random) -> Iterator[Row]:
         "log-normal 1": lambda random, n: random.lognormal(0, 1, n),
         "Pareto 1.5": pareto,
         "gamma 0.5": lambda random, n: random.gamma(0.5, 1, n),
-        "5 clock ticks": lambda random, n: np.round(random.lognormal(0, 0.02, n) * 50) / 50,
+        "5 clock ticks": lambda random, n: (
+            np.round(random.lognormal(0, 0.02, n) * 50) / 50
+        ),
     }
     for law, draw in one_mode.items():
         for n in (50, 100, 2000):
             name, drawn = f"{law}, n = {n}", partial(draw, n=n)
             yield share_of(
-                "false modes", name, drawn, lambda x: len(modes(x)) > 1, "<= 2", trials, random
+                "false modes",
+                name,
+                drawn,
+                lambda x: len(modes(x)) > 1,
+                "<= 2",
+                trials,
+                random,
             )
     for share in (0.5, 0.2):
         for n in (100, 300):
-            name, mixed = f"5 sd apart, share {share}, n = {n}", partial(mixture, n=n, share=share)
+            name, mixed = (
+                f"5 sd apart, share {share}, n = {n}",
+                partial(mixture, n=n, share=share),
+            )
             yield share_of(
-                "modes found", name, mixed, lambda x: len(modes(x)) == 2, ">= 95", trials, random
+                "modes found",
+                name,
+                mixed,
+                lambda x: len(modes(x)) == 2,
+                ">= 95",
+                trials,
+                random,
             )
 
 
 def table(replications: int, seed: int) -> Iterator[Row]:
     """Every row; each coverage has a generator of its own, so that one case does not change the next."""
-    for number, case in enumerate([*series_cases(), *process_cases(), *practice_cases()]):
+    for number, case in enumerate(
+        [*series_cases(), *process_cases(), *practice_cases()]
+    ):
         yield coverage(case, replications, np.random.default_rng([seed, number]))
     for number, rho in enumerate((0, 0.3, 0.6, 0.9)):
         for sd, precision in ((0.3, 0.05), (0.1, 0.02), (0.1, 0.05)):
@@ -360,7 +424,9 @@ def line(row: Row) -> str:
     details = "  ".join(f"{name} {value:.2f}" for name, value in row.details.items())
     figure = f"{row.percent:5.1f} % [{row.low:5.1f}, {row.high:5.1f}]"
     verdict = "ok  " if row.ok else "MISS"
-    return f"{verdict} {row.group:17s} {row.case:32s} {figure}  {row.target:23s} {details}"
+    return (
+        f"{verdict} {row.group:17s} {row.case:32s} {figure}  {row.target:23s} {details}"
+    )
 
 
 def main() -> None:

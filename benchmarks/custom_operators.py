@@ -86,7 +86,9 @@ def main() -> int:
         source = Path(folder) / "relu.cpp"
         source.write_text(RELU)
         relu = custom_op(d5.compile_custom_cppop("relu", source))
-        parallel = custom_op(d5.compile_custom_cppop("relu", source, definitions={"PARALLEL": 1}))
+        parallel = custom_op(
+            d5.compile_custom_cppop("relu", source, definitions={"PARALLEL": 1})
+        )
     cube, pairs = custom_op(Cube()), []
     for shape in [(4, 6), (64, 1024)]:
         x = torch.randn(shape, requires_grad=True)
@@ -116,8 +118,18 @@ def main() -> int:
             lambda: parallel(still),
             CPP_GOAL,
         ),
-        ("C++ ReLU, forward for autograd", lambda: torch.relu(x), lambda: relu(x), CPP_GOAL),
-        ("C++ ReLU, forward and backward", both(torch.relu, x, dy), both(relu, x, dy), CPP_GOAL),
+        (
+            "C++ ReLU, forward for autograd",
+            lambda: torch.relu(x),
+            lambda: relu(x),
+            CPP_GOAL,
+        ),
+        (
+            "C++ ReLU, forward and backward",
+            both(torch.relu, x, dy),
+            both(relu, x, dy),
+            CPP_GOAL,
+        ),
     ]
     missed = [show(*pair, args.budget / len(pairs), args.seed) for pair in pairs]
     return 1 if any(missed) else 0

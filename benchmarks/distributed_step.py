@@ -109,7 +109,11 @@ def run_rank(name: str, pairs: int, seed: int) -> None:
     transport = process_transport("torch")
     [rank] = transport.ranks
     if transport.size == 1:
-        stretches = {"ours": ours(name, transport), "other": plain(name), "again": plain(name)}
+        stretches = {
+            "ours": ours(name, transport),
+            "other": plain(name),
+            "again": plain(name),
+        }
     else:
         stretches = {
             "ours": ours(name, transport),
@@ -137,7 +141,9 @@ def run_rank(name: str, pairs: int, seed: int) -> None:
     transport.close()
 
 
-def ratios(name: str, ranks: int, launches: int, pairs: int, seed: int) -> dict[str, Any]:
+def ratios(
+    name: str, ranks: int, launches: int, pairs: int, seed: int
+) -> dict[str, Any]:
     from deep500.distributed.launching import launch, python_command
     from deep500.measure import compare
 
@@ -145,7 +151,15 @@ def ratios(name: str, ranks: int, launches: int, pairs: int, seed: int) -> dict[
     own: list[list[float]] = []
     again: list[list[float]] = []
     for number in range(launches):
-        words = [__file__, "--rank", name, "--pairs", str(pairs), "--seed", str(seed + number)]
+        words = [
+            __file__,
+            "--rank",
+            name,
+            "--pairs",
+            str(pairs),
+            "--seed",
+            str(seed + number),
+        ]
         env = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
         done = launch(python_command(*words), ranks, "torch", capture=True, env=env)
         lines = [line for line in done.output.splitlines() if line.startswith("rows ")]
@@ -168,7 +182,9 @@ def main() -> int:
     parser.add_argument("--launches", type=int, default=6)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--ranks", type=int, choices=(1, 2), help="one of the two parts only")
+    parser.add_argument(
+        "--ranks", type=int, choices=(1, 2), help="one of the two parts only"
+    )
     parser.add_argument("--rank", default=None, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.rank:

@@ -29,12 +29,16 @@ def exported(model: torch.nn.Module, example: tuple, optimize: bool) -> bytes:
     silent = io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(silent), redirect_stderr(silent):
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(model, example, dynamo=True, optimize=optimize, verbose=False)
+        program = torch.onnx.export(
+            model, example, dynamo=True, optimize=optimize, verbose=False
+        )
         program.save(file)
     return file.getvalue()
 
 
-def differentiated(model: torch.nn.Module, example: tuple, target: torch.Tensor) -> Arrays:
+def differentiated(
+    model: torch.nn.Module, example: tuple, target: torch.Tensor
+) -> Arrays:
     """The output of a module and the gradients of the mean squared error, by PyTorch itself."""
     model.zero_grad()
     output = model(*example)
@@ -58,14 +62,20 @@ class Truth:
         self.model.eval()
         with torch.no_grad():
             for param in self.model.parameters():
-                param += 0.05 * torch.randn_like(param)  # no two alike, as after training
-        self.weights = {n: p.detach().numpy().copy() for n, p in self.model.named_parameters()}
+                param += 0.05 * torch.randn_like(
+                    param
+                )  # no two alike, as after training
+        self.weights = {
+            n: p.detach().numpy().copy() for n, p in self.model.named_parameters()
+        }
         with torch.no_grad():
             self.target = torch.randn_like(self.model(*self.example))
         self.single = differentiated(self.model, self.example, self.target)
         twin = make()[0].eval()
         twin.load_state_dict(self.model.state_dict())
-        self.double = differentiated(twin.double(), in_double(self.example), self.target.double())
+        self.double = differentiated(
+            twin.double(), in_double(self.example), self.target.double()
+        )
 
     def bound(self, name: str) -> float:
         own = np.abs(self.single[name] - self.double[name]).max(initial=0)
@@ -77,7 +87,11 @@ class Truth:
         for name, own in self.weights.items():
             if own.shape == weight.shape and np.array_equal(own, weight):
                 return name, False
-            if own.ndim == 2 and own.T.shape == weight.shape and np.array_equal(own.T, weight):
+            if (
+                own.ndim == 2
+                and own.T.shape == weight.shape
+                and np.array_equal(own.T, weight)
+            ):
                 return name, True
         return None
 
@@ -88,7 +102,9 @@ def faults(truth: Truth, network: d5.Network, framework: str) -> Iterator[str]:
     batch = dict(zip(network.inputs, (x.numpy() for x in truth.example), strict=True))
     executor = d5.framework(framework).executor(trained)
     array = executor.framework.array
-    yield from compared(truth, "output", array(executor.inference(batch)[network.outputs[0]]))
+    yield from compared(
+        truth, "output", array(executor.inference(batch)[network.outputs[0]])
+    )
     executor.training = False
     executor.inference_and_backprop(batch | {TARGET: truth.target.numpy()})
     gradients: dict[str, np.ndarray | int] = {}
@@ -99,7 +115,9 @@ def faults(truth: Truth, network: d5.Network, framework: str) -> Iterator[str]:
         original, transposed = known
         value = array(gradient)
         # An exporter may write a shared weight twice: what PyTorch calls its gradient is the sum.
-        gradients[original] = gradients.get(original, 0) + (value.T if transposed else value)
+        gradients[original] = gradients.get(original, 0) + (
+            value.T if transposed else value
+        )
     for name, value in gradients.items():
         yield from compared(truth, name, np.asarray(value))
     sizes = {name: weight.size for name, weight in truth.weights.items()}
@@ -124,7 +142,9 @@ def compared(truth: Truth, name: str, value: np.ndarray) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=[*ARCHITECTURES], help="architectures")
+    parser.add_argument(
+        "names", nargs="*", default=[*ARCHITECTURES], help="architectures"
+    )
     parser.add_argument("--framework", nargs="+", default=FRAMEWORKS)
     args = parser.parse_args()
     logging.disable(logging.WARNING)
@@ -142,9 +162,13 @@ def main() -> int:
                     wrong = [str(error)]
                 right += not wrong
                 if wrong:
-                    print(f"{name} optimize={optimize} {framework}: {'; '.join(wrong[:3])}")
+                    print(
+                        f"{name} optimize={optimize} {framework}: {'; '.join(wrong[:3])}"
+                    )
                     sys.stdout.flush()
-    print(f"{right} of {total} agree ({len(args.names)} architectures, both ways of exporting)")
+    print(
+        f"{right} of {total} agree ({len(args.names)} architectures, both ways of exporting)"
+    )
     return int(right < total)
 
 

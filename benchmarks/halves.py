@@ -30,7 +30,9 @@ def new_step(network: Network) -> TrainingStep:
     return framework("pytorch").executor(network, threads=1).training_step(Adam())
 
 
-def candidates(network: Network, batch: dict[str, np.ndarray]) -> dict[str, Callable[[], None]]:
+def candidates(
+    network: Network, batch: dict[str, np.ndarray]
+) -> dict[str, Callable[[], None]]:
     whole, halves, flat = (new_step(network) for _ in range(3))
 
     def run_halves() -> None:
@@ -49,7 +51,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--budget", type=float, default=20.0, help="seconds per network (20)")
+    parser.add_argument(
+        "--budget", type=float, default=20.0, help="seconds per network (20)"
+    )
     budget = parser.parse_args().budget
     batch = Digits().load()["train"].batch(np.arange(BATCH))
     reached = True

@@ -81,7 +81,11 @@ def worker(pairs: int, seed: int, clock: Callable[[], float]) -> dict[str, list[
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         run = d5.instrument("benchmark", out=Path(folder) / "bundle")
-        ways = {"plain": Loop().plain, "control": Loop().plain, "recorded": Loop(run).recorded}
+        ways = {
+            "plain": Loop().plain,
+            "control": Loop().plain,
+            "recorded": Loop(run).recorded,
+        }
         times: dict[str, list[float]] = {name: [] for name in ways}
         rng = random.Random(seed)
         for way in ways.values():
@@ -109,8 +113,17 @@ def main() -> int:
         return 0
     series: dict[str, list[list[float]]] = {"plain": [], "control": [], "recorded": []}
     for number in range(args.processes):
-        command = [sys.executable, __file__, "--worker", str(number), "--pairs", str(args.pairs)]
-        answer = subprocess.run([*command, "--clock", args.clock], capture_output=True, check=True)
+        command = [
+            sys.executable,
+            __file__,
+            "--worker",
+            str(number),
+            "--pairs",
+            str(args.pairs),
+        ]
+        answer = subprocess.run(
+            [*command, "--clock", args.clock], capture_output=True, check=True
+        )
         for name, times in json.loads(answer.stdout.splitlines()[-1]).items():
             series[name].append(times)
     ours = compare(series["plain"], series["recorded"], paired=True)

@@ -87,7 +87,9 @@ def identical_runs(name: str, numbers: range, place: Path) -> int:
         moment = killed(recipe, name, folder, random.Random(f"{name} {number}"))
         same = finished(recipe, name, folder) == wanted
         identical += same
-        print(f"  {name} run {number}: killed {moment}: {'identical' if same else 'DIFFERENT'}")
+        print(
+            f"  {name} run {number}: killed {moment}: {'identical' if same else 'DIFFERENT'}"
+        )
     return identical
 
 
@@ -95,7 +97,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--framework", nargs="+", default=FRAMEWORKS)
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first run (0)")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the number of the first run (0)"
+    )
     args = parser.parse_args()
     warnings.simplefilter("ignore")  # of JAX, about forks; nothing was computed before
     for module in WARM_UP:
@@ -106,7 +110,10 @@ def main() -> None:
             framework(name).require()
             numbers = range(args.first, args.first + args.runs)
             identical = identical_runs(name, numbers, Path(folder))
-            print(f"{name}: {identical} of {args.runs} runs end in identical weights", flush=True)
+            print(
+                f"{name}: {identical} of {args.runs} runs end in identical weights",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

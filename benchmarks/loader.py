@@ -130,7 +130,10 @@ def our_epoch(split: d5.Split, workers: int) -> Epoch:
 
     def run() -> None:
         epoch = next(epochs)
-        look_at(batch["x"] for batch in loader.batches(sampler.epoch(len(split), epoch), epoch))
+        look_at(
+            batch["x"]
+            for batch in loader.batches(sampler.epoch(len(split), epoch), epoch)
+        )
 
     return run
 
@@ -163,7 +166,9 @@ def look_at(pictures: Iterator[Any]) -> None:
         float(batch[-1, 0, 0, 0])
 
 
-def compare(title: str, epochs: dict[str, Epoch], examples: int, args: argparse.Namespace) -> bool:
+def compare(
+    title: str, epochs: dict[str, Epoch], examples: int, args: argparse.Namespace
+) -> bool:
     for run in epochs.values():
         run()  # starts the workers
     result = measure.run(epochs, budget_s=args.budget / len(args.data), seed=args.seed)
@@ -199,7 +204,9 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--examples", type=int, default=1600)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", nargs="+", default=["JPEG", "map"], choices=["JPEG", "map"])
+    parser.add_argument(
+        "--data", nargs="+", default=["JPEG", "map"], choices=["JPEG", "map"]
+    )
     args = parser.parse_args()
     torch.set_num_threads(1)
     reached = []

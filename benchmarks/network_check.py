@@ -41,7 +41,9 @@ def main() -> None:
         located = [located_plant(k, args) for k in range(args.planted)]
         print(f"located at the right node: {sum(located)} of {len(located)}")
     if args.honest:
-        alarms = [false_alarm(build, name) for build in NETWORKS for name in args.framework]
+        alarms = [
+            false_alarm(build, name) for build in NETWORKS for name in args.framework
+        ]
         print(f"false alarms: {sum(alarms)} of {len(alarms)} pairs")
 
 
@@ -75,7 +77,9 @@ def false_alarm(build: Callable[[], d5.Network], framework: str) -> bool:
     return alarm
 
 
-def planted(network: d5.Network, name: str, framework: str, direction: str) -> d5.Network:
+def planted(
+    network: d5.Network, name: str, framework: str, direction: str
+) -> d5.Network:
     """A copy in which this node's kernel is wrong on this framework."""
     twin = network.copy()
     nodes = []
@@ -95,7 +99,9 @@ def wrong(operator: Operator, framework: str, direction: str) -> Operator:
         methods[framework] = wrong_kernel(getattr(cls, framework), framework, direction)
     else:
         name = direction
-        methods[name] = wrong_formula(getattr(cls, name), type(find_framework(framework).xp))
+        methods[name] = wrong_formula(
+            getattr(cls, name), type(find_framework(framework).xp)
+        )
     changed = type(cls.__name__, (cls,), methods)
     return changed(**operator.settings)
 
@@ -147,7 +153,9 @@ class Layers:
         value = self.draw.standard_normal(shape) * gain / inputs**0.5
         return self.network.add_param(name, value.astype("float32"))
 
-    def vector(self, name: str, size: int, mean: float = 0.0, trainable: bool = True) -> str:
+    def vector(
+        self, name: str, size: int, mean: float = 0.0, trainable: bool = True
+    ) -> str:
         value = mean + 0.1 * np.abs(self.draw.standard_normal(size))
         return self.network.add_param(name, value.astype("float32"), trainable)
 
@@ -159,11 +167,20 @@ class Layers:
     def conv(self, k: int, channels: int, inputs: int | None = None) -> None:
         weight = self.weight(f"weight{k}", channels, inputs or channels, 3, 3)
         bias = self.vector(f"bias{k}", channels)
-        self.add("Conv", weight, bias, name=f"conv{k}", pads=(1, 1, 1, 1), kernel_shape=(3, 3))
+        self.add(
+            "Conv",
+            weight,
+            bias,
+            name=f"conv{k}",
+            pads=(1, 1, 1, 1),
+            kernel_shape=(3, 3),
+        )
 
     def add(self, operator: str, *others: Any, name: str, **attributes: Any) -> str:
         inputs = (self.x, *others)
-        self.x = self.network.add_node(operator, inputs, [f"{name}.out"], name=name, **attributes)
+        self.x = self.network.add_node(
+            operator, inputs, [f"{name}.out"], name=name, **attributes
+        )
         return self.x
 
     def with_loss(self) -> d5.Network:
@@ -202,10 +219,21 @@ def deep_residual(layers: int = LAYERS) -> d5.Network:
         shortcut = made.x
         made.conv(k, 4)
         statistics = [
-            made.vector(f"{name}{k}", 4, 1.0, name == "scale") for name in ("scale", "var")
+            made.vector(f"{name}{k}", 4, 1.0, name == "scale")
+            for name in ("scale", "var")
         ]
-        shift, mean = made.vector(f"shift{k}", 4), made.vector(f"mean{k}", 4, 0.0, False)
-        made.add("BatchNormalization", statistics[0], shift, mean, statistics[1], name=f"norm{k}")
+        shift, mean = (
+            made.vector(f"shift{k}", 4),
+            made.vector(f"mean{k}", 4, 0.0, False),
+        )
+        made.add(
+            "BatchNormalization",
+            statistics[0],
+            shift,
+            mean,
+            statistics[1],
+            name=f"norm{k}",
+        )
         made.add("Add", shortcut, name=f"sum{k}")
         made.add("Relu", name=f"activation{k}")
     made.add("GlobalAveragePool", name="pool")
@@ -219,7 +247,9 @@ def deep_transformer(layers: int = LAYERS) -> d5.Network:
     made = Layers("deep_transformer")
     tokens = made.network.add_input("tokens", (0, 6), "int64")
     table = made.weight("table", 20, 8)
-    made.x = made.network.add_node("Gather", (table, tokens), ["embedded"], name="embedding")
+    made.x = made.network.add_node(
+        "Gather", (table, tokens), ["embedded"], name="embedding"
+    )
     for k in range(layers // 5):
         shortcut = made.x
         scale, shift = made.vector(f"scale{k}", 8, 1.0), made.vector(f"shift{k}", 8)

@@ -75,7 +75,9 @@ def jax_by_hand(network: Network) -> dict[str, Callable[[], Any]]:
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), label[:, None], axis=1)
         return -jnp.mean(chosen), logits
 
-    def step(params: Any, means: Any, squares: Any, count: Any, x: Any, label: Any) -> Any:
+    def step(
+        params: Any, means: Any, squares: Any, count: Any, x: Any, label: Any
+    ) -> Any:
         gradient = jax.value_and_grad(loss, has_aux=True)
         (value, logits), grads = gradient(params, x, label)
         count = count + 1
@@ -86,7 +88,14 @@ def jax_by_hand(network: Network) -> dict[str, Callable[[], Any]]:
             spread = jnp.sqrt(s / (1 - 0.999**count)) + 1e-8
             return p - 1e-3 * m / (1 - 0.9**count) / spread
 
-        return jax.tree.map(moved, params, means, squares), means, squares, count, value, logits
+        return (
+            jax.tree.map(moved, params, means, squares),
+            means,
+            squares,
+            count,
+            value,
+            logits,
+        )
 
     compiled = jax.jit(step, donate_argnums=(0, 1, 2, 3))
     infer, relu = jax.jit(forward), jax.jit(jax.nn.relu)
@@ -111,9 +120,13 @@ def tensorflow_by_hand(network: Network) -> dict[str, Callable[[], Any]]:
     batch = {key: tf.convert_to_tensor(value) for key, value in arrays().items()}
     small = tf.ones(8)
     hidden = [layers.Dense(width, activation="relu") for width in HIDDEN]
-    model = tf.keras.Sequential([tf.keras.Input((WIDTH,)), *hidden, layers.Dense(CLASSES)])
+    model = tf.keras.Sequential(
+        [tf.keras.Input((WIDTH,)), *hidden, layers.Dense(CLASSES)]
+    )
     for layer, name in zip(model.layers, ("fc1", "fc2", "logits"), strict=True):
-        layer.set_weights([network.params[f"{name}.weight"].T, network.params[f"{name}.bias"]])
+        layer.set_weights(
+            [network.params[f"{name}.weight"].T, network.params[f"{name}.bias"]]
+        )
     adam = tf.keras.optimizers.Adam(1e-3, epsilon=1e-8)
     adam.build(model.trainable_variables)
     criterion = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)

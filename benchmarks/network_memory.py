@@ -22,9 +22,13 @@ FRAMEWORKS = ("reference", "pytorch")
 NETWORKS = {
     "MLP": lambda: create("mlp", hidden=(512, 512), shape=(784,), classes=10),
     "LeNet": lambda: create("lenet"),
-    "VGG-11": lambda: create("vgg", depth=11, width=0.25, shape=(3, 32, 32), classes=10),
+    "VGG-11": lambda: create(
+        "vgg", depth=11, width=0.25, shape=(3, 32, 32), classes=10
+    ),
     "ResNet-20": lambda: create("resnet", depth=20),
-    "GPT": lambda: create("gpt", width=128, layers=2, heads=4, shape=(64,), classes=500),
+    "GPT": lambda: create(
+        "gpt", width=128, layers=2, heads=4, shape=(64,), classes=500
+    ),
     "ViT": lambda: create(
         "vit", width=64, layers=2, heads=4, patch=8, shape=(3, 32, 32), classes=10
     ),
@@ -51,7 +55,11 @@ def main() -> int:
                 f"{name:12} {engine.name:9} batch {args.batch}: predicted {predicted.peak / 2**20:8.2f} MiB, "
                 f"measured {measured / 2**20:8.2f} MiB, ratio {ratio:.3f} (peak: {predicted.place})"
             )
-    print("within 20 % everywhere" if not far else f"{far} lines are farther off than 20 %")
+    print(
+        "within 20 % everywhere"
+        if not far
+        else f"{far} lines are farther off than 20 %"
+    )
     return 1 if far else 0
 
 

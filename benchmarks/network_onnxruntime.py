@@ -48,8 +48,12 @@ def pair(name: str, optimize: bool) -> tuple[Run, Run]:
         return loss.item()
 
     np.testing.assert_allclose(ours(), theirs(), rtol=1e-4)
-    norms = [np.linalg.norm(gradient.numpy()) for gradient in executor.gradients.values()]
-    their_norms = [p.grad.norm().item() for p in module.parameters() if p.grad is not None]
+    norms = [
+        np.linalg.norm(gradient.numpy()) for gradient in executor.gradients.values()
+    ]
+    their_norms = [
+        p.grad.norm().item() for p in module.parameters() if p.grad is not None
+    ]
     total, their_total = np.linalg.norm(norms), np.linalg.norm(their_norms)
     np.testing.assert_allclose(total, their_total, rtol=1e-3)
     return ours, theirs
@@ -65,7 +69,9 @@ def one_node() -> tuple[Run, Run]:
     network.add_output("y")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(network.to_onnx().SerializeToString(), options)
+    session = onnxruntime.InferenceSession(
+        network.to_onnx().SerializeToString(), options
+    )
     executor = framework("onnxruntime").executor(network, threads=1)
     inputs = {"x": np.ones((2, 4), "f4")}
 
@@ -88,13 +94,17 @@ def seconds(run: Run) -> tuple[float, float]:
     return cpu / 1e9, elapsed / 1e9
 
 
-def compared(name: str, runs: tuple[Run, Run], rounds: int, goal: float, unit: float) -> bool:
+def compared(
+    name: str, runs: tuple[Run, Run], rounds: int, goal: float, unit: float
+) -> bool:
     """Print the ratio of the two; says whether it reaches its goal."""
     for run in runs * 3:
         run()
     samples = np.array([[seconds(run) for run in runs] for _ in range(rounds)])
     ours, theirs = samples[:, 0], samples[:, 1]  # rounds x CPU and elapsed
-    cpu, elapsed = (measure.compare(theirs[:, i], ours[:, i], paired=True) for i in (0, 1))
+    cpu, elapsed = (
+        measure.compare(theirs[:, i], ours[:, i], paired=True) for i in (0, 1)
+    )
     reached = cpu.ratio <= goal
     print(
         f"{name:10s} ours {np.median(ours[:, 0]) * unit:9.3f}  theirs {np.median(theirs[:, 0]) * unit:9.3f}  "
@@ -115,7 +125,9 @@ def main() -> int:
     )
     parser.add_argument("models", nargs="*", default=[*MODELS], help=", ".join(MODELS))
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--optimize", action="store_true", help="let PyTorch's exporter optimise")
+    parser.add_argument(
+        "--optimize", action="store_true", help="let PyTorch's exporter optimise"
+    )
     args = parser.parse_args()
     torch.set_num_threads(1)
     framework("onnxruntime").set_threads(1)
@@ -124,7 +136,9 @@ def main() -> int:
     for name in args.models:
         runs = pair(name, args.optimize)
         reached.append(compared(name, runs, args.rounds, GOALS[name], 1e3))
-    reached.append(compared("one call", one_node(), args.rounds, CALL_GOAL, 1e6 / CALLS))
+    reached.append(
+        compared("one call", one_node(), args.rounds, CALL_GOAL, 1e6 / CALLS)
+    )
     return 0 if all(reached) else 1
 
 

@@ -35,14 +35,18 @@ from deep500.measure.statistics.comparison import Comparison, compare
 GOAL, HIGHEST, GOAL_ONE_NODE = 1.02, 1.05, 2.0
 CLASSES, WORDS, LENGTH, WIDTH, HEADS, LAYERS = 10, 256, 64, 128, 4, 4
 ROUND_S = 0.02  # that a timed run lasts at least
-FEWEST_ROUNDS = 60  # neighbours depend on each other, so that an interval takes more than twenty
+FEWEST_ROUNDS = (
+    60  # neighbours depend on each other, so that an interval takes more than twenty
+)
 Call = Callable[[], Any]
 
 
 class Mlp(nn.Sequential):
     def __init__(self) -> None:
         hidden = [nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.GELU()]
-        super().__init__(*hidden, nn.Linear(128, 64), nn.Softplus(), nn.Linear(64, CLASSES))
+        super().__init__(
+            *hidden, nn.Linear(128, 64), nn.Softplus(), nn.Linear(64, CLASSES)
+        )
 
 
 class LeNet(nn.Sequential):
@@ -68,7 +72,9 @@ class CausalBlock(nn.Module):
 
     def attention(self, x: torch.Tensor) -> torch.Tensor:
         shape = (*x.shape[:2], HEADS, WIDTH // HEADS)
-        q, k, v = (part.view(shape).transpose(1, 2) for part in self.qkv(x).split(WIDTH, 2))
+        q, k, v = (
+            part.view(shape).transpose(1, 2) for part in self.qkv(x).split(WIDTH, 2)
+        )
         y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(x.shape))
 
@@ -76,7 +82,10 @@ class CausalBlock(nn.Module):
 class Gpt(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.tokens, self.places = nn.Embedding(WORDS, WIDTH), nn.Embedding(LENGTH, WIDTH)
+        self.tokens, self.places = (
+            nn.Embedding(WORDS, WIDTH),
+            nn.Embedding(LENGTH, WIDTH),
+        )
         self.blocks = nn.Sequential(*(CausalBlock() for _ in range(LAYERS)))
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
 
@@ -92,7 +101,13 @@ class ViT(nn.Module):
         self.first = nn.Parameter(torch.randn(1, 1, WIDTH) / 50)
         self.places = nn.Parameter(torch.randn(1, LENGTH + 1, WIDTH) / 50)
         layer = nn.TransformerEncoderLayer(
-            WIDTH, HEADS, 4 * WIDTH, 0.0, functional.gelu, batch_first=True, norm_first=True
+            WIDTH,
+            HEADS,
+            4 * WIDTH,
+            0.0,
+            functional.gelu,
+            batch_first=True,
+            norm_first=True,
         )
         self.encoder = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, CLASSES)
@@ -122,7 +137,9 @@ class Pair:
 
 
 def exported(module: nn.Module, x: torch.Tensor, optimize: bool) -> Network:
-    program = torch.onnx.export(module, (x,), dynamo=True, optimize=optimize, verbose=False)
+    program = torch.onnx.export(
+        module, (x,), dynamo=True, optimize=optimize, verbose=False
+    )
     assert program is not None
     data = io.BytesIO()
     program.save(data)
@@ -141,7 +158,9 @@ def with_loss(network: Network, labels: torch.Tensor) -> Network:
     return network
 
 
-def inference(name: str, module: nn.Module, executor: Executor, x: torch.Tensor) -> Pair:
+def inference(
+    name: str, module: nn.Module, executor: Executor, x: torch.Tensor
+) -> Pair:
     source = next(iter(executor.structure.inputs))
 
     def native() -> torch.Tensor:
@@ -155,7 +174,11 @@ def inference(name: str, module: nn.Module, executor: Executor, x: torch.Tensor)
 
 
 def backprop(
-    name: str, module: nn.Module, executor: Executor, x: torch.Tensor, labels: torch.Tensor
+    name: str,
+    module: nn.Module,
+    executor: Executor,
+    x: torch.Tensor,
+    labels: torch.Tensor,
 ) -> Pair:
     source = next(iter(executor.structure.inputs))
     criterion = nn.CrossEntropyLoss()
@@ -168,8 +191,14 @@ def backprop(
         return loss.detach()
 
     batch = {source: x, "label": labels}
-    pair = Pair(f"{name} forward+backward", native, lambda: executor.inference_and_backprop(batch))
-    torch.testing.assert_close(pair.executor()["loss"], pair.module(), rtol=1e-4, atol=1e-5)
+    pair = Pair(
+        f"{name} forward+backward",
+        native,
+        lambda: executor.inference_and_backprop(batch),
+    )
+    torch.testing.assert_close(
+        pair.executor()["loss"], pair.module(), rtol=1e-4, atol=1e-5
+    )
     return pair
 
 
@@ -188,7 +217,8 @@ def measured(pair: Pair, seconds: float) -> tuple[Comparison, Comparison]:
         rounds.append((first + fourth, second + third))
     samples = np.array(rounds)  # rounds x module and executor x CPU and elapsed
     cpu, elapsed = (
-        compare(samples[:, 0, i], samples[:, 1, i], paired=True, level=0.95) for i in (0, 1)
+        compare(samples[:, 0, i], samples[:, 1, i], paired=True, level=0.95)
+        for i in (0, 1)
     )
     return cpu, elapsed
 
@@ -201,7 +231,9 @@ def timed(call: Call, calls: int) -> np.ndarray:
     return np.array([time.process_time() - cpu, time.perf_counter() - elapsed])
 
 
-def show(pair: Pair, seconds: float, goal: float = GOAL, highest: float = HIGHEST) -> bool:
+def show(
+    pair: Pair, seconds: float, goal: float = GOAL, highest: float = HIGHEST
+) -> bool:
     cpu, elapsed = measured(pair, seconds)
     is_met = cpu.ratio <= goal and cpu.high <= highest
     print(
@@ -239,7 +271,11 @@ def one_node(seconds: float) -> bool:
     network = Network("one node")
     network.add_input("x", ("batch", 4))
     network.add_output(network.add_node("Relu", ("x",), ["y"]))
-    executor, module, x = framework("pytorch").executor(network), nn.ReLU(), torch.randn(2, 4)
+    executor, module, x = (
+        framework("pytorch").executor(network),
+        nn.ReLU(),
+        torch.randn(2, 4),
+    )
     pair = Pair("one node", lambda: module(x), lambda: executor.inference({"x": x}))
     return show(pair, seconds, GOAL_ONE_NODE, GOAL_ONE_NODE)
 
@@ -248,13 +284,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"{', '.join(MODELS)} (all)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="for every ratio (10)")
-    parser.add_argument("--compile", action="store_true", help="compiled against torch.compile")
+    parser.add_argument(
+        "models", nargs="*", metavar="MODEL", help=f"{', '.join(MODELS)} (all)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, help="for every ratio (10)"
+    )
+    parser.add_argument(
+        "--compile", action="store_true", help="compiled against torch.compile"
+    )
     args = parser.parse_args()
     unknown = [name for name in args.models if name not in MODELS]
     if unknown:
-        parser.error(f"no model is named {unknown[0]!r}; there are: {', '.join(MODELS)}")
+        parser.error(
+            f"no model is named {unknown[0]!r}; there are: {', '.join(MODELS)}"
+        )
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     torch.set_num_threads(1)

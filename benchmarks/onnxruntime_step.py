@@ -37,7 +37,10 @@ def batches(count: int, size: int) -> list[Batch]:
     """Random pictures: real digits have ties, at which two right MaxPools part."""
     rng = np.random.default_rng(0)
     return [
-        {"x": rng.standard_normal((size, 1, 8, 8)).astype("f4"), "label": rng.integers(0, 10, size)}
+        {
+            "x": rng.standard_normal((size, 1, 8, 8)).astype("f4"),
+            "label": rng.integers(0, 10, size),
+        }
         for _ in range(count)
     ]
 
@@ -61,7 +64,10 @@ def pytorch_step(fused: bool) -> Callable[[Batch], float]:
     class Digits(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.conv1, self.conv2 = nn.Conv2d(1, 6, 3, padding=1), nn.Conv2d(6, 16, 3, padding=1)
+            self.conv1, self.conv2 = (
+                nn.Conv2d(1, 6, 3, padding=1),
+                nn.Conv2d(6, 16, 3, padding=1),
+            )
             self.fc1, self.fc2, self.logits = (
                 nn.Linear(64, 120),
                 nn.Linear(120, 84),
@@ -75,12 +81,16 @@ def pytorch_step(fused: bool) -> Callable[[Batch], float]:
             return self.logits(self.relu(self.fc2(self.relu(self.fc1(x)))))
 
     model, loss_of = Digits(), nn.CrossEntropyLoss()
-    model.load_state_dict({name: torch.tensor(value) for name, value in network().params.items()})
+    model.load_state_dict(
+        {name: torch.tensor(value) for name, value in network().params.items()}
+    )
     optimizer = torch.optim.Adam(model.parameters(), fused=True if fused else None)
 
     def step(batch: Batch) -> float:
         optimizer.zero_grad()
-        loss = loss_of(model(torch.from_numpy(batch["x"])), torch.from_numpy(batch["label"]))
+        loss = loss_of(
+            model(torch.from_numpy(batch["x"])), torch.from_numpy(batch["label"])
+        )
         loss.backward()
         optimizer.step()
         return loss.item()
@@ -90,7 +100,11 @@ def pytorch_step(fused: bool) -> Callable[[Batch], float]:
 
 def work(way: str, steps: int, size: int) -> None:
     """Print the seconds of every step after the warm-up, and all losses."""
-    step = onnxruntime_step() if way == "onnxruntime" else pytorch_step(fused=way.endswith("fused"))
+    step = (
+        onnxruntime_step()
+        if way == "onnxruntime"
+        else pytorch_step(fused=way.endswith("fused"))
+    )
     losses, seconds = [], []
     for batch in batches(WARM_UP + steps, size):
         start = time.perf_counter_ns()
@@ -111,7 +125,10 @@ def visit(way: str, args: argparse.Namespace) -> dict[str, list[float]]:
         str(args.batch),
     ]
     done = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        command,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     if done.returncode:
         raise SystemExit(f"{way} failed:\n{done.stderr}")
@@ -153,7 +170,9 @@ def main() -> int:
         )
         if other == "pytorch":
             reached = ratio.high <= GOAL
-    print(f"goal: at most {GOAL} of PyTorch's default, {'reached' if reached else 'missed'}")
+    print(
+        f"goal: at most {GOAL} of PyTorch's default, {'reached' if reached else 'missed'}"
+    )
     return 0 if reached else 1
 
 

@@ -31,7 +31,9 @@ from deep500.errors import Deep500Error, Unsupported
 from deep500.frameworks import available_frameworks, framework
 
 GOAL = 0.99
-TOLERANCE = 1e-7  # in float64; gradients through ill-conditioned points lose up to eight digits
+TOLERANCE = (
+    1e-7  # in float64; gradients through ill-conditioned points lose up to eight digits
+)
 TYPES = {
     "bitwise": torch.int64,
     "logical": torch.bool,
@@ -84,7 +86,9 @@ def judge(info: Any, name: str, limit: int, target: Framework) -> Tally:
     return tally
 
 
-def disagreement(info: Any, sample: Any, call: Call, target: Framework) -> tuple[str, bool]:
+def disagreement(
+    info: Any, sample: Any, call: Call, target: Framework
+) -> tuple[str, bool]:
     """Where the target differs from PyTorch, if it does; and whether a gradient was compared."""
     right = call.result(info.op(sample.input, *sample.args, **sample.kwargs))
     right = [right] if torch.is_tensor(right) else list(right)
@@ -164,11 +168,17 @@ def gradient_disagreement(
     if not pairs:
         return "no gradient is declared", True
     have = torch.autograd.grad(
-        [x for x, _ in pairs], roots, [g for _, g in pairs], retain_graph=True, allow_unused=True
+        [x for x, _ in pairs],
+        roots,
+        [g for _, g in pairs],
+        retain_graph=True,
+        allow_unused=True,
     )
     for h, w in zip(have, want, strict=True):
         if w is not None and (
-            fault := distance("gradient", array(torch.zeros_like(w) if h is None else h), array(w))
+            fault := distance(
+                "gradient", array(torch.zeros_like(w) if h is None else h), array(w)
+            )
         ):
             return fault, True
     return "", True
@@ -199,7 +209,9 @@ def distance(what: str, got: np.ndarray, right: np.ndarray) -> str:
     if right.dtype.kind != "f":
         return "" if np.array_equal(got, right) else f"{what} differs"
     scale = np.max(np.abs(right), initial=0, where=np.isfinite(right))
-    if np.allclose(got, right, TOLERANCE, TOLERANCE * max(scale, 1) * 1e-2, equal_nan=True):
+    if np.allclose(
+        got, right, TOLERANCE, TOLERANCE * max(scale, 1) * 1e-2, equal_nan=True
+    ):
         return ""
     return f"{what} is off by up to {np.nanmax(np.abs(got - right)):.3g} where values go to {scale:.3g}"
 
@@ -219,11 +231,15 @@ def report(tallies: dict[str, Tally]) -> str:
     lines = []
     for name, tally in tallies.items():
         judged = tally.agree + len(tally.faults)
-        lines.append(f"{name:48} {tally.agree} of {judged} agree ({tally.gradients} with gradient)")
+        lines.append(
+            f"{name:48} {tally.agree} of {judged} agree ({tally.gradients} with gradient)"
+        )
         lines += [f"    {fault}" for fault in tally.faults[:3]]
         if tally.faults:
             lines.append(f"    because: {REASONS.get(name, 'unknown')}")
-        lines += [f"    {count} left out: {why}" for why, count in tally.left_out.items()]
+        lines += [
+            f"    {count} left out: {why}" for why, count in tally.left_out.items()
+        ]
     return "\n".join(lines)
 
 
@@ -246,13 +262,20 @@ def summary(name: str, tallies: dict[str, Tally]) -> tuple[str, bool]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--framework", default="reference", choices=available_frameworks(), help="who computes"
+        "--framework",
+        default="reference",
+        choices=available_frameworks(),
+        help="who computes",
     )
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="functions with this in their name"
     )
     parser.add_argument(
-        "--samples", type=int, default=10**6, metavar="N", help="at most so many of each"
+        "--samples",
+        type=int,
+        default=10**6,
+        metavar="N",
+        help="at most so many of each",
     )
     parser.add_argument("--json", metavar="FILE", help="write the tallies there")
     options = parser.parse_args()
@@ -261,12 +284,16 @@ def main() -> None:
     torch.manual_seed(0)
     target = framework(options.framework)
     tallies = {
-        name: judge(info, name, options.samples, target) for name, info in functions(options.only)
+        name: judge(info, name, options.samples, target)
+        for name, info in functions(options.only)
     }
     text, reached = summary(options.framework, tallies)
     print(f"{report(tallies)}\n\n{text}")
     if options.json:
-        contents = {name: {**vars(t), "left_out": dict(t.left_out)} for name, t in tallies.items()}
+        contents = {
+            name: {**vars(t), "left_out": dict(t.left_out)}
+            for name, t in tallies.items()
+        }
         Path(options.json).write_text(json.dumps(contents, indent=1) + "\n")
     sys.exit(not reached)
 

@@ -58,7 +58,11 @@ def main() -> int:
 
     times: dict[object, list[float]] = {ours: [], theirs: []}
     for _ in range(args.rounds):
-        order = [ours, theirs, theirs, ours] if rng.random() < 0.5 else [theirs, ours, ours, theirs]
+        order = (
+            [ours, theirs, theirs, ours]
+            if rng.random() < 0.5
+            else [theirs, ours, ours, theirs]
+        )
         visits = [(visit, visit()) for visit in order]
         for which, kept in times.items():
             kept.append(float(np.sqrt(np.prod([s for v, s in visits if v is which]))))

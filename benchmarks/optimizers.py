@@ -60,7 +60,9 @@ def drawn(shapes: dict[str, tuple[int, ...]], seed: int) -> Arrays:
     return arrays
 
 
-def our_update(name: str, optimizer: Optimizer, params: Arrays, grads: Arrays) -> Update:
+def our_update(
+    name: str, optimizer: Optimizer, params: Arrays, grads: Arrays
+) -> Update:
     """The second half of our training step, over and over along the same gradients."""
     step: Any = fed_executor(name, params, "float32").training_step(optimizer)
     step.backprop(batch_of(grads, "float32"))
@@ -81,7 +83,9 @@ def torch_update(which: str, params: Arrays, grads: Arrays) -> Update:
     makers = {
         "Momentum": lambda: torch.optim.SGD(tensors, 0.01, momentum=0.9, fused=True),
         "Adam": lambda: torch.optim.Adam(tensors, 1e-3, fused=True),
-        "AdamW": lambda: torch.optim.AdamW(tensors, 1e-3, weight_decay=1e-2, fused=True),
+        "AdamW": lambda: torch.optim.AdamW(
+            tensors, 1e-3, weight_decay=1e-2, fused=True
+        ),
     }
     return makers[which]().step
 
@@ -119,7 +123,9 @@ def rule_update(which: str, params: Arrays, grads: Arrays) -> Update:
         trees, count = state
         states = {name: {key: trees[key][name] for key in keys} for name in values}
         new_values, new_states = {}, {}
-        for name, param, new_state in rule.updates(xp, values, gradients, states, count + 1):
+        for name, param, new_state in rule.updates(
+            xp, values, gradients, states, count + 1
+        ):
             new_values[name] = param
             new_states[name] = new_state
         return new_values, (by_key(new_states), count + counted)
@@ -132,7 +138,9 @@ def rule_update(which: str, params: Arrays, grads: Arrays) -> Update:
     return jitted_update(changed, (by_key(first), count), params, grads)
 
 
-def jitted_update(changed: Callable[..., Any], state: Any, params: Arrays, grads: Arrays) -> Update:
+def jitted_update(
+    changed: Callable[..., Any], state: Any, params: Arrays, grads: Arrays
+) -> Update:
     """A compiled update, over and over along the same gradients, in donated buffers."""
     import jax
 
@@ -164,7 +172,10 @@ def compare(name: str, parameters: str, which: str, budget_s: float, seed: int) 
     if name == "jax":
         candidates["step"] = by_step
     result = measure.run(candidates, budget_s=budget_s, seed=seed)
-    ratio, control = result.compare("theirs", "ours"), result.compare("theirs", "control")
+    ratio, control = (
+        result.compare("theirs", "ours"),
+        result.compare("theirs", "control"),
+    )
     print(
         f"{name}, {parameters}, {which}: ours / theirs = {ratio.ratio:.3f} [{ratio.low:.3f}, "
         f"{ratio.high:.3f}], n = {ratio.n}; control {control.ratio:.3f} [{control.low:.3f}, "
@@ -173,7 +184,10 @@ def compare(name: str, parameters: str, which: str, budget_s: float, seed: int) 
     )
     if name == "jax":
         step = result.compare("theirs", "step")
-        print(f"    step / theirs = {step.ratio:.3f} [{step.low:.3f}, {step.high:.3f}]", flush=True)
+        print(
+            f"    step / theirs = {step.ratio:.3f} [{step.low:.3f}, {step.high:.3f}]",
+            flush=True,
+        )
     return ratio.ratio <= GOAL and ratio.high <= GOAL + ALLOWANCE
 
 
@@ -203,7 +217,10 @@ def main() -> int:
             try:
                 met.append(compare(args.framework, parameters, which, share, args.seed))
             except TooFewSamples as error:
-                print(f"{args.framework}, {parameters}, {which}: not decided ({error})", flush=True)
+                print(
+                    f"{args.framework}, {parameters}, {which}: not decided ({error})",
+                    flush=True,
+                )
                 met.append(False)
     return 0 if all(met) else 1
 

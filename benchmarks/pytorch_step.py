@@ -41,7 +41,9 @@ class ByHand(torch.nn.Module):
         self.fc2 = torch.nn.Linear(120, 84)
         self.logits = torch.nn.Linear(84, 10)
         self.relu, self.pool = torch.nn.ReLU(), torch.nn.MaxPool2d(2)
-        self.load_state_dict({name: torch.tensor(value) for name, value in network.params.items()})
+        self.load_state_dict(
+            {name: torch.tensor(value) for name, value in network.params.items()}
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.pool(self.relu(self.conv1(x)))
@@ -55,7 +57,9 @@ def by_hand(network: Network, fused: bool | None) -> Step:
 
     def step(batch: dict[str, np.ndarray]) -> torch.Tensor:
         optimizer.zero_grad()
-        loss = criterion(model(torch.from_numpy(batch["x"])), torch.from_numpy(batch["label"]))
+        loss = criterion(
+            model(torch.from_numpy(batch["x"])), torch.from_numpy(batch["label"])
+        )
         loss.backward()
         optimizer.step()
         return loss.detach()
@@ -68,7 +72,9 @@ def epoch(train: Split, step: Step) -> Callable[[], None]:
     sampler = ShuffleSampler(BATCH, seed=0)
 
     def run() -> None:
-        losses = [step(train.batch(indices)) for indices in sampler.epoch(len(train), 0)]
+        losses = [
+            step(train.batch(indices)) for indices in sampler.epoch(len(train), 0)
+        ]
         [float(loss) for loss in losses]
 
     return run
@@ -81,10 +87,15 @@ def main() -> int:
     parser.add_argument("--budget", type=float, default=40.0)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    fw, network = framework("pytorch"), DigitsCnn().build(Digits.shape, Digits.classes, args.seed)
+    fw, network = (
+        framework("pytorch"),
+        DigitsCnn().build(Digits.shape, Digits.classes, args.seed),
+    )
     fw.set_threads(1)
     train = Digits().load()["train"]
-    train = Split(train.batch(np.arange(len(train) // BATCH * BATCH)))  # whole batches only
+    train = Split(
+        train.batch(np.arange(len(train) // BATCH * BATCH))
+    )  # whole batches only
     batch = train.batch(np.arange(BATCH))
     hand, fused = by_hand(network, None), by_hand(network, True)
     ours = fw.executor(network).training_step(Adam())
@@ -98,7 +109,9 @@ def main() -> int:
         seed=args.seed,
     )
     good = show(
-        "one step", result, [("hand", "executor"), ("fused", "executor"), ("hand", "fused")]
+        "one step",
+        result,
+        [("hand", "executor"), ("fused", "executor"), ("hand", "fused")],
     )
 
     one = Split(batch)
@@ -110,12 +123,19 @@ def main() -> int:
         epochs=1,
     )
     result = measure.run(
-        {"hand": epoch(train, hand), "fused": epoch(train, fused), "trainer": trainer.run},
+        {
+            "hand": epoch(train, hand),
+            "fused": epoch(train, fused),
+            "trainer": trainer.run,
+        },
         budget_s=args.budget * 2 / 3,
         seed=args.seed,
     )
     return (
-        0 if show("one epoch", result, [("hand", "trainer"), ("fused", "trainer")]) and good else 1
+        0
+        if show("one epoch", result, [("hand", "trainer"), ("fused", "trainer")])
+        and good
+        else 1
     )
 
 

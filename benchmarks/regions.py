@@ -48,7 +48,9 @@ def measure(rounds: int) -> dict[str, list[float]]:
         "plain": plain,
         "decorated": region("f")(plain),
     }
-    timers = {way: timeit.Timer(statement, globals=names) for way, statement in WAYS.items()}
+    timers = {
+        way: timeit.Timer(statement, globals=names) for way, statement in WAYS.items()
+    }
     found: dict[str, list[float]] = {way: [] for way in WAYS}
     for _ in range(rounds):
         for way in random.sample(list(WAYS), len(WAYS)):
@@ -61,10 +63,15 @@ def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     found = measure(rounds)
     beyond = [
-        a - b for a, b in zip(found["with region('x')"], found["empty with-block"], strict=True)
+        a - b
+        for a, b in zip(
+            found["with region('x')"], found["empty with-block"], strict=True
+        )
     ]
     found["region beyond the empty with-block"] = beyond
-    print(f"nanoseconds, medians of n = {rounds} rounds of {CALLS} calls, 95 % intervals")
+    print(
+        f"nanoseconds, medians of n = {rounds} rounds of {CALLS} calls, 95 % intervals"
+    )
     for way, values in found.items():
         it = interval(values)
         print(

@@ -74,14 +74,21 @@ class Builder:
     def conv(self, x: str, name: str, stride: int, padding: int) -> str:
         pads, strides = (padding,) * 4, (stride, stride)
         inputs = (x, f"{name}.weight")
-        return self.network.add_node("Conv", inputs, [name], name=name, pads=pads, strides=strides)
+        return self.network.add_node(
+            "Conv", inputs, [name], name=name, pads=pads, strides=strides
+        )
 
     def norm(self, x: str, name: str) -> str:
         parts = ("weight", "bias", "running_mean", "running_var")
         inputs = (x, *(f"{name}.{part}" for part in parts))
         outputs = (name, f"{name}.new_mean", f"{name}.new_var")
         self.network.add_node(
-            "BatchNormalization", inputs, outputs, name=name, training_mode=1, momentum=0.9
+            "BatchNormalization",
+            inputs,
+            outputs,
+            name=name,
+            training_mode=1,
+            momentum=0.9,
         )
         self.network.state_updates[f"{name}.running_mean"] = f"{name}.new_mean"
         self.network.state_updates[f"{name}.running_var"] = f"{name}.new_var"
@@ -91,7 +98,9 @@ class Builder:
         return self.network.add_node("Relu", (x,))
 
     def block(self, x: str, name: str, stride: int) -> str:
-        y = self.relu(self.norm(self.conv(x, f"{name}.conv1", stride, 1), f"{name}.bn1"))
+        y = self.relu(
+            self.norm(self.conv(x, f"{name}.conv1", stride, 1), f"{name}.bn1")
+        )
         y = self.norm(self.conv(y, f"{name}.conv2", 1, 1), f"{name}.bn2")
         if stride > 1:
             x = self.norm(self.conv(x, f"{name}.shortcut", stride, 0), f"{name}.bn3")
@@ -105,8 +114,12 @@ class Builder:
         for i, block in enumerate(self.module.blocks):
             x = self.block(x, f"blocks.{i}", block.conv1.stride[0])
         pooled = network.add_node("ReduceMean", (x, (2, 3)), keepdims=0)
-        logits = network.add_node("Gemm", (pooled, "fc.weight", "fc.bias"), ["logits"], transB=1)
-        network.add_output(network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"]))
+        logits = network.add_node(
+            "Gemm", (pooled, "fc.weight", "fc.bias"), ["logits"], transB=1
+        )
+        network.add_output(
+            network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"])
+        )
         return network
 
 
@@ -134,8 +147,13 @@ def main() -> int:
     loss, ours = theirs(), executor.inference_and_backprop(batch)["loss"]
     np.testing.assert_allclose(ours, loss, rtol=1e-5)
     for name, param in module.named_parameters():
-        np.testing.assert_allclose(executor.gradients[name], param.grad, rtol=1e-2, atol=1e-4)
-    candidates = {"module": theirs, "executor": lambda: executor.inference_and_backprop(batch)}
+        np.testing.assert_allclose(
+            executor.gradients[name], param.grad, rtol=1e-2, atol=1e-4
+        )
+    candidates = {
+        "module": theirs,
+        "executor": lambda: executor.inference_and_backprop(batch),
+    }
     result = measure.run(candidates, budget_s=args.budget)
     ratio = result.compare("module", "executor")
     print(

@@ -46,7 +46,14 @@ def line(scheme: Scheme, recipe: Recipe, ranks: int, seeds: int, target: float) 
     epochs = recipe.fixed["epochs"]
     for seed in range(seeds):
         done = simulate(
-            scheme, recipe, ranks, NETWORK, seed, epochs=epochs, compute=1e-3, speed={1: 1.5}
+            scheme,
+            recipe,
+            ranks,
+            NETWORK,
+            seed,
+            epochs=epochs,
+            compute=1e-3,
+            speed={1: 1.5},
         )
         history = done.history
         assert history is not None

@@ -34,8 +34,12 @@ def show(name: str, found: measure.Interval, goal: str) -> None:
 
 
 def main() -> int:
-    bare, package = (times([PYTHON, "-c", code], 31) for code in ("pass", "import deep500"))
-    show("import deep500 over bare Python", measure.interval(package - bare), "< 100 ms")
+    bare, package = (
+        times([PYTHON, "-c", code], 31) for code in ("pass", "import deep500")
+    )
+    show(
+        "import deep500 over bare Python", measure.interval(package - bare), "< 100 ms"
+    )
     show(
         "d5 --help",
         measure.interval(times([PYTHON, "-m", "deep500.cli", "--help"], 31)),

@@ -65,7 +65,9 @@ def kills(number: int, rng: random.Random, folder: Path) -> None:
 
 def flips(number: int, rng: random.Random, folder: Path) -> None:
     good = folder / "good"
-    measure.run({"a": "sum(range(500))", "b": "sum(range(600))"}, budget_s=1, folder=good)
+    measure.run(
+        {"a": "sum(range(500))", "b": "sum(range(600))"}, budget_s=1, folder=good
+    )
     assert verify(good).ok
     files = sorted(good.iterdir())
     sizes = [f.stat().st_size for f in files]

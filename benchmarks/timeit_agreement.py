@@ -32,11 +32,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     rng = random.Random(args.seed)
-    data = sys.modules["timeit_agreement_data"] = types.ModuleType("timeit_agreement_data")
+    data = sys.modules["timeit_agreement_data"] = types.ModuleType(
+        "timeit_agreement_data"
+    )
     for name, n in CASES.items():
         data.xs = list(range(n))  # type: ignore[attr-defined]
         statement, setup = "sum(xs)", f"from {data.__name__} import xs"
-        session = Session(make_plan({"ours": statement}, setup=setup).entries, calibrate())
+        session = Session(
+            make_plan({"ours": statement}, setup=setup).entries, calibrate()
+        )
         [calls] = session.calibrate()
         timer = timeit.Timer(statement, setup)
 
@@ -51,11 +55,15 @@ def main() -> int:
         until = time.monotonic() + args.seconds
         while len(ours_s) < FEWEST or time.monotonic() < until:
             order = (
-                [ours, theirs, theirs, ours] if rng.random() < 0.5 else [theirs, ours, ours, theirs]
+                [ours, theirs, theirs, ours]
+                if rng.random() < 0.5
+                else [theirs, ours, ours, theirs]
             )
             visits = [(visit, visit()) for visit in order]
             ours_s.append(float(np.sqrt(np.prod([s for v, s in visits if v is ours]))))
-            theirs_s.append(float(np.sqrt(np.prod([s for v, s in visits if v is theirs]))))
+            theirs_s.append(
+                float(np.sqrt(np.prod([s for v, s in visits if v is theirs])))
+            )
         found = measure.compare(np.array(theirs_s), np.array(ours_s), paired=True)
         print(
             f"{name:7s} measure / timeit = {found.ratio:.4f} [{found.low:.4f}, {found.high:.4f}], "

@@ -67,11 +67,23 @@ def torch_module(name: str) -> Any:
     from torch import nn
 
     if name == "mlp":
-        layers = [nn.Flatten(), nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU()]
+        layers = [
+            nn.Flatten(),
+            nn.Linear(784, 256),
+            nn.ReLU(),
+            nn.Linear(256, 128),
+            nn.ReLU(),
+        ]
         return nn.Sequential(*layers, nn.Linear(128, 10))
     convolutions = [nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2)]
     convolutions += [nn.Conv2d(6, 16, 5), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten()]
-    dense = [nn.Linear(400, 120), nn.Tanh(), nn.Linear(120, 84), nn.Tanh(), nn.Linear(84, 10)]
+    dense = [
+        nn.Linear(400, 120),
+        nn.Tanh(),
+        nn.Linear(120, 84),
+        nn.Tanh(),
+        nn.Linear(84, 10),
+    ]
     return nn.Sequential(*convolutions, *dense)
 
 
@@ -111,13 +123,24 @@ def jax_step(name: str) -> Step:
 
     def convolved(params: Any, layer: str, x: Any, padding: int) -> Any:
         around = [(padding, padding)] * 2
-        y = jax.lax.conv(x, params[f"{layer}.weight"], (1, 1), "VALID") if not padding else None
+        y = (
+            jax.lax.conv(x, params[f"{layer}.weight"], (1, 1), "VALID")
+            if not padding
+            else None
+        )
         if y is None:
-            y = jax.lax.conv_general_dilated(x, params[f"{layer}.weight"], (1, 1), around)
+            y = jax.lax.conv_general_dilated(
+                x, params[f"{layer}.weight"], (1, 1), around
+            )
         return jnp.tanh(y + params[f"{layer}.bias"][:, None, None])
 
     def pooled(x: Any) -> Any:
-        return jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID") / 4
+        return (
+            jax.lax.reduce_window(
+                x, 0.0, jax.lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID"
+            )
+            / 4
+        )
 
     def lenet(params: Any, x: Any) -> Any:
         x = pooled(convolved(params, "conv1", x, 2))
@@ -155,9 +178,16 @@ def tensorflow_step(name: str) -> Step:
         parts = [layers.Flatten(), layers.Dense(256, "relu"), layers.Dense(128, "relu")]
         parts.append(layers.Dense(10))
     else:
-        parts = [layers.Permute((2, 3, 1)), layers.Conv2D(6, 5, padding="same", activation="tanh")]
+        parts = [
+            layers.Permute((2, 3, 1)),
+            layers.Conv2D(6, 5, padding="same", activation="tanh"),
+        ]
         parts += [layers.AveragePooling2D(2), layers.Conv2D(16, 5, activation="tanh")]
-        parts += [layers.AveragePooling2D(2), layers.Flatten(), layers.Dense(120, "tanh")]
+        parts += [
+            layers.AveragePooling2D(2),
+            layers.Flatten(),
+            layers.Dense(120, "tanh"),
+        ]
         parts += [layers.Dense(84, "tanh"), layers.Dense(10)]
     model = tf.keras.Sequential([tf.keras.Input((1, 28, 28)), *parts])
     criterion = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -254,7 +284,9 @@ class TakeTurns(Event):
         return len(self.times["trainer"]) >= self.pairs
 
 
-def worker(case: str, pairs: int, seed: int, clock: Callable[[], float]) -> dict[str, list[float]]:
+def worker(
+    case: str, pairs: int, seed: int, clock: Callable[[], float]
+) -> dict[str, list[float]]:
     """Seconds per step of the trainer and of both native loops, stretch by stretch."""
     import deep500 as d5
     from deep500.contracts.dataset import Split
@@ -264,14 +296,18 @@ def worker(case: str, pairs: int, seed: int, clock: Callable[[], float]) -> dict
     fw.set_threads(1)
     times: dict[str, list[float]] = {"trainer": [], "native": [], "control": []}
     rng = random.Random(seed)
-    turns = TakeTurns(lambda: NativeLoop(NATIVE[fw.name](name), clock), clock, times, pairs, rng)
+    turns = TakeTurns(
+        lambda: NativeLoop(NATIVE[fw.name](name), clock), clock, times, pairs, rng
+    )
     if seed % 2:
         turns.make_loops()  # what comes first may get the better memory, so they take turns in this, too
     if engine == "wrapped":
         import torch
 
         loss = torch.nn.CrossEntropyLoss()
-        executor = fw.from_model(torch_module(name), loss=loss, inputs=["x"], outputs=["logits"])
+        executor = fw.from_model(
+            torch_module(name), loss=loss, inputs=["x"], outputs=["logits"]
+        )
     else:
         executor = fw.executor(network(name))
     pictures, labels = data()
@@ -299,7 +335,9 @@ def main() -> int:
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.worker:
-        print(json.dumps(worker(args.worker, args.pairs, args.seed, CLOCKS[args.clock])))
+        print(
+            json.dumps(worker(args.worker, args.pairs, args.seed, CLOCKS[args.clock]))
+        )
         return 0
     return 0 if all([judge(case, args) for case in args.only]) else 1
 
@@ -308,9 +346,19 @@ def judge(case: str, args: argparse.Namespace) -> bool:
     """Measure one case in fresh processes, and print its ratio beside the control."""
     series: dict[str, list[list[float]]] = {"trainer": [], "native": [], "control": []}
     for number in range(args.processes):
-        command = [sys.executable, __file__, "--worker", case, "--pairs", str(args.pairs)]
+        command = [
+            sys.executable,
+            __file__,
+            "--worker",
+            case,
+            "--pairs",
+            str(args.pairs),
+        ]
         command += ["--clock", args.clock]
-        surroundings = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "OMP_NUM_THREADS": "1"}
+        surroundings = os.environ | {
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "OMP_NUM_THREADS": "1",
+        }
         answer = subprocess.run(
             [*command, "--seed", str(args.seed + number)],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, env=surroundings,

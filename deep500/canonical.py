@@ -68,8 +68,13 @@ def shown(value: Any) -> str:
 
 def _members(annotation: Any) -> tuple:
     """The kinds that a union allows, or the only one; without None."""
-    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
-        return tuple(kind for kind in typing.get_args(annotation) if kind is not type(None))
+    if (
+        isinstance(annotation, types.UnionType)
+        or typing.get_origin(annotation) is typing.Union
+    ):
+        return tuple(
+            kind for kind in typing.get_args(annotation) if kind is not type(None)
+        )
     return (annotation,)
 
 
@@ -138,7 +143,8 @@ CONVERSIONS: dict[Any, Callable[[Any], Any]] = {
 def _names_numpy(kinds: tuple) -> bool:
     """Whether np.generic is among them, asked without NumPy, which importing Deep500 does not import."""
     return any(
-        getattr(kind, "__module__", "") == "numpy" and kind.__name__ == "generic" for kind in kinds
+        getattr(kind, "__module__", "") == "numpy" and kind.__name__ == "generic"
+        for kind in kinds
     )
 
 
@@ -154,7 +160,11 @@ def _numpy_scalar(value: Any, as_python: bool) -> Any:
     if array.size != 1 or array.dtype.kind in "OSU":
         raise ValueError(f"{shown(value)}, and a number is wanted")
     scalar = array.reshape(-1)[0]
-    return scalar.item() if as_python and scalar.dtype.name in ("int64", "float32") else scalar
+    return (
+        scalar.item()
+        if as_python and scalar.dtype.name in ("int64", "float32")
+        else scalar
+    )
 
 
 def _word(kind: Any) -> str:

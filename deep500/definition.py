@@ -25,7 +25,9 @@ class Definition:
             try:
                 value = canonical(getattr(self, name), annotation)
             except ValueError as error:
-                raise Deep500Error(f"{name} of {type(self).__name__} is {error}") from None
+                raise Deep500Error(
+                    f"{name} of {type(self).__name__} is {error}"
+                ) from None
             object.__setattr__(self, name, value)
 
     @property

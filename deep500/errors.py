@@ -42,19 +42,27 @@ class NoAttribute(AttributeError):
 
     def __str__(self) -> str:
         module, name, known = self.args
-        return f"module {module!r} has no attribute {name!r}.{did_you_mean(name, known)}"
+        return (
+            f"module {module!r} has no attribute {name!r}.{did_you_mean(name, known)}"
+        )
 
 
-def unknown(what: str, name: str, known: Collection[str], listed: str = "") -> Deep500Error:
+def unknown(
+    what: str, name: str, known: Collection[str], listed: str = ""
+) -> Deep500Error:
     """The error for a name that is not known: the nearest one that is, and all of them (or `listed`, if many)."""
     names = listed or ", ".join(known) or "none"
-    return Deep500Error(f"no {what} is named {name!r}.{did_you_mean(name, known)} Known: {names}")
+    return Deep500Error(
+        f"no {what} is named {name!r}.{did_you_mean(name, known)} Known: {names}"
+    )
 
 
 def lacking(definition: object, method: str) -> Deep500Error:
     """The error for a method that every definition of a kind needs and that this one does not have."""
     name = type(definition).__name__
-    return Deep500Error(f"{name} has no method {method!r}, which it needs: write one in its class")
+    return Deep500Error(
+        f"{name} has no method {method!r}, which it needs: write one in its class"
+    )
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
@@ -86,7 +94,9 @@ def errors_of_user_code(what: str) -> Iterator[None]:
         place = _user_function(error)
         if place is None:
             raise
-        raise Deep500Error(f"{what}: {place} raised {one_line(error, kind=True)}") from error
+        raise Deep500Error(
+            f"{what}: {place} raised {one_line(error, kind=True)}"
+        ) from error
 
 
 def _user_function(error: Exception) -> str | None:
@@ -136,7 +146,9 @@ def _is_hidden(character: str) -> bool:
     return any(first <= ord(character) <= last for first, last in _DRAWN_AS_NOTHING)
 
 
-_ESCAPES = HiddenCharacters(lambda character: character.encode("unicode_escape").decode())
+_ESCAPES = HiddenCharacters(
+    lambda character: character.encode("unicode_escape").decode()
+)
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 # Letters and marks of Unicode that leave a blank, or nothing, where they stand.
 _DRAWN_AS_NOTHING = (

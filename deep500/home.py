@@ -31,7 +31,9 @@ def cache() -> Path:
     try:
         return Path.home() / ".cache" / "deep500"
     except RuntimeError:
-        raise Deep500Error("this user has no home folder to build in: set DEEP500_CACHE") from None
+        raise Deep500Error(
+            "this user has no home folder to build in: set DEEP500_CACHE"
+        ) from None
 
 
 def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -44,7 +46,9 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
         )
     path = Path(chosen).expanduser()
     if not path.is_dir():
-        raise Deep500Error(f"the folder with data, {path}, is not there or is no folder")
+        raise Deep500Error(
+            f"the folder with data, {path}, is not there or is no folder"
+        )
     return path
 
 
@@ -69,5 +73,7 @@ def _chosen(variable: str, text: str) -> Path:
     path = Path(text).absolute()
     existing = next(place for place in (path, *path.parents) if os.path.lexists(place))
     if not os.path.isdir(existing):
-        raise Deep500Error(f"{variable} is {text}, and {existing} is no folder: set it to one")
+        raise Deep500Error(
+            f"{variable} is {text}, and {existing} is no folder: set it to one"
+        )
     return path

@@ -54,24 +54,32 @@ class Namespace:
     broadcast_to: Function  # (x, shape)
     concat: Function  # (xs, axis=0)
     flip: Function  # (x, axis)
-    enlarge: Function  # (x, pads, value) constant padding of every axis, no amount negative
+    enlarge: (
+        Function  # (x, pads, value) constant padding of every axis, no amount negative
+    )
     # -- the core, reductions: axis is None (all), a number or some numbers
     sum: Function  # (x, axis=None, keepdims=False) in x's dtype
     prod: Function  # (x, axis=None, keepdims=False) in x's dtype
     max: Function  # (x, axis=None, keepdims=False)
     min: Function  # (x, axis=None, keepdims=False)
-    argmax: Function  # (x, axis, keepdims=False) int64, the first where several are largest
+    argmax: (
+        Function  # (x, axis, keepdims=False) int64, the first where several are largest
+    )
     cumulative_sum: Function  # (x, axis)
     # -- the core, products and indexing; indices are int64 and not negative
     matmul: Function  # (x, y) as @
     einsum: Function  # (formula, *xs)
     take: Function  # (x, indices, axis=0) indices of any shape
-    take_along_axis: Function  # (x, indices, axis) indices shaped as x but along the axis
+    take_along_axis: (
+        Function  # (x, indices, axis) indices shaped as x but along the axis
+    )
     scatter_add: Function  # (x, indices, values, axis) x with values added; repeated indices add up
     sort_descending: Function  # (x, axis) -> (sorted, int64 indices), stable
 
     def __init_subclass__(cls) -> None:
-        if missing := [name for name in Namespace.__annotations__ if name not in dir(cls)]:
+        if missing := [
+            name for name in Namespace.__annotations__ if name not in dir(cls)
+        ]:
             raise TypeError(
                 f"{cls.__name__} does not bind {', '.join(missing)}; every adapter binds the whole core"
             )
@@ -88,7 +96,9 @@ class Namespace:
         e = self.exp(x)
         plain = (e == 1) | (self.abs(x) > 1)  # where nothing cancels, or everything has
         return self.where(
-            plain, self.where(e == 1, x, e - 1), (e - 1) * (x / self.log(self.where(plain, 2, e)))
+            plain,
+            self.where(e == 1, x, e - 1),
+            (e - 1) * (x / self.log(self.where(plain, 2, e))),
         )
 
     def log1p(self, x: Array) -> Array:
@@ -115,7 +125,9 @@ class Namespace:
     def relu(self, x: Array) -> Array:
         return self.maximum(x, 0)
 
-    def clip(self, x: Array, low: Array | None = None, high: Array | None = None) -> Array:
+    def clip(
+        self, x: Array, low: Array | None = None, high: Array | None = None
+    ) -> Array:
         x = x if low is None else self.maximum(x, low)
         return x if high is None else self.minimum(x, high)
 
@@ -127,8 +139,14 @@ class Namespace:
         largest = self.where(
             self.abs(largest) < math.inf, largest, 0
         )  # or infinities cancel to NaN
-        total = largest + self.log(self.sum(self.exp(x - largest), axis=axis, keepdims=True))
-        return total if keepdims else self.squeeze(total, range(x.ndim) if axis is None else axis)
+        total = largest + self.log(
+            self.sum(self.exp(x - largest), axis=axis, keepdims=True)
+        )
+        return (
+            total
+            if keepdims
+            else self.squeeze(total, range(x.ndim) if axis is None else axis)
+        )
 
     # -- creation and shape
     def zeros(self, shape: Sequence[int], dtype: Any) -> Array:
@@ -145,7 +163,9 @@ class Namespace:
         rank = x.ndim + len(ints(axis))
         new = {a % rank for a in ints(axis)}
         dims = iter(x.shape)
-        return self.reshape(x, tuple(1 if i in new else next(dims) for i in range(rank)))
+        return self.reshape(
+            x, tuple(1 if i in new else next(dims) for i in range(rank))
+        )
 
     def squeeze(self, x: Array, axis: int | Iterable[int] | None = None) -> Array:
         """Without these axes of length 1; without all such axes when none is named."""
@@ -161,11 +181,16 @@ class Namespace:
 
     def split(self, x: Array, sizes: Sequence[int], axis: int = 0) -> list[Array]:
         ends = itertools.accumulate(sizes)
-        return [slice_axis(x, axis, end - size, end) for end, size in zip(ends, sizes, strict=True)]
+        return [
+            slice_axis(x, axis, end - size, end)
+            for end, size in zip(ends, sizes, strict=True)
+        ]
 
     def one_hot(self, indices: Array, n: int, dtype: Any) -> Array:
         """A new last axis of length n: 1 at the index, 0 elsewhere; all 0 for an index outside."""
-        return self.astype(self.expand_dims(indices, -1) == self.arange(n, indices.dtype), dtype)
+        return self.astype(
+            self.expand_dims(indices, -1) == self.arange(n, indices.dtype), dtype
+        )
 
     def pad(self, x: Array, pads: Pads, value: float = 0) -> Array:
         """Constant padding of every axis; a negative amount crops."""
@@ -197,13 +222,20 @@ class Namespace:
 
     # -- windows over the last axes, and convolutions made of them
     def windows(
-        self, x: Array, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        x: Array,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Array:
         """(..., *counts, *kernel): every window of the last len(kernel) axes."""
         counts = window_counts(x.shape[-len(kernel) :], kernel, strides, dilations)
         if math.prod(kernel) > 64:  # or a compiler sees thousands of slices
             return self._taken_windows(x, counts, kernel, strides, dilations)
-        parts = [x[(..., *elements(at, counts, strides, dilations))] for at in offsets(kernel)]
+        parts = [
+            x[(..., *elements(at, counts, strides, dilations))]
+            for at in offsets(kernel)
+        ]
         stacked = self.stack(parts, axis=-1)
         return self.reshape(stacked, (*stacked.shape[:-1], *kernel))
 
@@ -233,7 +265,11 @@ class Namespace:
         return self.permute_dims(x, order)
 
     def fold(
-        self, w: Array, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        w: Array,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Array:
         """The adjoint of windows: every window added back to its place in an array of spatial `shape`."""
         n = len(shape)
@@ -242,9 +278,12 @@ class Namespace:
             part = self.stuff(w[(..., *at)], strides)
             starts = [i * d for i, d in zip(at, dilations, strict=True)]
             ends = [
-                size - lo - m for size, lo, m in zip(shape, starts, part.shape[-n:], strict=True)
+                size - lo - m
+                for size, lo, m in zip(shape, starts, part.shape[-n:], strict=True)
             ]
-            part = self.pad(part, [(0, 0)] * (part.ndim - n) + list(zip(starts, ends, strict=True)))
+            part = self.pad(
+                part, [(0, 0)] * (part.ndim - n) + list(zip(starts, ends, strict=True))
+            )
             total = part if total is None else total + part
         return total
 
@@ -255,7 +294,9 @@ class Namespace:
                 wide = [(0, 0)] * (x.ndim + 1)
                 wide[axis + 1] = (0, stride - 1)
                 y = self.pad(self.expand_dims(x, axis + 1), wide)
-                y = self.reshape(y, (*x.shape[:axis], x.shape[axis] * stride, *x.shape[axis + 1 :]))
+                y = self.reshape(
+                    y, (*x.shape[:axis], x.shape[axis] * stride, *x.shape[axis + 1 :])
+                )
                 x = slice_axis(y, axis, 0, y.shape[axis] - (stride - 1))
         return x
 
@@ -270,11 +311,17 @@ class Namespace:
     ) -> Array:
         """ONNX's Conv of x (batch, channels, *spatial) with w (features, channels / groups, *kernel)."""
         n = w.ndim - 2
-        v = self.windows(self.pad(x, [(0, 0), (0, 0), *pads]), w.shape[2:], strides, dilations)
+        v = self.windows(
+            self.pad(x, [(0, 0), (0, 0), *pads]), w.shape[2:], strides, dilations
+        )
         counts = v.shape[2 : 2 + n]
         v = self.permute_dims(v, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
-        v = self.reshape(v, (x.shape[0], groups, math.prod(w.shape[1:]), math.prod(counts)))
-        y = self.matmul(self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), v)
+        v = self.reshape(
+            v, (x.shape[0], groups, math.prod(w.shape[1:]), math.prod(counts))
+        )
+        y = self.matmul(
+            self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), v
+        )
         return self.reshape(y, (x.shape[0], w.shape[0], *counts))
 
     def conv_transpose(
@@ -289,12 +336,16 @@ class Namespace:
     ) -> Array:
         """The adjoint of conv in x, whose spatial shape is `shape`."""
         n, counts = w.ndim - 2, y.shape[2:]
-        y = self.reshape(y, (y.shape[0], groups, w.shape[0] // groups, math.prod(counts)))
+        y = self.reshape(
+            y, (y.shape[0], groups, w.shape[0] // groups, math.prod(counts))
+        )
         w_t = self.permute_dims(
-            self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))), (0, 2, 1)
+            self.reshape(w, (groups, w.shape[0] // groups, math.prod(w.shape[1:]))),
+            (0, 2, 1),
         )
         v = self.reshape(
-            self.matmul(w_t, y), (y.shape[0], groups * w.shape[1], *w.shape[2:], *counts)
+            self.matmul(w_t, y),
+            (y.shape[0], groups * w.shape[1], *w.shape[2:], *counts),
         )
         v = self.permute_dims(v, (0, 1, *range(2 + n, 2 + 2 * n), *range(2, 2 + n)))
         padded = [size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)]
@@ -323,7 +374,9 @@ class Namespace:
         return self.permute_dims(w, (1, 0, *range(2, w.ndim)))
 
     # -- control flow, at once unless an adapter records it
-    def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
+    def scan(
+        self, f: Function, carry: tuple, xs: tuple, length: int
+    ) -> tuple[tuple, tuple]:
         """carry, ys = f(carry, x at t) for every t along axis 0 of the arrays xs; the ys are stacked."""
         rows = []
         for t in range(length):
@@ -348,7 +401,9 @@ class Namespace:
         return x
 
     # -- counter-based random numbers
-    def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
+    def host(
+        self, function: Function, kinds: Sequence[Any], *xs: Array
+    ) -> Sequence[Array]:
         """The results of a function of NumPy arrays, which have these shapes and dtypes; nothing is differentiated."""
         return function(*xs)
 
@@ -361,10 +416,14 @@ class Namespace:
         key = self.astype(key, "int64")
         rows, width = (shape[0] if shape else 1), math.prod(shape[1:])
         half = (width + 1) // 2
-        row = self.reshape(self.arange(rows, "int64") + key[2] * rows // key[3], (rows, 1))
+        row = self.reshape(
+            self.arange(rows, "int64") + key[2] * rows // key[3], (rows, 1)
+        )
         place = self.reshape(self.arange(half, "int64"), (1, half))
         zeros = self.zeros((rows, half), "int64")
-        bits = self.concat(self.threefry(key, row + zeros, place + zeros), axis=1)[:, :width]
+        bits = self.concat(self.threefry(key, row + zeros, place + zeros), axis=1)[
+            :, :width
+        ]
         numbers = self.astype(self.shift_right(bits, 8), "float32") * 2.0**-24
         return self.reshape(numbers, tuple(shape))
 
@@ -404,7 +463,9 @@ def bind(*functions: Any) -> tuple[Any, ...]:
 
 def kind(x: Any) -> str:
     """What the elements of an array (or of a Tensor) are: "float", "int", "uint" or "bool"."""
-    return next(name for name in ("float", "uint", "int", "bool") if name in str(x.dtype))
+    return next(
+        name for name in ("float", "uint", "int", "bool") if name in str(x.dtype)
+    )
 
 
 def ints(axis: int | Iterable[int]) -> tuple[int, ...]:
@@ -423,11 +484,19 @@ def slice_axis(x: Array, axis: int, start: int, stop: int) -> Array:
 
 def crop(x: Array, shape: Sequence[int], pads: Pads) -> Array:
     """The last axes without their padding."""
-    return x[(..., *(slice(lo, lo + size) for size, (lo, _) in zip(shape, pads, strict=True)))]
+    return x[
+        (
+            ...,
+            *(slice(lo, lo + size) for size, (lo, _) in zip(shape, pads, strict=True)),
+        )
+    ]
 
 
 def window_counts(
-    shape: Sequence[int], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
 ) -> tuple[int, ...]:
     """How many windows fit along every axis."""
     return tuple(
@@ -458,7 +527,10 @@ def offsets(kernel: Sequence[int]) -> Iterable[tuple[int, ...]]:
 
 
 def elements(
-    at: Sequence[int], counts: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    at: Sequence[int],
+    counts: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
 ) -> list[slice]:
     """Where the element `at` of every window is."""
     return [

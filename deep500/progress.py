@@ -47,7 +47,10 @@ class ProgressLine:
         return self
 
     def __exit__(
-        self, kind: type | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -70,7 +73,9 @@ def _progress(stream: TextIO) -> "Progress":
     return Progress(
         BarColumn(BAR_WIDTH),
         TaskProgressColumn(),
-        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        TextColumn(
+            "{task.description}", markup=False, table_column=Column(no_wrap=True)
+        ),
         console=Console(file=stream),
         auto_refresh=False,
         transient=True,

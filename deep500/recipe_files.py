@@ -28,7 +28,9 @@ def load_recipe(path: str | Path) -> Recipe:
         parts = _namespace(path)
     except Deep500Error:
         raise
-    except BaseException as error:  # whatever a file from anyone does, including sys.exit
+    except (
+        BaseException
+    ) as error:  # whatever a file from anyone does, including sys.exit
         if isinstance(error, KeyboardInterrupt):
             raise
         raise Deep500Error(

@@ -67,7 +67,10 @@ def run_recipe(
     name = how.pop("name", "recipe")
     script = vars(sys.modules["__main__"])
     return run(
-        Recipe(name, fixed, mutable, metrics, definitions=own_definitions(script), **parts), **how
+        Recipe(
+            name, fixed, mutable, metrics, definitions=own_definitions(script), **parts
+        ),
+        **how,
     )
 
 
@@ -105,7 +108,12 @@ def run(
     recipe_run.crew = crew
     with (
         recording(
-            "recipe", plan, folder, name=recipe.name, prepare=recipe_run.prepare, resume=resume
+            "recipe",
+            plan,
+            folder,
+            name=recipe.name,
+            prepare=recipe_run.prepare,
+            resume=resume,
         ) as record,
         errors_of_user_code(f"recipe {recipe.name}"),
     ):
@@ -172,7 +180,9 @@ class _RecipeRun:
 
     def _files(self) -> dict[str, bytes]:
         seeds = self.plan["seeds"]
-        return {f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in seeds}
+        return {
+            f"weights-{seed}.safetensors": self._kept_weights(seed) for seed in seeds
+        }
 
     def _rehearse(self) -> dict[str, Any]:
         """One step of two examples: whatever is wrong with the recipe shows before anything is written."""
@@ -202,7 +212,9 @@ class _RecipeRun:
     def _metric_sources(self, procedure: Procedure) -> Sources:
         """What measures for the metrics that need more than the history."""
         executor = next(iter(procedure.executors.values()))
-        return sources_for(self.recipe.all_metrics(), executor, self.recipe.entry("batch_size"))
+        return sources_for(
+            self.recipe.all_metrics(), executor, self.recipe.entry("batch_size")
+        )
 
     def _update_kernel(self, framework: str) -> str:
         """Whether the optimizers run as the framework's own, or as our formula."""
@@ -213,13 +225,19 @@ class _RecipeRun:
 
     def _train(self, seed: int) -> None:
         for event, state in zip(self.events, self.first_states, strict=True):
-            event.load_state(state)  # no seed starts from what another one has left behind
+            event.load_state(
+                state
+            )  # no seed starts from what another one has left behind
         trainer = self._trainer(seed)
         done = [b for b in self.blocks if b["seed"] == seed]
         if self.crew:
             self._order(seed, len(done))
         start = load_checkpoint(self._checkpoint(seed, len(done))) if done else None
-        if start and self._digest(self._checkpoint(seed, len(done))) != done[-1]["checkpoint"]:
+        if (
+            start
+            and self._digest(self._checkpoint(seed, len(done)))
+            != done[-1]["checkpoint"]
+        ):
             raise Deep500Error(
                 f"the checkpoint of seed {seed} is not the one that the bundle names: start anew"
             )
@@ -267,7 +285,9 @@ class _RecipeRun:
         assert self.crew is not None
         order = {key: self.plan[key] for key in ("epochs", "threads")}
         checkpoints = str(self.checkpoints.absolute())
-        self.crew.order(order | {"seed": seed, "done": epochs_done, "checkpoints": checkpoints})
+        self.crew.order(
+            order | {"seed": seed, "done": epochs_done, "checkpoints": checkpoints}
+        )
 
     def _measuring_events(self, seed: int) -> list[Event]:
         """What measures beside the steps: sources of metrics, and the noise of low precision."""
@@ -276,7 +296,9 @@ class _RecipeRun:
             exact, train = in_float32(self.recipe), self.splits["train"]
             threads = self.plan["threads"]
             events.append(
-                MeasureNoise(lambda: recipe_executor(exact, self.task, train, seed, threads))
+                MeasureNoise(
+                    lambda: recipe_executor(exact, self.task, train, seed, threads)
+                )
             )
         return events
 
@@ -293,7 +315,8 @@ class _RecipeRun:
                 "seed": seed,
                 "series": self._new_numbers(seed, history),
                 "counters": history.counters,
-                "evaluation": evaluation | {"validation": _finite_qualities(record["validation"])},
+                "evaluation": evaluation
+                | {"validation": _finite_qualities(record["validation"])},
                 "checkpoint": self._digest(path),
             }
         )
@@ -306,12 +329,16 @@ class _RecipeRun:
             self.record.resumption = None
         self.record.append(block)
 
-    def _new_numbers(self, seed: int, history: History) -> dict[str, list[float | None]]:
+    def _new_numbers(
+        self, seed: int, history: History
+    ) -> dict[str, list[float | None]]:
         """What every series has got since the last block of this seed."""
         written: Counter[str] = Counter()
         for block in self.blocks:
             if block["seed"] == seed:
-                written.update({name: len(part) for name, part in block["series"].items()})
+                written.update(
+                    {name: len(part) for name, part in block["series"].items()}
+                )
         return {
             name: [_finite(number) for number in numbers[written[name] :]]
             for name, numbers in history.series.items()
@@ -319,7 +346,9 @@ class _RecipeRun:
 
     def _procedure(self, seed: int) -> Procedure:
         threads = self.plan["threads"]
-        return recipe_procedure(self.recipe, self.task, self.splits["train"], seed, threads)
+        return recipe_procedure(
+            self.recipe, self.task, self.splits["train"], seed, threads
+        )
 
     def _subject(self, seed: int) -> tuple[Executor | Procedure, Any]:
         """What a trainer takes: an executor with its optimizer, or a procedure."""
@@ -348,7 +377,9 @@ class _RecipeRun:
             raise Deep500Error(
                 f"no weights of seed {seed} in {self.checkpoints} ({error.strerror}): start anew"
             ) from None
-        [wanted] = [b["weights"] for b in self.blocks if b["seed"] == seed and "test" in b]
+        [wanted] = [
+            b["weights"] for b in self.blocks if b["seed"] == seed and "test" in b
+        ]
         if hashlib.sha256(weights).hexdigest() != wanted:
             raise Deep500Error(
                 f"the weights of seed {seed} in {self.checkpoints} are not those of the bundle: start anew"

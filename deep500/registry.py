@@ -77,7 +77,9 @@ def known(kind: str) -> tuple[str, ...]:
     """The names of all definitions of a kind, read from the files without running them."""
     ours = []
     for letters, path in _files(kind).items():
-        classes = re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        classes = re.findall(
+            r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
         ours += [c for c in classes if _letters(c) == letters]
     return tuple(sorted({*ours, *_outside(kind)}))
 
@@ -101,7 +103,9 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
 
 def file_stem(name: str) -> str:
     """LeakyRelu -> leaky_relu, LSTM -> lstm; a trailing underscore keeps clear of Python's keywords (And -> and_)."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    snake = re.sub(
+        r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name
+    ).lower()
     return snake + "_" if snake in {"and", "or", "not", "if", "is"} else snake
 
 
@@ -117,7 +121,9 @@ def _imported(kind: str, stem: str) -> ModuleType:
         raise
     except Exception as error:  # a file that someone is just writing
         said = one_line(error, kind=True)
-        raise Deep500Error(f"deep500/{kind}/{stem}.py cannot be imported: {said}") from error
+        raise Deep500Error(
+            f"deep500/{kind}/{stem}.py cannot be imported: {said}"
+        ) from error
 
 
 @cache
@@ -130,7 +136,9 @@ def _files(kind: str) -> dict[str, Path]:
 def _outside(kind: str) -> dict[str, Any]:
     from importlib import metadata  # 40 ms that most starts of Python need not spend
 
-    return {point.name: point for point in metadata.entry_points(group=f"deep500.{kind}")}
+    return {
+        point.name: point for point in metadata.entry_points(group=f"deep500.{kind}")
+    }
 
 
 def _singular(kind: str) -> str:

@@ -24,7 +24,12 @@ from .reports.text import clean
 from .results.outcomes.comparing import MACHINE
 from .results.outcomes.rebuilding import rebuilt_recipe
 from .results.reproductions.documentation import documentation
-from .training.building import recipe_dataset, recipe_framework, recipe_model, recipe_task
+from .training.building import (
+    recipe_dataset,
+    recipe_framework,
+    recipe_model,
+    recipe_task,
+)
 from .training.claims import recorded_claim
 from .training.events import Event
 from .training.metric_summary import recorded_metric
@@ -68,13 +73,17 @@ def reproduce(
         "level": original.plan["level"],
         "changes": changes,
     }
-    with recording("reproduction", plan, folder, name=f"reproduce-{recipe.name}") as record:
+    with recording(
+        "reproduction", plan, folder, name=f"reproduce-{recipe.name}"
+    ) as record:
         again = _run_again(original, recipe, record.folder, data, events)
         _append_comparison(record, original, again, recipe, data)
         return record.finish()
 
 
-def recipe_changes(plan: Mapping[str, Any], recipe: Recipe, own: Recipe | None) -> list[str]:
+def recipe_changes(
+    plan: Mapping[str, Any], recipe: Recipe, own: Recipe | None
+) -> list[str]:
     """What differs from the recorded recipe, in words: in the recipe that would run, and in the user's file."""
     recorded = plan["recipe"]
     changes = _form_changes(recorded, recipe.to_json())
@@ -128,7 +137,9 @@ def _usable_record(found: Bundle, path: str | Path) -> Record:
             f"{path} does not verify: {record.problems[0]} (see all with `d5 verify`)"
         )
     if record.derived is None:
-        raise Deep500Error(f"{path}: no seed was trained to its end, so nothing can be compared")
+        raise Deep500Error(
+            f"{path}: no seed was trained to its end, so nothing can be compared"
+        )
     return record
 
 
@@ -144,15 +155,21 @@ def _recorded_recipe(original: Record, own: Recipe | None) -> Recipe:
         details["metrics"] = [
             (recorded_metric(form, plan), target) for form, target in written["metrics"]
         ]
-        details["claims"] = [recorded_claim(form, plan) for form in written.get("claims", [])]
+        details["claims"] = [
+            recorded_claim(form, plan) for form in written.get("claims", [])
+        ]
         details["tiers"] = written.get("tiers", {})
     if "differences" in plan:
         details["division"] = "open"
-        details["differences"] = [tuple(difference) for difference in plan["differences"]]
+        details["differences"] = [
+            tuple(difference) for difference in plan["differences"]
+        ]
     return replace(rebuilt, **details)
 
 
-def _own_recipe(plan: Mapping[str, Any], recipe_file: str | Path | None) -> Recipe | None:
+def _own_recipe(
+    plan: Mapping[str, Any], recipe_file: str | Path | None
+) -> Recipe | None:
     """The recipe of the file that is named, or of ours by its name; None if a script ran it."""
     if recipe_file is not None:
         return load_recipe(recipe_file)
@@ -231,7 +248,8 @@ def _append_comparison(
         record.append(block)
     derived = again.derived or {}
     differences = environment_difference(
-        recorded_environment(original.environment), recorded_environment(again.environment)
+        recorded_environment(original.environment),
+        recorded_environment(again.environment),
     )
     facts = [_change(difference) for difference in differences]
     same_machine = not any(d.fact in MACHINE for d in differences)
@@ -256,7 +274,8 @@ def _append_comparison(
 def _compared_seeds(original: Record, again: Record) -> list[dict[str, Any]]:
     """For every seed: the same losses, the same weights, and where they first differ."""
     weights = [
-        {b["seed"]: b["weights"] for b in side.blocks if "test" in b} for side in (original, again)
+        {b["seed"]: b["weights"] for b in side.blocks if "test" in b}
+        for side in (original, again)
     ]
     second_runs = {history.seed: history for history in trained_runs(again.blocks)}
     blocks = []

@@ -28,7 +28,9 @@ class IPowOp(d5.CustomPythonOp):
 
 # Is it right, forward and backward?
 report = d5.check_operator(IPowOp(3).operator, framework="pytorch")
-print("IPowOp(3):", "right" if report.ok else "wrong", f"by {len(report.checks)} checks")
+print(
+    "IPowOp(3):", "right" if report.ok else "wrong", f"by {len(report.checks)} checks"
+)
 assert report.ok
 
 # It is a node like any other, and trains wherever the network runs.

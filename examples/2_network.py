@@ -15,12 +15,17 @@ except d5.Deep500Error as error:
     print("refused:", error)
 
 # Swap every Relu for another operator; the other network stays as it is.
-leaky = d5.transformations.ReplaceOperator("Relu", d5.operators.LeakyRelu(alpha=0.1))(network)
+leaky = d5.transformations.ReplaceOperator("Relu", d5.operators.LeakyRelu(alpha=0.1))(
+    network
+)
 print({type(node.operator).__name__ for node in leaky.nodes})
 
 # The same weights and data on several frameworks.
 rng = np.random.default_rng(0)
-batch = {"x": rng.standard_normal((4, 3, 16, 16)).astype("float32"), "label": np.arange(4)}
+batch = {
+    "x": rng.standard_normal((4, 3, 16, 16)).astype("float32"),
+    "label": np.arange(4),
+}
 losses = {}
 for name in ("reference", "pytorch", "onnxruntime"):
     executor = d5.framework(name).executor(network)

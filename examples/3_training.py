@@ -21,7 +21,9 @@ class Rings(d5.Dataset):
         label = (np.hypot(x[:, 0], x[:, 1]) < 0.8).astype(np.int64)
         cuts = np.split(np.arange(self.size), [self.size * 3 // 5, self.size * 4 // 5])
         parts = zip(("train", "validation", "test"), cuts, strict=True)
-        return {name: d5.Split({"x": x[rows], "label": label[rows]}) for name, rows in parts}
+        return {
+            name: d5.Split({"x": x[rows], "label": label[rows]}) for name, rows in parts
+        }
 
 
 class StepsToHalf(d5.Metric):
@@ -38,8 +40,17 @@ class StepsToHalf(d5.Metric):
         return None  # never: the worst of all values
 
 
-FIXED = {"model": "mlp", "model_kwargs": {"hidden": (16,)}, "dataset": Rings, "epochs": 15}
-MUTABLE = {"batch_size": 20, "executor": "reference", "optimizer": d5.optimizers.Adam(0.02)}
+FIXED = {
+    "model": "mlp",
+    "model_kwargs": {"hidden": (16,)},
+    "dataset": Rings,
+    "epochs": 15,
+}
+MUTABLE = {
+    "batch_size": 20,
+    "executor": "reference",
+    "optimizer": d5.optimizers.Adam(0.02),
+}
 METRICS = [(d5.TestAccuracy(), 85.0), (StepsToHalf, None), (d5.Throughput(), None)]
 CLAIMS = [d5.TestAccuracy() >= 80.0]
 
@@ -59,7 +70,10 @@ with TemporaryDirectory() as folder:
 
     # Does another framework converge to the same quality? Two one-sided tests over paired seeds.
     bundles = [outcome.bundle for outcome in outcomes.values()]
-    print("accuracy within 1.5 points:", compare_bundles(*bundles, equivalent=1.5).equivalence)
+    print(
+        "accuracy within 1.5 points:",
+        compare_bundles(*bundles, equivalent=1.5).equivalence,
+    )
 
     # Anyone can check a bundle: every hash, and every number from the raw samples.
     assert all(verify(bundle).ok for bundle in bundles)

@@ -49,7 +49,9 @@ def loss(params, batch):
 
 @jax.jit
 def accuracy(params, inputs, targets):
-    return jnp.mean(jnp.argmax(predict(params, inputs), axis=1) == jnp.argmax(targets, axis=1))
+    return jnp.mean(
+        jnp.argmax(predict(params, inputs), axis=1) == jnp.argmax(targets, axis=1)
+    )
 
 
 @jax.jit
@@ -70,7 +72,9 @@ def data_stream(rng):
 
 out = sys.argv[1] if len(sys.argv) > 1 else None
 settings = {"step size": STEP_SIZE, "batch size": BATCH_SIZE}  # d5
-with d5.instrument("from scratch", seed=0, out=out, settings=settings, wait=True) as run:  # d5
+with d5.instrument(
+    "from scratch", seed=0, out=out, settings=settings, wait=True
+) as run:  # d5
     rng = np.random.default_rng(0)
     params = init_params(0.1, LAYER_SIZES, rng)
     for epoch in range(EPOCHS):

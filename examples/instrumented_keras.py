@@ -28,7 +28,9 @@ model = keras.Sequential(
         layers.Dense(10, activation="softmax"),
     ]
 )
-model.compile(loss="sparse_categorical_crossentropy", optimizer="adam", metrics=["accuracy"])
+model.compile(
+    loss="sparse_categorical_crossentropy", optimizer="adam", metrics=["accuracy"]
+)
 model.fit(
     x_train,
     y_train,

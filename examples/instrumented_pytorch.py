@@ -20,7 +20,9 @@ digits = load_digits()
 images = torch.tensor(digits.images, dtype=torch.float32) / 16
 labels = torch.tensor(digits.target)
 parts = train_test_split(images, labels, test_size=0.2, random_state=0)
-train_loader = DataLoader(TensorDataset(parts[0], parts[2]), batch_size=64, shuffle=True)
+train_loader = DataLoader(
+    TensorDataset(parts[0], parts[2]), batch_size=64, shuffle=True
+)
 test_loader = DataLoader(TensorDataset(parts[1], parts[3]), batch_size=64)
 
 

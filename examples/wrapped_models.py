@@ -7,12 +7,19 @@ import deep500 as d5
 import deep500.frameworks.pytorch as d5fw
 
 module = torch.nn.Sequential(
-    torch.nn.Flatten(), torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)
+    torch.nn.Flatten(),
+    torch.nn.Linear(64, 32),
+    torch.nn.ReLU(),
+    torch.nn.Linear(32, 10),
 )
 
 # The module keeps its parameters; inputs are named as its forward names them, and here otherwise.
 executor = d5fw.from_model(
-    module, loss=torch.nn.CrossEntropyLoss(), inputs=["x"], outputs=["logits"], threads=1
+    module,
+    loss=torch.nn.CrossEntropyLoss(),
+    inputs=["x"],
+    outputs=["logits"],
+    threads=1,
 )
 
 data = d5.datasets.Digits().load()

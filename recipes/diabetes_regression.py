@@ -16,8 +16,12 @@ class Diabetes(d5.Dataset):
         from sklearn.datasets import load_diabetes
 
         x, progression = load_diabetes(return_X_y=True)
-        order = np.random.Generator(np.random.Philox(key=442)).permutation(len(x))[: self.patients]
-        features = 21.0 * x[order]  # scikit-learn's columns have the norm 1: deviation 1 / 21
+        order = np.random.Generator(np.random.Philox(key=442)).permutation(len(x))[
+            : self.patients
+        ]
+        features = (
+            21.0 * x[order]
+        )  # scikit-learn's columns have the norm 1: deviation 1 / 21
         fifth = len(order) // 5
         known = progression[order][: -2 * fifth]
         target = (progression[order] - known.mean()) / known.std()
@@ -29,7 +33,9 @@ class Diabetes(d5.Dataset):
         splits = {}
         for name, rows in parts.items():
             arrays = {"x": features[rows], "target": target[rows, None]}
-            splits[name] = d5.Split({key: a.astype(np.float32) for key, a in arrays.items()})
+            splits[name] = d5.Split(
+                {key: a.astype(np.float32) for key, a in arrays.items()}
+            )
         return splits
 
 

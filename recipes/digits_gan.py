@@ -71,12 +71,19 @@ def add_discriminator(network, x, width, rng, trainable):
     """Adds the output "loss": the mean of log(1 + exp(-sign * score)); the sign is 1 for what shall look real."""
     hidden = dense(network, "judge1", x, (PIXELS, width), rng, trainable)
     score = dense(
-        network, "judge2", network.add_node("LeakyRelu", (hidden,)), (width, 1), rng, trainable
+        network,
+        "judge2",
+        network.add_node("LeakyRelu", (hidden,)),
+        (width, 1),
+        rng,
+        trainable,
     )
     network.add_input("sign", (0, 1))
     agreement = network.add_node("Mul", (score, "sign"))
     surprise = network.add_node("Softplus", (network.add_node("Neg", (agreement,)),))
-    network.add_output(network.add_node("ReduceMean", (surprise,), ["loss"], keepdims=0))
+    network.add_output(
+        network.add_node("ReduceMean", (surprise,), ["loss"], keepdims=0)
+    )
 
 
 def discriminator(width, seed):
@@ -91,10 +98,14 @@ def generator(latent, width, seed):
     rng = np.random.default_rng([seed, 0])
     network = d5.Network("generator")
     network.add_input("z", (0, latent))
-    hidden = network.add_node("Relu", (dense(network, "make1", "z", (latent, width), rng),))
+    hidden = network.add_node(
+        "Relu", (dense(network, "make1", "z", (latent, width), rng),)
+    )
     pixels = dense(network, "make2", hidden, (width, PIXELS), rng)
     network.add_output(network.add_node("Sigmoid", (pixels,), ["picture"]))
-    add_discriminator(network, "picture", width, np.random.default_rng([seed, 1]), False)
+    add_discriminator(
+        network, "picture", width, np.random.default_rng([seed, 1]), False
+    )
     return network
 
 
@@ -107,7 +118,10 @@ class Gan(d5.Procedure):
         self.seed = setup.seed
         self.generator = setup.executor(generator(self.latent, width, setup.seed))
         self.discriminator = setup.executor(discriminator(width, setup.seed))
-        self.executors = {"generator": self.generator, "discriminator": self.discriminator}
+        self.executors = {
+            "generator": self.generator,
+            "discriminator": self.discriminator,
+        }
         self.steps = {}
         for name, executor in self.executors.items():
             self.steps[name] = executor.training_step(setup.optimizer(name))
@@ -116,7 +130,9 @@ class Gan(d5.Procedure):
     def step(self, batch, first_row=0):
         rows = len(batch["x"])
         ones = np.ones((rows, 1), np.float32)
-        made = self.generator.inference({"z": self.noise(rows, 0), "sign": ones})["picture"]
+        made = self.generator.inference({"z": self.noise(rows, 0), "sign": ones})[
+            "picture"
+        ]
         pictures = np.concatenate([batch["x"], self.framework.array(made)])
         judged = {"x": pictures, "sign": np.concatenate([ones, -ones])}
         judgement = self.steps["discriminator"](judged)

@@ -6,7 +6,9 @@ from deep500 import recipe_runner
 from deep500.reports.terminal import terminal
 
 
-def run_recipe(fixed: dict, mutable: dict, metrics: list, **how: Any) -> recipe_runner.Outcome:
+def run_recipe(
+    fixed: dict, mutable: dict, metrics: list, **how: Any
+) -> recipe_runner.Outcome:
     """Run it, print the outcome, and return something true if it is acceptable."""
     outcome = recipe_runner.run_recipe(fixed, mutable, metrics, **how)
     print(terminal(outcome.record.report()))

@@ -18,12 +18,18 @@ os.environ.setdefault(
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
 )
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, every test's child would ignore it
+signal.signal(
+    signal.SIGHUP, signal.SIG_DFL
+)  # under nohup, every test's child would ignore it
 
 # Both start their threads once, with the first array: whichever test comes first, there is one.
-os.environ.update({"PJRT_NPROC": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"})
+os.environ.update(
+    {"PJRT_NPROC": "1", "TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
+)
 
-LONGEST = ("test_project.py",)  # these run every page of the documentation, block by block
+LONGEST = (
+    "test_project.py",
+)  # these run every page of the documentation, block by block
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

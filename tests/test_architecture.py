@@ -112,11 +112,19 @@ def import_fault(root: Path, file: str, target: str) -> str | None:
         return f"only frameworks/{FRAMEWORKS[top]} imports {top}"
     if top == "deep500":
         return "imports inside the package are relative"
-    if target.startswith(".") and not ((root / top).is_dir() or (root / f"{top}.py").is_file()):
-        return f"nothing inside imports the package root, and {top!r} is no module of it"
+    if target.startswith(".") and not (
+        (root / top).is_dir() or (root / f"{top}.py").is_file()
+    ):
+        return (
+            f"nothing inside imports the package root, and {top!r} is no module of it"
+        )
     if target.startswith(".") and top != own and RANK.get(top, 0) >= RANK.get(own, 0):
         return f"imports point down only, and {top} is not below {own}"
-    if file.startswith(STATISTICS) and target.startswith(".measure") and not _is_statistics(target):
+    if (
+        file.startswith(STATISTICS)
+        and target.startswith(".measure")
+        and not _is_statistics(target)
+    ):
         return "statistics never measure: they import nothing of measure but each other"
     return None
 
@@ -141,11 +149,15 @@ def by_name_fault(root: Path, file: str, node: ast.AST) -> str | None:
             return f"only {kind}/__init__.py asks the registry for packages of {kind}"
         case ast.Constant(value=str(text)) if re.match(NAMED, text):
             return string_fault(root, file, text)
-        case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]) if start.startswith(
-            "deep500."
+        case ast.JoinedStr(values=[ast.Constant(value=str(start)), *_]) if (
+            start.startswith("deep500.")
         ):
             return "a module's name is made of parts that only a run knows"
-        case ast.JoinedStr() | ast.BinOp() | ast.Call(func=ast.Attribute(value=ast.Constant())):
+        case (
+            ast.JoinedStr()
+            | ast.BinOp()
+            | ast.Call(func=ast.Attribute(value=ast.Constant()))
+        ):
             return made_name_fault(root, file, node)
     return None
 
@@ -155,14 +167,19 @@ NAMED = r"(?:from |import )?deep500(?:\.\w+)+(?::\w+)?(?: import .*)?$"
 
 def made_name_fault(root: Path, file: str, node: ast.expr) -> str | None:
     """The same for a string that is made of __package__ or __name__."""
-    own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & {"__package__", "__name__"}
+    own = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & {
+        "__package__",
+        "__name__",
+    }
     if not own:
         return None
     module = ".".join(["deep500", *file.removesuffix(".py").split("/")])
     package = module.rpartition(".")[0]
     names = {"__package__": package, "__name__": module.removesuffix(".__init__")}
     try:
-        text = eval(compile(ast.Expression(node), file, "eval"), {"__builtins__": {}, **names})
+        text = eval(
+            compile(ast.Expression(node), file, "eval"), {"__builtins__": {}, **names}
+        )
     except NameError:
         return "a module's name is made of parts that only a run knows"
     return string_fault(root, file, str(text))
@@ -183,11 +200,15 @@ def source_fault(file: str, node: ast.AST) -> str | None:
     match node:
         case ast.Module() if layer(file) not in RANK:
             return f"unknown module {layer(file)!r}: add it to a row of LAYERS in tests/test_architecture.py"
-        case ast.Call(func=ast.Name(id="print")) if not file.startswith(("cli/", "reports/")):
+        case ast.Call(func=ast.Name(id="print")) if not file.startswith(
+            ("cli/", "reports/")
+        ):
             return "print outside cli/ and reports/"
         case ast.Call(func=ast.Name(id="eval")):
             return "eval"
-        case ast.Call(func=ast.Name(id="exec" | "compile")) if file != "measure/candidates.py":
+        case ast.Call(func=ast.Name(id="exec" | "compile")) if (
+            file != "measure/candidates.py"
+        ):
             return "exec or compile outside measure/candidates.py"
         case ast.ImportFrom(names=[ast.alias(name="*")]):
             return "star import"
@@ -221,8 +242,16 @@ def test_imports_point_down_and_sources_are_clean() -> None:
         ("errors.py", "from . import bundle", "bundle is not below errors"),
         ("errors.py", "from .bundle import save", "bundle is not below errors"),
         ("measure/clock.py", "from ..cli import main", "cli is not below measure"),
-        ("measure/statistics/effects.py", "from ..clock import now", "statistics never measure"),
-        ("measure/statistics/effects.py", "from .. import running", "statistics never measure"),
+        (
+            "measure/statistics/effects.py",
+            "from ..clock import now",
+            "statistics never measure",
+        ),
+        (
+            "measure/statistics/effects.py",
+            "from .. import running",
+            "statistics never measure",
+        ),
         (
             "measure/clock.py",
             "def f():\n    from ..cli.verbs import show",
@@ -247,7 +276,11 @@ def test_imports_point_down_and_sources_are_clean() -> None:
             "imports inside the package are relative",
         ),
         ("cli/verbs.py", "import torch.nn", "only frameworks/pytorch imports torch"),
-        ("frameworks/jax.py", "from torch import nn", "only frameworks/pytorch imports torch"),
+        (
+            "frameworks/jax.py",
+            "from torch import nn",
+            "only frameworks/pytorch imports torch",
+        ),
         ("novelty.py", "", "unknown module 'novelty': add it to a row of LAYERS"),
         ("bundle.py", "print(1)", "print outside"),
         ("bundle.py", "eval('1')", "eval"),
@@ -258,18 +291,34 @@ def test_imports_point_down_and_sources_are_clean() -> None:
         ("bundle.py", "from os import *", "star import"),
         ("bundle.py", "try:\n    f()\nexcept:\n    raise", "bare except"),
         ("contracts/network.py", "importlib.import_module('json')", "imports by name"),
-        ("contracts/network.py", "from importlib import import_module as f", "imports by name"),
+        (
+            "contracts/network.py",
+            "from importlib import import_module as f",
+            "imports by name",
+        ),
         ("operators/relu.py", "json = __import__('json')", "imports by name"),
         ("custom/operators.py", "runpy.run_module('json')", "imports by name"),
         ("custom/operators.py", "from runpy import run_path", "imports by name"),
-        ("custom/operators.py", "util.spec_from_file_location('x', 'x.py')", "imports by name"),
+        (
+            "custom/operators.py",
+            "util.spec_from_file_location('x', 'x.py')",
+            "imports by name",
+        ),
         (
             "contracts/network.py",
             "registry.package('frameworks', 'jax')",
             "only frameworks/__init__.py asks the registry",
         ),
-        ("measure/clock.py", "TARGET = 'deep500.cli.verbs:show'", "cli is not below measure"),
-        ("measure/clock.py", "CODE = 'from deep500.cli import main'", "cli is not below measure"),
+        (
+            "measure/clock.py",
+            "TARGET = 'deep500.cli.verbs:show'",
+            "cli is not below measure",
+        ),
+        (
+            "measure/clock.py",
+            "CODE = 'from deep500.cli import main'",
+            "cli is not below measure",
+        ),
         (
             "measure/clock.py",
             "TARGET = f\"{__package__.partition('.')[0]}.cli.verbs:show\"",
@@ -286,7 +335,9 @@ def test_imports_point_down_and_sources_are_clean() -> None:
         ("measure/clock.py", "package = __package__", "an alias of __package__"),
     ],
 )
-def test_a_planted_fault_is_found(tmp_path: Path, file: str, code: str, reason: str) -> None:
+def test_a_planted_fault_is_found(
+    tmp_path: Path, file: str, code: str, reason: str
+) -> None:
     good = {
         "bundle.py": "import re\nre.compile('x')",
         "cli/check.py": "TARGET = f\"{__package__.rpartition('.')[0]}.measure.worker:serve\"",
@@ -322,7 +373,9 @@ def plant(root: Path, files: dict[str, str]) -> None:
 
 def python(code: str) -> str:
     """What a fresh Python prints for `code`."""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -350,7 +403,10 @@ print(json.dumps(faults))
 
 
 def test_public_names_stay_what_they_are() -> None:
-    assert json.loads(python(PUBLIC.replace("NAMES", '["deep500", "deep500.measure"]'))) == []
+    assert (
+        json.loads(python(PUBLIC.replace("NAMES", '["deep500", "deep500.measure"]')))
+        == []
+    )
 
 
 def test_a_shadowed_public_name_is_found(tmp_path: Path) -> None:
@@ -359,14 +415,19 @@ def test_a_shadowed_public_name_is_found(tmp_path: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + PUBLIC.replace(
         "NAMES", '["planted"]'
     )
-    clash = ["planted.run is also a submodule's name", "planted.run became another thing"]
+    clash = [
+        "planted.run is also a submodule's name",
+        "planted.run became another thing",
+    ]
     assert json.loads(python(code)) == ["planted.__all__ is not sorted", *clash]
 
 
 HELP = "from deep500.cli import main; sys.argv = ['d5', '--help']; main()"
 
 
-@pytest.mark.parametrize("code", ["import deep500", "from deep500 import measure", HELP])
+@pytest.mark.parametrize(
+    "code", ["import deep500", "from deep500 import measure", HELP]
+)
 def test_importing_is_cheap(code: str) -> None:
     assert heavy_imports(code) == []
 

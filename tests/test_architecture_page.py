@@ -16,7 +16,9 @@ import deep500 as d5
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
 OURS = f"{os.sep}deep500{os.sep}"
-SOMETIMES = {"measure/statistics/comparison.py"}  # passed only if more samples would be needed
+SOMETIMES = {
+    "measure/statistics/comparison.py"
+}  # passed only if more samples would be needed
 FUNCTION = 1  # the flag of code that is a function, not the body of a module or a class
 
 # What Python runs first in every process: writes down the file of each function when it is first called.
@@ -73,14 +75,29 @@ def passed_by(arguments: list[str], folder: Path) -> set[str]:
     environment = os.environ | {"PASSED": str(passed), "PYTHONPATH": path}
     environment |= {"DEEP500_HOME": str(folder / "home")}
     command = [sys.executable, "-m", "deep500.cli", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return set(passed.read_text().split())
 
 
 COMMANDS = {
-    "Files that `d5 bench` passes: ": ["bench", "pass", "--budget", "1", "--processes", "3"],
-    "Files that `d5 check` passes: ": ["check", "operator", "Relu", "--framework", "reference"],
+    "Files that `d5 bench` passes: ": [
+        "bench",
+        "pass",
+        "--budget",
+        "1",
+        "--processes",
+        "3",
+    ],
+    "Files that `d5 check` passes: ": [
+        "check",
+        "operator",
+        "Relu",
+        "--framework",
+        "reference",
+    ],
 }
 
 

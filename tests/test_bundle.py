@@ -56,7 +56,12 @@ def test_what_goes_in_comes_out(finished: Path) -> None:
     found = bundle.read(finished)
     manifest = found.documents.pop("manifest.json")
     assert found.documents == PLAN | {"derived.json": {"n": 5}}
-    assert (found.blocks, found.problems, found.finished, found.kind) == (BLOCKS, [], True, "bench")
+    assert (found.blocks, found.problems, found.finished, found.kind) == (
+        BLOCKS,
+        [],
+        True,
+        "bench",
+    )
     assert found.lost_bytes == 0 and found.leftovers == []
     assert {name: found.load(name) for name in found.files} == FILES
     assert (
@@ -64,9 +69,9 @@ def test_what_goes_in_comes_out(finished: Path) -> None:
         and manifest["hash"] == found.hash
         and manifest["head"] == found.head
     )
-    assert manifest["blocks"] == 5 and set(manifest["files"]) == set(os.listdir(finished)) - {
-        "manifest.json"
-    }
+    assert manifest["blocks"] == 5 and set(manifest["files"]) == set(
+        os.listdir(finished)
+    ) - {"manifest.json"}
 
 
 def test_the_chain_is_what_the_format_says_byte_for_byte(finished: Path) -> None:
@@ -75,17 +80,31 @@ def test_the_chain_is_what_the_format_says_byte_for_byte(finished: Path) -> None
     for line in lines:
         block = line[len(b'{"chain":"') + 64 + len(b'","block":') : -2]
         assert (
-            block == json.dumps(json.loads(block), sort_keys=True, separators=(",", ":")).encode()
+            block
+            == json.dumps(
+                json.loads(block), sort_keys=True, separators=(",", ":")
+            ).encode()
         )
         previous = hashlib.sha256(previous.encode() + block).hexdigest()
-        assert line == b'{"chain":"' + previous.encode() + b'","block":' + block + b"}\n"
+        assert (
+            line == b'{"chain":"' + previous.encode() + b'","block":' + block + b"}\n"
+        )
     header = json.loads(lines[0])["block"]
-    documents = {name: hashlib.sha256((finished / name).read_bytes()).hexdigest() for name in PLAN}
-    assert header["format"] == 1 and header["kind"] == "bench" and header["documents"] == documents
+    documents = {
+        name: hashlib.sha256((finished / name).read_bytes()).hexdigest()
+        for name in PLAN
+    }
+    assert (
+        header["format"] == 1
+        and header["kind"] == "bench"
+        and header["documents"] == documents
+    )
     manifest = json.loads((finished / "manifest.json").read_bytes())
     stated = manifest.pop("hash")
     assert (
-        hashlib.sha256((json.dumps(manifest, sort_keys=True, indent=1) + "\n").encode()).hexdigest()
+        hashlib.sha256(
+            (json.dumps(manifest, sort_keys=True, indent=1) + "\n").encode()
+        ).hexdigest()
         == stated
     )
 
@@ -97,7 +116,8 @@ json_values = st.recursive(
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=4)
     ),
     max_leaves=20,
 )
@@ -112,7 +132,11 @@ def test_documents_round_trip_and_have_one_spelling(document: object) -> None:
 
 @settings(max_examples=50)
 @given(
-    st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), min_size=1, max_size=5),
+    st.lists(
+        st.dictionaries(st.text(max_size=5), json_values, max_size=3),
+        min_size=1,
+        max_size=5,
+    ),
     st.data(),
 )
 def test_hashes_chain(blocks: list[dict[str, object]], data: st.DataObject) -> None:
@@ -148,7 +172,11 @@ def flips(folder: Path, rounds: list[tuple[str, int, int]]) -> int:
 
 
 def places(folder: Path) -> list[tuple[str, int]]:
-    return [(path.name, i) for path in sorted(folder.iterdir()) for i in range(path.stat().st_size)]
+    return [
+        (path.name, i)
+        for path in sorted(folder.iterdir())
+        for i in range(path.stat().st_size)
+    ]
 
 
 @pytest.mark.parametrize("where", ["", "manifest.json"])
@@ -156,7 +184,11 @@ def test_a_hundred_flipped_bytes_are_found(finished: Path, where: str) -> None:
     draw = random.Random(500)
     chosen = [place for place in places(finished) if where in place[0]]
     assert (
-        flips(finished, [(*draw.choice(chosen), draw.randrange(1, 256)) for _ in range(100)]) == 100
+        flips(
+            finished,
+            [(*draw.choice(chosen), draw.randrange(1, 256)) for _ in range(100)],
+        )
+        == 100
     )
 
 
@@ -185,7 +217,9 @@ def test_missing_added_renamed_truncated_and_swapped_files_are_named(
             else:
                 (copy / name).write_bytes((copy / name).read_bytes() + b"\n")
             problems = bundle.read(copy).problems
-            assert problems and all("\n" not in line and ": " in line for line in problems)
+            assert problems and all(
+                "\n" not in line and ": " in line for line in problems
+            )
             if name != "manifest.json":
                 assert any(line.startswith(f"{name}: ") for line in problems), (
                     change,
@@ -208,9 +242,9 @@ def test_all_damage_is_listed_and_nothing_damaged_is_handed_out(finished: Path) 
         "empty.bin",
         "plan.json",
     ]
-    assert set(found.documents) == {"environment.json", "manifest.json"} and set(found.files) == {
-        "weights.safetensors"
-    }
+    assert set(found.documents) == {"environment.json", "manifest.json"} and set(
+        found.files
+    ) == {"weights.safetensors"}
 
 
 def test_a_file_changed_after_reading_is_not_handed_out(finished: Path) -> None:
@@ -251,7 +285,9 @@ def test_an_unfinished_bundle_binds_its_documents(tmp_path: Path) -> None:
     )
     assert found.hash is None
     (folder / "plan.json").write_bytes(bundle.canonical({"other": 1}))
-    assert bundle.read(folder).problems == ["plan.json: its content is not what its hash says"]
+    assert bundle.read(folder).problems == [
+        "plan.json: its content is not what its hash says"
+    ]
     with pytest.raises(Deep500Error, match="plan.json"):
         bundle.resume(folder)
 
@@ -334,7 +370,9 @@ def test_what_cannot_be_written_leaves_nothing_half(tmp_path: Path) -> None:
         {"a.json": {1: 0, "b": 0}},
         {"a.json": 10**5000},
     ):
-        with pytest.raises(Deep500Error, match="a.json: this cannot be written as JSON"):
+        with pytest.raises(
+            Deep500Error, match="a.json: this cannot be written as JSON"
+        ):
             bundle.create(tmp_path / "b", {"fine.json": 1, **documents})
     for name in (
         "../a.json",
@@ -366,7 +404,11 @@ def test_what_cannot_be_written_leaves_nothing_half(tmp_path: Path) -> None:
     for arguments in contents:
         with pytest.raises(Deep500Error):
             writer.finish(*arguments)
-    assert sorted(os.listdir(tmp_path / "b")) == ["environment.json", "plan.json", "samples.jsonl"]
+    assert sorted(os.listdir(tmp_path / "b")) == [
+        "environment.json",
+        "plan.json",
+        "samples.jsonl",
+    ]
     assert (tmp_path / "b" / "samples.jsonl").stat().st_size == size
     writer.finish({})
     for use in (lambda: writer.append({}), lambda: writer.finish({})):
@@ -379,13 +421,20 @@ def test_folders_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path) -> 
     (tmp_path / "file").write_text("x")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("x")
-    for path in ("file", "full", "file/below", "nul\0", "x" * 300, "\udcff" + "y" * 300):
+    for path in (
+        "file",
+        "full",
+        "file/below",
+        "nul\0",
+        "x" * 300,
+        "\udcff" + "y" * 300,
+    ):
         with pytest.raises(Deep500Error) as caught:
             bundle.create(tmp_path / path, PLAN)
         assert "\n" not in str(caught.value)
-    assert sorted(os.listdir(tmp_path)) == ["file", "full"] and os.listdir(tmp_path / "full") == [
-        "mine"
-    ]
+    assert sorted(os.listdir(tmp_path)) == ["file", "full"] and os.listdir(
+        tmp_path / "full"
+    ) == ["mine"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -441,7 +490,8 @@ def test_a_newer_format_is_refused_and_an_older_one_migrated(
         make(new, finish)
         monkeypatch.undo()
         with pytest.raises(
-            Deep500Error, match=r"^bundle format 7 is newer than this Deep500 reads \(1\): upgrade"
+            Deep500Error,
+            match=r"^bundle format 7 is newer than this Deep500 reads \(1\): upgrade",
         ):
             bundle.read(new)
         shutil.rmtree(new)
@@ -485,13 +535,17 @@ def kill_appending(folder: Path, how: str, wait: float, width: int) -> None:
 
 
 @pytest.mark.parametrize("rounds", [10, pytest.param(100, marks=pytest.mark.slow)])
-def test_kill_9_leaves_a_clean_prefix_and_resume_goes_on(tmp_path: Path, rounds: int) -> None:
+def test_kill_9_leaves_a_clean_prefix_and_resume_goes_on(
+    tmp_path: Path, rounds: int
+) -> None:
     draw = random.Random(9)
     before = 0
     for number in range(rounds):
         how = "resume" if number % 5 else "create"
         folder = tmp_path / str(number // 5)
-        kill_appending(folder, how, wait=draw.uniform(0, 0.03), width=draw.choice([1, 3000]))
+        kill_appending(
+            folder, how, wait=draw.uniform(0, 0.03), width=draw.choice([1, 3000])
+        )
         found = bundle.read(folder)
         assert found.problems == [] and not found.finished
         assert [block["i"] for block in found.blocks] == list(range(len(found.blocks)))
@@ -509,7 +563,9 @@ def test_the_commands_of_the_format_page_check_a_bundle_by_hand(finished: Path) 
 
     def holds() -> bool:
         return (
-            subprocess.run(["bash", "-c", script], cwd=finished, capture_output=True).returncode
+            subprocess.run(
+                ["bash", "-c", script], cwd=finished, capture_output=True
+            ).returncode
             == 0
         )
 

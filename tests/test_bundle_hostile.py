@@ -79,14 +79,21 @@ BAD_JSON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["plan.json", "derived.json", "manifest.json", "samples.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["plan.json", "derived.json", "manifest.json", "samples.jsonl"]
+)
 def test_bad_json_is_one_line_in_every_file(folder: Path, name: str) -> None:
     for data in BAD_JSON:
         (folder / name).write_bytes(data)
-        if name in ("plan.json", "derived.json"):  # let it pass the hashes: the parser must say no
+        if name in (
+            "plan.json",
+            "derived.json",
+        ):  # let it pass the hashes: the parser must say no
             rehash(folder, name, encoding.sha256(data))
         complaint(folder)
-        assert any(line.startswith(f"{name}: ") for line in bundle.read(folder).problems)
+        assert any(
+            line.startswith(f"{name}: ") for line in bundle.read(folder).problems
+        )
 
 
 def test_bad_json_in_a_chain_whose_hashes_fit(folder: Path) -> None:
@@ -96,7 +103,11 @@ def test_bad_json_in_a_chain_whose_hashes_fit(folder: Path) -> None:
     (folder / "weights.bin").unlink()
     head = json.loads(lines[0])["chain"]
     for data in [*BAD_JSON, b"[1]", b"3", b"null", b"{}}", b"{}x}"]:
-        block = data if data.startswith(b"{") and data.endswith(b"}") else b'{"a":' + data + b"}"
+        block = (
+            data
+            if data.startswith(b"{") and data.endswith(b"}")
+            else b'{"a":' + data + b"}"
+        )
         line = b'{"chain":"%s","block":%s}\n' % (
             encoding.sha256(head.encode() + block).encode(),
             block,
@@ -113,13 +124,16 @@ def test_bad_json_in_a_chain_whose_hashes_fit(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, 3, -1, 1.5, "x", [], {}, ["x"], {"x": 1}, "../../etc/passwd", 10**30]
+    "value",
+    [None, True, 3, -1, 1.5, "x", [], {}, ["x"], {"x": 1}, "../../etc/passwd", 10**30],
 )
 def test_wrong_types_in_manifest_and_header(folder: Path, value: object) -> None:
     (folder / "manifest.json").write_bytes(bundle.canonical(value))
     assert "manifest.json" in complaint(folder)
     make(folder.parent / "again")
-    (folder / "manifest.json").write_bytes((folder.parent / "again" / "manifest.json").read_bytes())
+    (folder / "manifest.json").write_bytes(
+        (folder.parent / "again" / "manifest.json").read_bytes()
+    )
     manifest = json.loads((folder / "manifest.json").read_bytes())
     for key in manifest:
         reseal(folder, replaced(key, value))
@@ -128,10 +142,14 @@ def test_wrong_types_in_manifest_and_header(folder: Path, value: object) -> None
     for name in ("../evil.json", "/etc/passwd", "a/b", "a\0b", "plan.json"):
         rehash(folder, name, value)
         assert complaint(folder)
-    header = json.loads((folder / "samples.jsonl").read_bytes().splitlines()[0])["block"]
+    header = json.loads((folder / "samples.jsonl").read_bytes().splitlines()[0])[
+        "block"
+    ]
     for key in header:
         rechain(folder, header | {key: value}, {"ns": []})
-        if not (key == "kind" and value == "x") and not (key == "documents" and value == {}):
+        if not (key == "kind" and value == "x") and not (
+            key == "documents" and value == {}
+        ):
             assert complaint(folder)
         else:
             bundle.read(folder)
@@ -144,7 +162,9 @@ def test_a_manifest_cannot_make_it_read_elsewhere(folder: Path) -> None:
         rehash(folder, name, digest)
         assert "names with hashes" in complaint(folder)
     os.symlink("../secret.json", folder / "linked.json")
-    reseal(folder, lambda m: [m["files"].pop(n) for n in list(m["files"]) if "secret" in n])
+    reseal(
+        folder, lambda m: [m["files"].pop(n) for n in list(m["files"]) if "secret" in n]
+    )
     reseal(folder, lambda m: m["files"].update({"linked.json": digest}))
     assert complaint(folder) == "linked.json: a symbolic link"
     assert "linked.json" not in bundle.read(folder).documents
@@ -174,7 +194,9 @@ def test_links_pipes_sockets_and_folders_are_not_opened(
             bundle.resume(folder)
 
 
-def test_opening_never_follows_a_link_that_appears_after_the_listing(folder: Path) -> None:
+def test_opening_never_follows_a_link_that_appears_after_the_listing(
+    folder: Path,
+) -> None:
     source = containers.open_container(folder)
     (folder / "plan.json").unlink()
     os.symlink("/etc/hostname", folder / "plan.json")
@@ -198,7 +220,16 @@ def test_what_is_no_bundle(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     os.mkfifo(tmp_path / "pipe")
     os.symlink("loop", tmp_path / "loop")
-    for name in ("empty", "text", "pipe", "loop", "missing", "nul\0", "text/below", "x" * 300):
+    for name in (
+        "empty",
+        "text",
+        "pipe",
+        "loop",
+        "missing",
+        "nul\0",
+        "text/below",
+        "x" * 300,
+    ):
         with pytest.raises(Deep500Error):
             bundle.read(tmp_path / name)
 
@@ -242,7 +273,11 @@ def test_long_lines_and_documents_are_not_parsed(
     ],
 )
 def test_a_chain_that_is_too_much_is_refused_by_writer_and_reader(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: object, said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    value: object,
+    said: str,
 ) -> None:
     def write(folder: Path) -> None:
         writer = bundle.create(folder, {})
@@ -252,7 +287,9 @@ def test_a_chain_that_is_too_much_is_refused_by_writer_and_reader(
 
     write(tmp_path / "large")
     monkeypatch.setattr(encoding, limit, value)
-    if limit == "CHAIN_LIMIT":  # the size of the file is looked at before the first line
+    if (
+        limit == "CHAIN_LIMIT"
+    ):  # the size of the file is looked at before the first line
         monkeypatch.setattr("deep500.bundle.reading.CHAIN_LIMIT", value)
     with pytest.raises(Deep500Error, match=f"refused: samples.jsonl has {said}"):
         bundle.read(tmp_path / "large")
@@ -339,10 +376,13 @@ def test_arbitrary_bytes_in_any_file_never_raise_anything_else(
     whole = {path.name: path.read_bytes() for path in folder.iterdir()}
     cut = data.draw(st.integers(0, len(whole[name])))
     garbage = data.draw(
-        st.binary(max_size=200) | st.sampled_from([b"{", b"[]", b'{"a":1}\n', b"\n", b"null\n"])
+        st.binary(max_size=200)
+        | st.sampled_from([b"{", b"[]", b'{"a":1}\n', b"\n", b"null\n"])
     )
     before, after = whole[name][:cut], whole[name][cut:]
-    changed = data.draw(st.sampled_from([garbage, before + garbage, before + garbage + after]))
+    changed = data.draw(
+        st.sampled_from([garbage, before + garbage, before + garbage + after])
+    )
     try:
         (folder / name).write_bytes(changed)
         if not finished:
@@ -361,7 +401,9 @@ def test_arbitrary_bytes_in_any_file_never_raise_anything_else(
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     places=st.lists(
-        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)), min_size=1, max_size=4
+        st.tuples(st.floats(0, 1, exclude_max=True), st.integers(1, 255)),
+        min_size=1,
+        max_size=4,
     )
 )
 def test_a_damaged_zip_never_raises_anything_else(

@@ -21,7 +21,10 @@ def test_nothing_is_offered_where_nothing_is_near() -> None:
     assert str(unknown("operator", "Quux", OPERATORS, "3 of them")) == (
         "no operator is named 'Quux'. Known: 3 of them"
     )
-    assert str(unknown("operator", "Quux", [])) == "no operator is named 'Quux'. Known: none"
+    assert (
+        str(unknown("operator", "Quux", []))
+        == "no operator is named 'Quux'. Known: none"
+    )
     assert did_you_mean("", OPERATORS) == ""
 
 
@@ -63,5 +66,7 @@ def test_an_exception_cannot_drive_a_terminal_or_fail_itself() -> None:
 
 @pytest.mark.parametrize("copy", ["get_close_matches", "str(error).split()"])
 def test_nobody_writes_them_again(copy: str) -> None:
-    writers = [path.name for path in SOURCES if copy in path.read_text(encoding="utf-8")]
+    writers = [
+        path.name for path in SOURCES if copy in path.read_text(encoding="utf-8")
+    ]
     assert writers == ["errors.py"]

@@ -19,12 +19,19 @@ from deep500.frameworks.reference.namespace import NumpyNamespace
 from deep500.namespace import Namespace, count, ints, slice_axis, window_counts
 
 CORE = set(Namespace.__annotations__)
-DERIVED = {name for name in vars(Namespace) if not name.startswith("_")} - {"host", "nonzero"}
+DERIVED = {name for name in vars(Namespace) if not name.startswith("_")} - {
+    "host",
+    "nonzero",
+}
 TOLERANCE = {"float32": 3e-6, "float64": 1e-13}
 
 # What an adapter cannot do: (adapter, dtype, case) and why. A gap that has closed fails the test of gaps.
 GAPS = {
-    ("onnxruntime", "float64", name): "ONNX Runtime's kernel on the CPU takes float32 only"
+    (
+        "onnxruntime",
+        "float64",
+        name,
+    ): "ONNX Runtime's kernel on the CPU takes float32 only"
     for name in ("erf", "asin", "acos", "atan")
 }
 
@@ -39,7 +46,9 @@ for _name in DERIVED:
 ADAPTERS = ["core only", "reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
 
 
-def run(adapter: str | Namespace, f: Callable, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def run(
+    adapter: str | Namespace, f: Callable, arrays: Sequence[np.ndarray]
+) -> list[np.ndarray]:
     """f(xp, *arrays) on an adapter, as NumPy arrays; on ONNX Runtime recorded, built and run; on JAX compiled."""
     if adapter == "onnxruntime":
         return _recorded_run(f, arrays)
@@ -51,7 +60,9 @@ def run(adapter: str | Namespace, f: Callable, arrays: Sequence[np.ndarray]) -> 
     call = partial(f, fw.xp)
     return [
         fw.array(y)
-        for y in _flat((fw.module.jit(call) if adapter == "jax" else call)(*map(fw.tensor, arrays)))
+        for y in _flat(
+            (fw.module.jit(call) if adapter == "jax" else call)(*map(fw.tensor, arrays))
+        )
     ]
 
 
@@ -96,7 +107,9 @@ class Example:
                 if isinstance(wanted, np.ndarray)
                 else rng.standard_normal(wanted).astype(dtype) * 2
             )
-            made.append(np.abs(values) + np.asarray(0.5, dtype) if self.positive else values)
+            made.append(
+                np.abs(values) + np.asarray(0.5, dtype) if self.positive else values
+            )
         return made
 
 
@@ -119,7 +132,10 @@ def erf(x: np.ndarray) -> np.ndarray:
 
 
 def windows(
-    x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    x: np.ndarray,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
 ) -> np.ndarray:
     n = len(kernel)
     counts = [
@@ -130,21 +146,26 @@ def windows(
     for at in np.ndindex(*counts):
         for inside in np.ndindex(*kernel):
             place = [
-                a * s + i * d for a, s, i, d in zip(at, strides, inside, dilations, strict=True)
+                a * s + i * d
+                for a, s, i, d in zip(at, strides, inside, dilations, strict=True)
             ]
             out[(..., *at, *inside)] = x[(..., *place)]
     return out
 
 
 def fold(
-    w: np.ndarray, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    w: np.ndarray,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
 ) -> np.ndarray:
     n = len(shape)
     out = np.zeros((*w.shape[: -2 * n], *shape), w.dtype)
     for at in np.ndindex(*w.shape[-2 * n : -n]):
         for inside in np.ndindex(*w.shape[-n:]):
             place = [
-                a * s + i * d for a, s, i, d in zip(at, strides, inside, dilations, strict=True)
+                a * s + i * d
+                for a, s, i, d in zip(at, strides, inside, dilations, strict=True)
             ]
             out[(..., *place)] += w[(..., *at, *inside)]
     return out
@@ -180,7 +201,9 @@ def by_basis(
     return out
 
 
-def threefry(key: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def threefry(
+    key: np.ndarray, a: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Threefry-2x32-20 in 32-bit words that wrap around by themselves."""
     key, a, b = (np.asarray(v).astype("uint32") for v in (key, a, b))
     keys = [key[0], key[1], key[0] ^ key[1] ^ np.uint32(0x1BD11BDA)]
@@ -210,7 +233,10 @@ def uniform(key: np.ndarray, shape: Sequence[int]) -> np.ndarray:
 
 def recurrence(xp: Any, h: Any, x: Any) -> tuple:
     return xp.scan(
-        lambda carry, row: ((xp.tanh(carry[0] + row[0]), carry[1] * 0.5), (carry[0] * 2,)),
+        lambda carry, row: (
+            (xp.tanh(carry[0] + row[0]), carry[1] * 0.5),
+            (carry[0] * 2,),
+        ),
         (h, h),
         (x,),
         5,
@@ -254,7 +280,13 @@ UNARY = [
     }.items()
 ]
 UNARY += [
-    Example(name, lambda xp, x, name=name: getattr(xp, name)(x), ((3, 4),), oracle, positive=True)
+    Example(
+        name,
+        lambda xp, x, name=name: getattr(xp, name)(x),
+        ((3, 4),),
+        oracle,
+        positive=True,
+    )
     for name, oracle in {
         "log": np.log,
         "log1p": np.log1p,
@@ -277,12 +309,23 @@ REDUCTIONS = [
         "mean": np.mean,
         "logsumexp": lambda x, **how: np.log(np.sum(np.exp(x), **how)),
     }.items()
-    for axis, keep in [(None, False), (None, True), (-1, False), ((0, 2), True), ((1, -1), False)]
+    for axis, keep in [
+        (None, False),
+        (None, True),
+        (-1, False),
+        ((0, 2), True),
+        ((1, -1), False),
+    ]
 ]
 EXAMPLES = [
     *UNARY,
     *REDUCTIONS,
-    Example("sum of integers", lambda xp, x: xp.sum(x, axis=0), (INTS,), lambda x: x.sum(axis=0)),
+    Example(
+        "sum of integers",
+        lambda xp, x: xp.sum(x, axis=0),
+        (INTS,),
+        lambda x: x.sum(axis=0),
+    ),
     Example("asin", lambda xp, x: xp.asin(x / 9), ((3, 4),), lambda x: np.asin(x / 9)),
     Example("acos", lambda xp, x: xp.acos(x / 9), ((3, 4),), lambda x: np.acos(x / 9)),
     Example(
@@ -310,7 +353,10 @@ EXAMPLES = [
         lambda x: np.sinh(x * 1e-6) * 1e6,
     ),
     Example(
-        "isnan", lambda xp, x: xp.isnan(xp.where(x > 0, x, math.nan)), ((3, 4),), lambda x: ~(x > 0)
+        "isnan",
+        lambda xp, x: xp.isnan(xp.where(x > 0, x, math.nan)),
+        ((3, 4),),
+        lambda x: ~(x > 0),
     ),
     Example("logical_not", lambda xp, x: xp.logical_not(x), (MASK,), lambda x: ~x),
     Example(
@@ -329,7 +375,11 @@ EXAMPLES = [
         "maximum",
         lambda xp, x, y: (xp.maximum(x, y), xp.maximum(x, 0), xp.maximum(1, x)),
         ((3, 4), (4,)),
-        lambda x, y: (np.where(x > y, x, y), np.where(x > 0, x, 0), np.where(x > 1, x, 1)),
+        lambda x, y: (
+            np.where(x > y, x, y),
+            np.where(x > 0, x, 0),
+            np.where(x > 1, x, 1),
+        ),
     ),
     Example(
         "minimum",
@@ -345,7 +395,10 @@ EXAMPLES = [
         positive=True,
     ),
     Example(
-        "fmod", lambda xp, x, y: xp.fmod(x, y), ((3, 4), (4,)), lambda x, y: x - y * np.trunc(x / y)
+        "fmod",
+        lambda xp, x, y: xp.fmod(x, y),
+        ((3, 4), (4,)),
+        lambda x, y: x - y * np.trunc(x / y),
     ),
     Example(
         "fmod of integers",
@@ -355,13 +408,22 @@ EXAMPLES = [
     ),
     Example(
         "where",
-        lambda xp, x, y: (xp.where(x > y, x, y), xp.where(x < y, x, 0), xp.where(x != y, -1.5, x)),
+        lambda xp, x, y: (
+            xp.where(x > y, x, y),
+            xp.where(x < y, x, 0),
+            xp.where(x != y, -1.5, x),
+        ),
         ((3, 4), (4,)),
         lambda x, y: (np.maximum(x, y), (x < y) * x, np.full(x.shape, -1.5)),
     ),
     Example(
         "clip",
-        lambda xp, x: (xp.clip(x, -1, 1), xp.clip(x, None, 0.5), xp.clip(x, 0.5), xp.clip(x)),
+        lambda xp, x: (
+            xp.clip(x, -1, 1),
+            xp.clip(x, None, 0.5),
+            xp.clip(x, 0.5),
+            xp.clip(x),
+        ),
         ((3, 4),),
         lambda x: (np.clip(x, -1, 1), np.clip(x, None, 0.5), np.clip(x, 0.5, None), x),
     ),
@@ -373,7 +435,15 @@ EXAMPLES = [
     ),
     Example(
         "comparisons",
-        lambda xp, x, y: (x > y, x >= y, x < y, x <= y, x == y, x != y, (x > 0) & (x < 1)),
+        lambda xp, x, y: (
+            x > y,
+            x >= y,
+            x < y,
+            x <= y,
+            x == y,
+            x != y,
+            (x > 0) & (x < 1),
+        ),
         ((3, 4), (4,)),
         lambda x, y: (x > y, x >= y, x < y, x <= y, x == y, x != y, (x > 0) & (x < 1)),
     ),
@@ -396,7 +466,11 @@ EXAMPLES = [
     ),
     Example(
         "astype",
-        lambda xp, x: (xp.astype(x, "int64"), xp.astype(x, "bool"), xp.astype(x > 0, x.dtype)),
+        lambda xp, x: (
+            xp.astype(x, "int64"),
+            xp.astype(x, "bool"),
+            xp.astype(x > 0, x.dtype),
+        ),
         ((3, 4),),
         lambda x: (np.trunc(x).astype("int64"), x != 0, np.where(x > 0, 1.0, 0.0)),
     ),
@@ -426,7 +500,11 @@ EXAMPLES = [
     ),
     Example(
         "reshape",
-        lambda xp, x: (xp.reshape(x, (4, -1)), xp.reshape(x, [24]), xp.reshape(x[:0], (0, 8))),
+        lambda xp, x: (
+            xp.reshape(x, (4, -1)),
+            xp.reshape(x, [24]),
+            xp.reshape(x[:0], (0, 8)),
+        ),
         ((2, 3, 4),),
         lambda x: (x.reshape(4, 6), x.ravel(), np.zeros((0, 8))),
     ),
@@ -470,7 +548,14 @@ EXAMPLES = [
     ),
     Example(
         "slicing",
-        lambda xp, x: (x[1], x[..., -1], x[1:, :, 1:4:2], x[-2:, 0], x[..., 0:1], x[:, 1][0]),
+        lambda xp, x: (
+            x[1],
+            x[..., -1],
+            x[1:, :, 1:4:2],
+            x[-2:, 0],
+            x[..., 0:1],
+            x[:, 1][0],
+        ),
         ((3, 2, 5),),
         lambda x: (x[1], x[:, :, 4], x[1:, :, [1, 3]], x[1:, 0], x[:, :, :1], x[0, 1]),
     ),
@@ -493,7 +578,10 @@ EXAMPLES = [
         lambda x, y: (np.array([x, y]), np.moveaxis(np.array([x, y]), 0, 2)),
     ),
     Example(
-        "split", lambda xp, x: xp.split(x, (1, 3), 1), ((3, 4),), lambda x: (x[:, :1], x[:, 1:])
+        "split",
+        lambda xp, x: xp.split(x, (1, 3), 1),
+        ((3, 4),),
+        lambda x: (x[:, :1], x[:, 1:]),
     ),
     Example(
         "one_hot",
@@ -527,7 +615,11 @@ EXAMPLES = [
         "matmul",
         lambda xp, x, y: (xp.matmul(x, y), x @ y, xp.matmul(x[0, 0, 0], y)),
         ((2, 1, 3, 4), (5, 4, 2)),
-        lambda x, y: (both := np.sum(x[..., None] * y[:, None], axis=-2), both, both[0, :, 0]),
+        lambda x, y: (
+            both := np.sum(x[..., None] * y[:, None], axis=-2),
+            both,
+            both[0, :, 0],
+        ),
     ),
     Example(
         "einsum",
@@ -537,7 +629,11 @@ EXAMPLES = [
     ),
     Example(
         "take",
-        lambda xp, x, i: (xp.take(x, i, axis=1), xp.take(x, i, axis=-1), xp.take(x, i[0])),
+        lambda xp, x, i: (
+            xp.take(x, i, axis=1),
+            xp.take(x, i, axis=-1),
+            xp.take(x, i[0]),
+        ),
         ((4, 4), np.array([[0, 2], [3, 3]])),
         lambda x, i: (x[:, i], x[:, i], x[i[0]]),
     ),
@@ -620,7 +716,8 @@ EXAMPLES = [
     Example(
         "cond",
         lambda xp, x: [
-            xp.cond(xp.sum(s * x) > 0, lambda v: v + 1, lambda v: v * 2, x) for s in (1, -1)
+            xp.cond(xp.sum(s * x) > 0, lambda v: v + 1, lambda v: v * 2, x)
+            for s in (1, -1)
         ],
         ((3,),),
         lambda x: [x + 1, x * 2] if x.sum() > 0 else [x * 2, x + 1],
@@ -634,19 +731,34 @@ EXAMPLES = [
         lambda x: (np.int64(3), x * 8),
     ),
     Example(
-        "require", lambda xp, x: xp.require(xp.sum(x * x) >= 0, "no", x), ((2, 3),), lambda x: x
+        "require",
+        lambda xp, x: xp.require(xp.sum(x * x) >= 0, "no", x),
+        ((2, 3),),
+        lambda x: x,
     ),
-    Example("mask32", lambda xp, x: xp.mask32(x * 4), (WORDS,), lambda x: x * 4 % 2**32),
     Example(
-        "bitcast", lambda xp, x: xp.bitcast(x, "uint64"), (WORDS - 7,), lambda x: x.view("uint64")
+        "mask32", lambda xp, x: xp.mask32(x * 4), (WORDS,), lambda x: x * 4 % 2**32
     ),
-    Example("xor", lambda xp, x: xp.xor(x, xp.flip(x, 0)), (WORDS,), lambda x: x ^ x[::-1]),
-    Example("shift_left", lambda xp, x: xp.shift_left(x, 8), (WORDS,), lambda x: x * 256),
+    Example(
+        "bitcast",
+        lambda xp, x: xp.bitcast(x, "uint64"),
+        (WORDS - 7,),
+        lambda x: x.view("uint64"),
+    ),
+    Example(
+        "xor", lambda xp, x: xp.xor(x, xp.flip(x, 0)), (WORDS,), lambda x: x ^ x[::-1]
+    ),
+    Example(
+        "shift_left", lambda xp, x: xp.shift_left(x, 8), (WORDS,), lambda x: x * 256
+    ),
     Example(
         "shift_left by arrays",
         lambda xp, x, by: (xp.shift_left(x, by), xp.shift_right(x, by)),
         (np.array([255, 37, 1], "uint8"), np.array([1, 2, 7], "uint8")),
-        lambda x, by: (np.array([254, 148, 128], "uint8"), np.array([127, 9, 0], "uint8")),
+        lambda x, by: (
+            np.array([254, 148, 128], "uint8"),
+            np.array([127, 9, 0], "uint8"),
+        ),
     ),
     Example(
         "bits",
@@ -654,7 +766,9 @@ EXAMPLES = [
         (INTS,),
         lambda x: (-x - 1, x <= 0, np.bitwise_and(x, 5), np.bitwise_or(x, 5)),
     ),
-    Example("shift_right", lambda xp, x: xp.shift_right(x, 8), (WORDS,), lambda x: x // 256),
+    Example(
+        "shift_right", lambda xp, x: xp.shift_right(x, 8), (WORDS,), lambda x: x // 256
+    ),
     Example(
         "rotate_left",
         lambda xp, x: xp.rotate_left(x, 13),
@@ -668,7 +782,10 @@ EXAMPLES = [
         threefry,
     ),
     Example(
-        "uniform", lambda xp, key: xp.uniform(key, (3, 5)), (KEY,), lambda key: uniform(key, (3, 5))
+        "uniform",
+        lambda xp, key: xp.uniform(key, (3, 5)),
+        (KEY,),
+        lambda key: uniform(key, (3, 5)),
     ),
     Example(
         "uniform, a scalar",
@@ -711,7 +828,9 @@ def test_a_known_gap_is_still_there(adapter: str, dtype: str, name: str) -> None
 
 
 def test_every_function_has_an_example() -> None:
-    assert {name.split(" ")[0].strip(",") for name in (e.name for e in EXAMPLES)} >= CORE | DERIVED
+    assert {
+        name.split(" ")[0].strip(",") for name in (e.name for e in EXAMPLES)
+    } >= CORE | DERIVED
 
 
 def last_wins(x: np.ndarray, i: np.ndarray, v: np.ndarray, axis: int) -> np.ndarray:
@@ -730,7 +849,9 @@ PLANTED = {
         x.shape[axis] - 1 - np.argmax(np.flip(x, axis), axis)
     ),  # the last
     "scatter_add": lambda self, x, i, v, axis: last_wins(x, i, v, axis),
-    "windows": lambda self, x, k, s, d: NumpyNamespace.windows(self, np.flip(x, -1), k, s, d),
+    "windows": lambda self, x, k, s, d: NumpyNamespace.windows(
+        self, np.flip(x, -1), k, s, d
+    ),
     "conv_transpose": lambda self, y, w, *how: NumpyNamespace.conv_transpose(
         self, y, np.flip(w, -1), *how
     ),
@@ -778,7 +899,12 @@ class Geometry:
         rng = np.random.default_rng(5)
         return [
             rng.standard_normal(shape).astype(dtype)
-            for shape in (x, w, (self.batch, features, *counts), (*x[:2], *inside, *kernel))
+            for shape in (
+                x,
+                w,
+                (self.batch, features, *counts),
+                (*x[:2], *inside, *kernel),
+            )
         ]
 
     def results(self, xp: Any, x: Any, w: Any, y: Any, v: Any) -> list:
@@ -818,7 +944,9 @@ def geometries(draw: Any) -> Geometry:
 
 def check_adjoints(adapter: str | Namespace, geometry: Geometry, dtype: str) -> None:
     arrays = geometry.arrays(dtype)
-    wide = [a.astype("float64") for a in (*arrays, *run(adapter, geometry.results, arrays))]
+    wide = [
+        a.astype("float64") for a in (*arrays, *run(adapter, geometry.results, arrays))
+    ]
     x, w, y, v, conv_x, back_x, back_w, windows_x, folded = wide
     limit = {"float32": 1e-7, "float64": 1e-15}[dtype]
     size_x, size_w, size_y, size_v = (float(np.linalg.norm(a)) for a in (x, w, y, v))
@@ -828,7 +956,9 @@ def check_adjoints(adapter: str | Namespace, geometry: Geometry, dtype: str) -> 
     assert np.sum(y * conv_x) == pytest.approx(
         np.sum(back_w * w), abs=limit * size_x * size_w * size_y
     )
-    assert np.sum(v * windows_x) == pytest.approx(np.sum(folded * x), abs=limit * size_x * size_v)
+    assert np.sum(v * windows_x) == pytest.approx(
+        np.sum(folded * x), abs=limit * size_x * size_v
+    )
 
 
 @pytest.mark.parametrize("adapter", ["core only", "reference", "pytorch"])
@@ -848,20 +978,26 @@ FIXED = [
 
 @pytest.mark.parametrize("adapter", ["jax", "onnxruntime", "tensorflow"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("geometry", FIXED, ids=["plain", "grouped", "depthwise in 1-D"])
+@pytest.mark.parametrize(
+    "geometry", FIXED, ids=["plain", "grouped", "depthwise in 1-D"]
+)
 def test_adjoints_of_fixed_shapes(geometry: Geometry, dtype: str, adapter: str) -> None:
     needs(adapter)
     check_adjoints(adapter, geometry, dtype)
 
 
-@pytest.mark.parametrize("name", ["conv", "conv_transpose", "conv_weight", "windows", "fold"])
+@pytest.mark.parametrize(
+    "name", ["conv", "conv_transpose", "conv_weight", "windows", "fold"]
+)
 def test_a_wrong_adjoint_is_found(name: str) -> None:
     def almost(self: Any, *args: Any) -> Any:
         return getattr(NumpyNamespace, name)(self, *args) * (1 + 1e-8)
 
     check_adjoints(NumpyNamespace(), FIXED[1], "float64")
     with pytest.raises(AssertionError):
-        check_adjoints(type("Wrong", (NumpyNamespace,), {name: almost})(), FIXED[1], "float64")
+        check_adjoints(
+            type("Wrong", (NumpyNamespace,), {name: almost})(), FIXED[1], "float64"
+        )
 
 
 # -- random numbers
@@ -875,7 +1011,9 @@ def test_a_wrong_adjoint_is_found(name: str) -> None:
         ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
     ],
 )
-def test_threefry_gives_the_published_words(key: tuple, counter: tuple, words: tuple) -> None:
+def test_threefry_gives_the_published_words(
+    key: tuple, counter: tuple, words: tuple
+) -> None:
     for f in (threefry, NumpyNamespace().threefry):
         a, b = f(np.array(key), np.array(counter[:1]), np.array(counter[1:]))
         assert (int(a[0]), int(b[0])) == words
@@ -886,7 +1024,9 @@ def test_random_numbers_have_the_same_bits_everywhere(adapter: str) -> None:
     needs(adapter)
     for shape in [(7,), (40, 25)]:
         want = NumpyNamespace().uniform(KEY, shape)
-        (got,) = run(adapter, lambda xp, key, shape=shape: xp.uniform(key, shape), [KEY])
+        (got,) = run(
+            adapter, lambda xp, key, shape=shape: xp.uniform(key, shape), [KEY]
+        )
         assert got.tobytes() == want.tobytes()
 
 
@@ -908,7 +1048,11 @@ def test_random_numbers_are_uniform_and_depend_on_the_key() -> None:
 def test_helpers() -> None:
     assert ints(3) == (3,) and ints([1, -1]) == (1, -1)
     assert count((2, 3, 4)) == 24 and count((2, 3, 4), (0, -1)) == 8
-    assert slice_axis(np.arange(12).reshape(3, 4), -1, 1, 3).tolist() == [[1, 2], [5, 6], [9, 10]]
+    assert slice_axis(np.arange(12).reshape(3, 4), -1, 1, 3).tolist() == [
+        [1, 2],
+        [5, 6],
+        [9, 10],
+    ]
     assert window_counts((7, 8), (2, 3), (2, 1), (1, 2)) == (3, 4)
 
 

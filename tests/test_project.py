@@ -15,7 +15,9 @@ import deep500
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PAGES = [
-    page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))] if page.is_file()
+    page
+    for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+    if page.is_file()
 ]
 DEADLINE = "180s"
 
@@ -32,9 +34,14 @@ def normal(name: str) -> str:
 def unpinned(project: dict, constraints: str) -> set[str]:
     """The distributions that `project` names and `constraints` does not pin to one version."""
     extras = project["project"]["optional-dependencies"].values()
-    named = sum(extras, project["project"]["dependencies"] + project["build-system"]["requires"])
+    named = sum(
+        extras, project["project"]["dependencies"] + project["build-system"]["requires"]
+    )
     names = {normal(re.match(r"[\w.-]+", text).group()) for text in named}
-    pins = {normal(name) for name in re.findall(r"^([\w.-]+)==[\w.]+$", constraints, re.MULTILINE)}
+    pins = {
+        normal(name)
+        for name in re.findall(r"^([\w.-]+)==[\w.]+$", constraints, re.MULTILINE)
+    }
     return names - pins - {normal(project["project"]["name"])}
 
 
@@ -46,8 +53,13 @@ def test_every_dependency_is_pinned() -> None:
 
 
 def test_the_version_is_the_same_everywhere() -> None:
-    newest = re.search(r"^## \[(\d[^\]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest and newest.group(1) == PROJECT["project"]["version"] == deep500.__version__
+    newest = re.search(
+        r"^## \[(\d[^\]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
+    assert (
+        newest
+        and newest.group(1) == PROJECT["project"]["version"] == deep500.__version__
+    )
 
 
 def make_targets(text: str) -> set[str]:
@@ -56,7 +68,9 @@ def make_targets(text: str) -> set[str]:
 
 
 def test_every_make_command_that_a_page_names_exists() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    )
     assert {"run", "test"} <= make_targets((ROOT / "README.md").read_text())
     for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
         assert make_targets(page.read_text()) <= targets, page.name
@@ -68,12 +82,19 @@ def blocks(text: str) -> list[tuple[int, list[str]]]:
     found = []
     for block in BLOCK.finditer(text):
         code = re.sub(
-            "^" + re.match(" *", block["code"]).group(), "", block["code"], flags=re.MULTILINE
+            "^" + re.match(" *", block["code"]).group(),
+            "",
+            block["code"],
+            flags=re.MULTILINE,
         )
         command = (
-            [sys.executable, "-c", code] if block["language"] == "python" else ["bash", "-ec", code]
+            [sys.executable, "-c", code]
+            if block["language"] == "python"
+            else ["bash", "-ec", code]
         )
-        if not block["reason"] and (block["language"] == "python" or code.startswith("d5 ")):
+        if not block["reason"] and (
+            block["language"] == "python" or code.startswith("d5 ")
+        ):
             found.append((text.count("\n", 0, block.start("code")) + 1, command))
     return found
 
@@ -83,7 +104,9 @@ def failure(command: list[str], folder: Path) -> str:
     path = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
     env = os.environ | {"PATH": path, "DEEP500_HOME": str(folder / "home")}
     limited = ["timeout", DEADLINE, *command]  # ends the command's children too
-    done = subprocess.run(limited, cwd=folder, env=env, input="", capture_output=True, text=True)
+    done = subprocess.run(
+        limited, cwd=folder, env=env, input="", capture_output=True, text=True
+    )
     return (
         f"exit code {done.returncode}: {(done.stdout + done.stderr)[-2000:]}"
         if done.returncode
@@ -91,7 +114,9 @@ def failure(command: list[str], folder: Path) -> str:
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     """From the top to the bottom in one folder, as a reader does: a block may use an earlier one's files."""
     for line, command in blocks(page.read_text()):
@@ -99,7 +124,9 @@ def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_the_code_of_a_page_runs_again(page: Path, tmp_path: Path) -> None:
     """A reader who tries a block a second time gets no error about what the first time left behind."""
     for line, command in blocks(page.read_text()):

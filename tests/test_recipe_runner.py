@@ -133,12 +133,18 @@ def test_everything_in_a_recipe_may_be_ones_own(own: Path) -> None:
     outcome = run(load_recipe(own), own.parent / "run", "full", seeds=3)
     assert outcome
     r2, close, drop, squared, loss = outcome.derived["metrics"]
-    assert (r2["name"], r2["settings"]["name"], r2["better"]) == ("FinalQuality", "R2", "higher")
+    assert (r2["name"], r2["settings"]["name"], r2["better"]) == (
+        "FinalQuality",
+        "R2",
+        "higher",
+    )
     assert min(r2["values"]) > 0.9 and close["unit"] == "%" and close["median"] > 50
     assert drop["unit"] == "x" and min(drop["values"]) > 2
     assert squared["values"] == pytest.approx([value**2 for value in drop["values"]])
     assert drop["notes"][0] == "recorded while it was run, not derived from the samples"
-    assert not any("recorded" in note for note in r2["notes"] + close["notes"] + loss["notes"])
+    assert not any(
+        "recorded" in note for note in r2["notes"] + close["notes"] + loss["notes"]
+    )
     checked = verify(outcome.bundle)
     assert checked.ok, checked.problems
 
@@ -147,16 +153,26 @@ def test_the_curves_and_tables_show_the_tasks_own_quality(own: Path) -> None:
     folder = run(load_recipe(own), own.parent / "run", "full", seeds=2).bundle
     report = load(folder).report()
     page, text = html(report), terminal(report)
-    assert "Mean squared error over the time of training" in page and "accuracy" not in page.lower()
-    assert "recorded while it was run" in text and "final quality (name R2, split test)" in text
+    assert (
+        "Mean squared error over the time of training" in page
+        and "accuracy" not in page.lower()
+    )
+    assert (
+        "recorded while it was run" in text
+        and "final quality (name R2, split test)" in text
+    )
 
 
 def test_a_changed_recorded_value_is_noticed(own: Path) -> None:
-    found = bundle.read(run(load_recipe(own), own.parent / "run", "full", seeds=2).bundle)
+    found = bundle.read(
+        run(load_recipe(own), own.parent / "run", "full", seeds=2).bundle
+    )
     blocks = json.loads(json.dumps(found.blocks))
     blocks[-1]["recorded"]["LossDrop"] = 1e6
     forged = own.parent / "forged"
-    documents = {name: found.documents[name] for name in ("plan.json", "environment.json")}
+    documents = {
+        name: found.documents[name] for name in ("plan.json", "environment.json")
+    }
     writer = bundle.create(forged, documents, kind="recipe")
     for block in blocks:
         writer.append(block)
@@ -171,9 +187,16 @@ def test_the_hash_names_every_definition_and_its_source(own: Path) -> None:
     for key in ("model", "dataset", "task", "loss", "train_sampler"):
         assert len(form["fixed"][key]["source"]) == 64, key
     assert len(form["mutable"]["optimizer"]["source"]) == 64
-    assert len(form["metrics"][2][0]["source"]) == 64 and "source" not in form["metrics"][0][0]
+    assert (
+        len(form["metrics"][2][0]["source"]) == 64
+        and "source" not in form["metrics"][0][0]
+    )
     assert load_recipe(own).hash == first.hash
-    for old, new in (("0.1 * seed", "0.2 * seed"), ("slope=3.0", "slope=4.0"), ("[::-1]", "[::1]")):
+    for old, new in (
+        ("0.1 * seed", "0.2 * seed"),
+        ("slope=3.0", "slope=4.0"),
+        ("[::-1]", "[::1]"),
+    ):
         own.write_text(OWN.replace(old, new))
         changed = load_recipe(own).to_json()
         assert changed["fixed"] != form["fixed"], old
@@ -195,23 +218,38 @@ def losses(fixed: dict, mutable: dict, folder: Path) -> list[float]:
 def test_a_name_a_class_and_a_definition_are_the_same_run(home: Path) -> None:
     names = losses(
         SMALL
-        | {"model_kwargs": {"hidden": (8,)}, "task": "classification", "loss": "cross_entropy"},
+        | {
+            "model_kwargs": {"hidden": (8,)},
+            "task": "classification",
+            "loss": "cross_entropy",
+        },
         HOW | {"optimizer_args": (0.1,)},
         home / "names",
     )
     classes = losses(
         SMALL
-        | {"model": d5.networks.Mlp, "model_args": ((8,),), "task": d5.tasks.Classification}
+        | {
+            "model": d5.networks.Mlp,
+            "model_args": ((8,),),
+            "task": d5.tasks.Classification,
+        }
         | {"dataset": d5.datasets.SyntheticImages, "train_sampler": d5.ShuffleSampler},
-        HOW | {"optimizer": d5.optimizers.SGD, "optimizer_kwargs": {"learning_rate": 0.1}},
+        HOW
+        | {"optimizer": d5.optimizers.SGD, "optimizer_kwargs": {"learning_rate": 0.1}},
         home / "classes",
     )
     instances = losses(
         SMALL
         | {"model": d5.networks.Mlp((8,)), "dataset": d5.datasets.SyntheticImages()}
-        | {"loss": d5.losses.CrossEntropy(), "train_sampler": d5.ShuffleSampler(1, seed=9)},
+        | {
+            "loss": d5.losses.CrossEntropy(),
+            "train_sampler": d5.ShuffleSampler(1, seed=9),
+        },
         HOW
-        | {"optimizer": d5.optimizers.SGD(0.1), "executor": d5.framework("reference").from_model},
+        | {
+            "optimizer": d5.optimizers.SGD(0.1),
+            "executor": d5.framework("reference").from_model,
+        },
         home / "instances",
     )
     assert names == classes == instances
@@ -262,7 +300,9 @@ def test_wrong_entries_are_one_line(home: Path, text: str) -> None:
     assert "\n" not in str(caught.value) and not (home / "run").exists()
 
 
-def test_a_metric_that_the_task_does_not_give_is_refused_before_training(home: Path) -> None:
+def test_a_metric_that_the_task_does_not_give_is_refused_before_training(
+    home: Path,
+) -> None:
     fixed = SMALL | {"task": "reconstruction"}
     for metric, text in (
         (
@@ -273,7 +313,10 @@ def test_a_metric_that_the_task_does_not_give_is_refused_before_training(home: P
     ):
         with pytest.raises(Deep500Error, match=text):
             d5.run_recipe(
-                fixed, HOW | {"optimizer_args": (0.1,)}, [(metric, 1.0)], folder=home / "run"
+                fixed,
+                HOW | {"optimizer_args": (0.1,)},
+                [(metric, 1.0)],
+                folder=home / "run",
             )
     assert not (home / "run").exists()
 
@@ -287,7 +330,10 @@ def test_a_metric_of_ones_own_that_fails_is_one_line(home: Path) -> None:
         Deep500Error, match="the metric Broken cannot be computed: ValueError: no way"
     ):
         d5.run_recipe(
-            SMALL, HOW | {"optimizer_args": (0.1,)}, [(Broken(), None)], folder=home / "run"
+            SMALL,
+            HOW | {"optimizer_args": (0.1,)},
+            [(Broken(), None)],
+            folder=home / "run",
         )
 
 
@@ -295,11 +341,17 @@ def test_a_loss_that_diverges_is_written_as_null_and_read_back(home: Path) -> No
     fixed = SMALL | {"task": d5.tasks.Reconstruction(), "epochs": 3}
     with np.errstate(all="ignore"):
         outcome = d5.run_recipe(
-            fixed, HOW | {"optimizer_args": (1e30,)}, METRICS, folder=home / "run", seeds=1
+            fixed,
+            HOW | {"optimizer_args": (1e30,)},
+            METRICS,
+            folder=home / "run",
+            seeds=1,
         )
     blocks = check_blocks(bundle.read(outcome.bundle).blocks)
     assert blocks[-1]["test"] == {"mean squared error": None}
-    assert verify(outcome.bundle).ok and outcome.derived["metrics"][0]["values"] == [None]
+    assert verify(outcome.bundle).ok and outcome.derived["metrics"][0]["values"] == [
+        None
+    ]
 
 
 def test_series_of_events_are_in_the_bundle(home: Path) -> None:
@@ -307,7 +359,9 @@ def test_series_of_events_are_in_the_bundle(home: Path) -> None:
         def after_step(self, trainer: d5.Trainer, outputs: dict[str, Any]) -> None:
             trainer.record("rate", 0.5)
 
-    recipe = Recipe("r", SMALL | {"epochs": 2}, HOW | {"optimizer_args": (0.1,)}, METRICS)
+    recipe = Recipe(
+        "r", SMALL | {"epochs": 2}, HOW | {"optimizer_args": (0.1,)}, METRICS
+    )
     outcome = run(recipe, home / "run", "full", seeds=2, events=[Rates()])
     for history in histories(check_blocks(bundle.read(outcome.bundle).blocks)):
         assert history.series["rate"] == [0.5] * history.steps and history.steps == 6
@@ -326,23 +380,36 @@ class StopAfter(Event):
 
 
 @pytest.mark.parametrize("epochs", [2, 6, 9])
-def test_an_interrupted_recipe_of_ones_own_ends_in_the_same_bits(own: Path, epochs: int) -> None:
+def test_an_interrupted_recipe_of_ones_own_ends_in_the_same_bits(
+    own: Path, epochs: int
+) -> None:
     whole = run(load_recipe(own), own.parent / "whole", "full", seeds=2)
     with pytest.raises(KeyboardInterrupt):
-        run(load_recipe(own), own.parent / "run", "full", seeds=2, events=[StopAfter(epochs)])
+        run(
+            load_recipe(own),
+            own.parent / "run",
+            "full",
+            seeds=2,
+            events=[StopAfter(epochs)],
+        )
     resumed = run(load_recipe(own), own.parent / "run", "full", seeds=2, resume=True)
     assert bundle.read(resumed.bundle).files == bundle.read(whole.bundle).files
     values = [[m["values"] for m in o.derived["metrics"]] for o in (whole, resumed)]
     assert values[0] == values[1] and verify(resumed.bundle).ok
 
 
-def test_a_metric_of_ones_own_that_reads_a_missing_quality_is_refused(home: Path) -> None:
+def test_a_metric_of_ones_own_that_reads_a_missing_quality_is_refused(
+    home: Path,
+) -> None:
     class Doubled(d5.Metric):
         reads = "R2"
 
     with pytest.raises(Deep500Error, match="is named 'R2'. Known: accuracy"):
         d5.run_recipe(
-            SMALL, HOW | {"optimizer_args": (0.1,)}, [(Doubled(), 1)], folder=home / "run"
+            SMALL,
+            HOW | {"optimizer_args": (0.1,)},
+            [(Doubled(), 1)],
+            folder=home / "run",
         )
 
 
@@ -363,14 +430,23 @@ class Counting(Event):
         self.seen = state["seen"]
 
 
-def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(own: Path) -> None:
-    outcome = run(load_recipe(own), own.parent / "run", "full", seeds=3, events=[Counting(2)])
+def test_no_seed_starts_from_the_events_that_another_one_has_left_behind(
+    own: Path,
+) -> None:
+    outcome = run(
+        load_recipe(own), own.parent / "run", "full", seeds=3, events=[Counting(2)]
+    )
     assert outcome.derived["steps"] == [12, 12, 12]
     with pytest.raises(KeyboardInterrupt):
         events = [Counting(3), StopAfter(5)]
         run(load_recipe(own), own.parent / "part", "full", seeds=3, events=events)
     resumed = run(
-        load_recipe(own), own.parent / "part", "full", seeds=3, resume=True, events=[Counting(3)]
+        load_recipe(own),
+        own.parent / "part",
+        "full",
+        seeds=3,
+        resume=True,
+        events=[Counting(3)],
     )
     assert resumed.derived["steps"] == [18, 18, 18]
 
@@ -390,7 +466,9 @@ HOOKS = {
 def test_an_error_in_code_of_ones_own_says_where(home: Path, hook: str) -> None:
     signature = HOOKS[hook]
     line = OWN[: OWN.index(signature)].count("\n") + 2
-    (home / "own.py").write_text(OWN.replace(signature, f"{signature}\n        {{}}['boom']"))
+    (home / "own.py").write_text(
+        OWN.replace(signature, f"{signature}\n        {{}}['boom']")
+    )
     said = rf"^recipe own: {hook} \(own.py, line {line}\) raised KeyError: 'boom'$"
     with pytest.raises(Deep500Error, match=said):
         run(load_recipe(home / "own.py"), home / "run", "tiny", seeds=1)

@@ -72,7 +72,9 @@ NOISY = (
 
 class Straight''',
     )
-    .replace('"MatMul", ["x", "w"], ["prediction"]', 'Jitter(), ["product"], ["prediction"]')
+    .replace(
+        '"MatMul", ["x", "w"], ["prediction"]', 'Jitter(), ["product"], ["prediction"]'
+    )
     .replace(
         "        network.add_output",
         '        network.add_node("MatMul", ["x", "w"], ["product"])\n        network.add_output',
@@ -97,8 +99,12 @@ def made(home: Path) -> Path:
     return run(load_recipe(written(home)), home / "run", seeds=3).bundle
 
 
-def test_the_same_machine_gives_the_same_bits(made: Path, home: Path, capsys: Any) -> None:
-    code = main(["reproduce", str(made), "--recipe", str(home / "line.py"), "--out", "again"])
+def test_the_same_machine_gives_the_same_bits(
+    made: Path, home: Path, capsys: Any
+) -> None:
+    code = main(
+        ["reproduce", str(made), "--recipe", str(home / "line.py"), "--out", "again"]
+    )
     text = capsys.readouterr().out
     assert code == 0, text
     assert "reproduced yes (all 3 seeds gave the same losses and weights" in text
@@ -121,9 +127,13 @@ def test_an_operator_that_draws_by_itself_is_named(home: Path) -> None:
     bundle_folder = run(load_recipe(written(home, NOISY)), home / "run", seeds=3).bundle
     record = reproduce(bundle_folder, home / "line.py", home / "again")
     answers: Any = record.derived
-    assert answers["reproduced"]["verdict"] == "no" and answers["reproduced"]["same"] == 0
+    assert (
+        answers["reproduced"]["verdict"] == "no" and answers["reproduced"]["same"] == 0
+    )
     assert "the loss of seed 0 differs from step" in answers["reproduced"]["text"]
-    assert answers["replicated"]["verdict"] == "yes"  # the noise changes bits, and no claim
+    assert (
+        answers["replicated"]["verdict"] == "yes"
+    )  # the noise changes bits, and no claim
     assert record.blocks[-1]["unstable"] == ["Jitter (Jitter_1)"] or "Jitter" in str(
         record.blocks[-1]["unstable"]
     )
@@ -145,7 +155,11 @@ def test_a_stable_network_has_no_unstable_operator() -> None:
         ("SGD(0.1)", "SGD(0.06)", r"MUTABLE\['optimizer'\] is .*0.06.*and was .*0.1"),
         ('"epochs": 12', '"epochs": 4', r"FIXED\['epochs'\] is 4, and was 12"),
         ("SCALE = 1.0", "SCALE = 2.0", "the SHA-256 of its file is"),
-        ("rng.standard_normal((*shape", "2 * rng.standard_normal((*shape", "with another source"),
+        (
+            "rng.standard_normal((*shape",
+            "2 * rng.standard_normal((*shape",
+            "with another source",
+        ),
         ('R2"), 0.9)', 'R2"), 0.8)', "METRICS differ"),
         ("1e-3]", "1e-4]", "CLAIMS differ"),
     ],
@@ -164,31 +178,41 @@ def test_a_change_that_is_allowed_is_recorded_and_found(made: Path, home: Path) 
     record = reproduce(made, path, home / "again", allow_changes=True)
     answers: Any = record.derived
     assert record.plan["changes"] and answers["reproduced"]["verdict"] == "no"
-    assert answers["replicated"]["verdict"] == "no"  # starting far away, it does not arrive
+    assert (
+        answers["replicated"]["verdict"] == "no"
+    )  # starting far away, it does not arrive
     assert record.kind.exit_code(record) == 1
     assert "The recipe differs here" in terminal(record.report())
 
 
 def test_without_a_file_nothing_of_a_user_is_run(made: Path, home: Path) -> None:
-    with pytest.raises(Deep500Error, match="the recipe 'line' is none of ours: give its file"):
+    with pytest.raises(
+        Deep500Error, match="the recipe 'line' is none of ours: give its file"
+    ):
         reproduce(made)
 
 
 def test_other_data_are_refused(made: Path, home: Path) -> None:
     path = written(home, RECIPE.replace("default_rng(0)", "default_rng(1)"))
-    with pytest.raises(Deep500Error, match="the data of recipe line are not those of the original"):
+    with pytest.raises(
+        Deep500Error, match="the data of recipe line are not those of the original"
+    ):
         reproduce(made, path, home / "again", allow_changes=True)
     assert not (home / "again").exists()
 
 
-def test_a_forged_bundle_and_another_kind_are_refused(made: Path, home: Path, capsys: Any) -> None:
+def test_a_forged_bundle_and_another_kind_are_refused(
+    made: Path, home: Path, capsys: Any
+) -> None:
     forged = home / "forged"
     shutil.copytree(made, forged)
     (forged / "weights-0.safetensors").write_bytes(b"others")
     with pytest.raises(Deep500Error, match="does not verify"):
         reproduce(forged, home / "line.py")
     record = reproduce(made, home / "line.py", home / "again")
-    with pytest.raises(Deep500Error, match="only the run of a recipe can be reproduced"):
+    with pytest.raises(
+        Deep500Error, match="only the run of a recipe can be reproduced"
+    ):
         reproduce(str(record.bundle))
 
 
@@ -202,7 +226,9 @@ def test_a_script_of_our_definitions_needs_no_file(home: Path) -> None:
     }
     metrics = [(d5.TestAccuracy(), None), (d5.FinalLoss(), None)]
     claims = [d5.FinalLoss() <= 100.0]
-    made = d5.run_recipe(fixed, mutable, metrics, folder=home / "run", seeds=3, claims=claims)
+    made = d5.run_recipe(
+        fixed, mutable, metrics, folder=home / "run", seeds=3, claims=claims
+    )
     record = reproduce(made.bundle, folder=home / "again")
     assert record.derived and record.derived["reproduced"]["verdict"] == "yes"
 
@@ -220,7 +246,9 @@ def test_a_forged_answer_is_noticed(made: Path, home: Path) -> None:
     assert any("reproduced" in problem for problem in verify(home / "forged").problems)
 
 
-@pytest.mark.parametrize("key", ["seeds", "metrics", "claims", "environment", "same_machine"])
+@pytest.mark.parametrize(
+    "key", ["seeds", "metrics", "claims", "environment", "same_machine"]
+)
 def test_blocks_of_files_from_anyone(made: Path, home: Path, key: str) -> None:
     record = reproduce(made, home / "line.py", home / "again")
     blocks = json.loads(json.dumps(list(record.blocks)))

@@ -14,7 +14,9 @@ class Cutout(ImageAugmentation):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size < 1:
-            raise Deep500Error(f"the size of Cutout is {self.size}: it is 1 pixel at least")
+            raise Deep500Error(
+                f"the size of Cutout is {self.size}: it is 1 pixel at least"
+            )
 
     def change(self, pictures: np.ndarray, draws: Draws) -> np.ndarray:
         height, width = pictures.shape[2:]
@@ -22,6 +24,8 @@ class Cutout(ImageAugmentation):
         starts = centres - self.size // 2
         ends = starts + self.size
         changed = pictures.copy()
-        for picture, (top, left), (bottom, right) in zip(changed, starts, ends, strict=True):
+        for picture, (top, left), (bottom, right) in zip(
+            changed, starts, ends, strict=True
+        ):
             picture[:, max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = 0
         return changed

@@ -44,7 +44,9 @@ class MixUp(Augmentation):
     def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
         for name in self.arrays:
             if name not in specs:
-                raise Deep500Error(f"MixUp mixes {name!r}, and the data have: {', '.join(specs)}")
+                raise Deep500Error(
+                    f"MixUp mixes {name!r}, and the data have: {', '.join(specs)}"
+                )
         if specs[self.arrays[0]].dtype.kind != "f":
             raise Deep500Error(
                 f"MixUp mixes real numbers, and {self.arrays[0]!r} holds {specs[self.arrays[0]].dtype}"

@@ -24,7 +24,10 @@ class RandomCrop(ImageAugmentation):
     def change(self, pictures: np.ndarray, draws: Draws) -> np.ndarray:
         rows, columns = pictures.shape[2:]
         height, width = self._size((rows, columns))
-        room = rows + 2 * self.padding - height + 1, columns + 2 * self.padding - width + 1
+        room = (
+            rows + 2 * self.padding - height + 1,
+            columns + 2 * self.padding - width + 1,
+        )
         places = (draws.uniform(2) * room).astype(np.int64) - self.padding
         cropped = np.zeros((*pictures.shape[:2], height, width), pictures.dtype)
         for number, (top, left) in enumerate(places.tolist()):

@@ -18,4 +18,14 @@ from .writing import create as create
 from .writing import reopen as reopen
 from .writing import resume as resume
 
-__all__ = ["FORMAT", "Bundle", "Writer", "begun", "canonical", "create", "read", "reopen", "resume"]
+__all__ = [
+    "FORMAT",
+    "Bundle",
+    "Writer",
+    "begun",
+    "canonical",
+    "create",
+    "read",
+    "reopen",
+    "resume",
+]

@@ -26,7 +26,11 @@ _RATIO_FREE = 2**20  # below this size nobody asks for the ratio
 
 _NAME = re.compile(r"\.?[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ENTRY = re.compile(rf"({_NAME.pattern}/)?{_NAME.pattern}")
-_KINDS = {stat.S_IFLNK: "a symbolic link", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe"}
+_KINDS = {
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+}
 
 # RuntimeError: encrypted, unknown compression; struct.error, ValueError, OverflowError: nonsense in a zip.
 _NONSENSE = (RuntimeError, ValueError, OverflowError, struct.error, zipfile.BadZipFile)
@@ -71,7 +75,9 @@ class Container(ABC):
 
     def _admit(self, name: str, size: int) -> None:
         if size > FILE_LIMIT:
-            raise Deep500Error(f"refused: {show(name)} has {size} bytes, more than {FILE_LIMIT}")
+            raise Deep500Error(
+                f"refused: {show(name)} has {size} bytes, more than {FILE_LIMIT}"
+            )
         self.sizes[name] = size
         self._total += size
         if self._total > TOTAL_LIMIT:
@@ -127,7 +133,9 @@ class Folder(Container):
         if stat.S_ISREG(found.st_mode):
             self._admit(name, found.st_size)
         else:
-            self.strange[name] = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+            self.strange[name] = _KINDS.get(
+                stat.S_IFMT(found.st_mode), "no regular file"
+            )
 
     def _open(self, name: str) -> BinaryIO:
         return open_regular(name, self._fd)
@@ -165,7 +173,9 @@ class Zip(Container):
         self._file.close()
 
 
-def _check_entry(name: str, info: zipfile.ZipInfo, known: dict[str, zipfile.ZipInfo]) -> None:
+def _check_entry(
+    name: str, info: zipfile.ZipInfo, known: dict[str, zipfile.ZipInfo]
+) -> None:
     mode = info.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         reason = "is not a regular file"
@@ -173,7 +183,10 @@ def _check_entry(name: str, info: zipfile.ZipInfo, known: dict[str, zipfile.ZipI
         reason = "has a name that leads elsewhere"
     elif name in known:
         reason = "is there twice"
-    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
+    elif (
+        info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        or info.flag_bits & 1
+    ):
         reason = "is encrypted, or packed by other means than deflate"
     elif info.file_size > max(_RATIO_FREE, _RATIO_LIMIT * info.compress_size):
         reason = f"unpacks to more than {_RATIO_LIMIT} times its size"

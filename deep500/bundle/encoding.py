@@ -10,8 +10,12 @@ from .containers import Damage, ascii_line, show
 
 FORMAT = 1
 CHAIN, MANIFEST = "samples.jsonl", "manifest.json"
-PARSE_LIMIT = 2**24  # bytes of one document and of one chain line: they are parsed in memory
-PART_LIMIT = 10**6  # lists and objects in one document or line: each takes many times its two bytes
+PARSE_LIMIT = (
+    2**24
+)  # bytes of one document and of one chain line: they are parsed in memory
+PART_LIMIT = (
+    10**6
+)  # lists and objects in one document or line: each takes many times its two bytes
 CHAIN_LIMIT = 2**29  # bytes of all lines
 BLOCK_LIMIT = 100_000
 # What all lines may hold, by the byte that counts it: an hour of measuring as fast as it goes.
@@ -37,10 +41,16 @@ def canonical(document: object) -> bytes:
 def _dumps(document: object, indent: int | None, separators: tuple[str, str]) -> bytes:
     try:
         text = json.dumps(
-            document, sort_keys=True, indent=indent, separators=separators, allow_nan=False
+            document,
+            sort_keys=True,
+            indent=indent,
+            separators=separators,
+            allow_nan=False,
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise Deep500Error(f"this cannot be written as JSON ({ascii_line(error)})") from None
+        raise Deep500Error(
+            f"this cannot be written as JSON ({ascii_line(error)})"
+        ) from None
     return text.encode()
 
 
@@ -67,7 +77,9 @@ def _finite(text: str) -> float:
     return number
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
+)
 
 
 class Tally:
@@ -107,8 +119,16 @@ def is_document(name: str) -> bool:
 
 def check_name(name: str, document: bool) -> None:
     """A Deep500Error unless a bundle may hold a document (or another file) of this name."""
-    if not NAME.fullmatch(name) or name in (CHAIN, MANIFEST) or is_document(name) != document:
-        what = "document (it ends in .json)" if document else "file (it does not end in .json)"
+    if (
+        not NAME.fullmatch(name)
+        or name in (CHAIN, MANIFEST)
+        or is_document(name) != document
+    ):
+        what = (
+            "document (it ends in .json)"
+            if document
+            else "file (it does not end in .json)"
+        )
         raise Deep500Error(
             f"{show(name)} cannot name a {what} of a bundle: letters, digits and ._- only"
         )

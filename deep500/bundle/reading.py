@@ -55,7 +55,9 @@ class Bundle:
     kind: str = ""
     format: int = FORMAT
     created: str = ""
-    hash: str | None = None  # the manifest's own: it names this result and every byte of it
+    hash: str | None = (
+        None  # the manifest's own: it names this result and every byte of it
+    )
     head: str = ZERO
     documents: Documents = field(default_factory=dict)
     blocks: Blocks = field(default_factory=list)  # without the header
@@ -80,7 +82,9 @@ class Bundle:
         with closing(open_container(self.path)) as source:
             data = source.read(name) if name in source.sizes else b""
         if sha256(data) != self.files.get(name):
-            raise Deep500Error(f"{self.path}: {show(name)} is not one of its files, or was changed")
+            raise Deep500Error(
+                f"{self.path}: {show(name)} is not one of its files, or was changed"
+            )
         return data
 
 
@@ -90,7 +94,9 @@ def read(path: str | os.PathLike[str]) -> Bundle:
     with closing(open_container(path)) as source:
         names = source.sizes.keys() | source.strange.keys()
         if not names & {CHAIN, MANIFEST}:
-            raise Deep500Error(f"{path} is no bundle: it holds neither {CHAIN} nor {MANIFEST}")
+            raise Deep500Error(
+                f"{path} is no bundle: it holds neither {CHAIN} nor {MANIFEST}"
+            )
         bundle = Bundle(path, finished=MANIFEST in names)
         bundle.problems += [
             f"{show(name)}: {what}" for name, what in sorted(source.strange.items())
@@ -102,10 +108,16 @@ def read(path: str | os.PathLike[str]) -> Bundle:
         promised = manifest["files"] if manifest else bundle.hashes
         _read_files(source, bundle, promised)
         if manifest or not bundle.finished:
-            _read_extras(source, bundle, source.sizes.keys() - promised.keys() - {CHAIN, MANIFEST})
+            _read_extras(
+                source,
+                bundle,
+                source.sizes.keys() - promised.keys() - {CHAIN, MANIFEST},
+            )
     if not bundle.problems:
         for number in range(bundle.format, FORMAT):
-            bundle.documents, bundle.blocks = _MIGRATIONS[number](bundle.documents, bundle.blocks)
+            bundle.documents, bundle.blocks = _MIGRATIONS[number](
+                bundle.documents, bundle.blocks
+            )
     return bundle
 
 
@@ -134,7 +146,9 @@ def _read_manifest(source: Container, bundle: Bundle) -> dict[str, Any]:
         if _recoded(manifest) != data:
             raise Damage("not in canonical form, it was changed")
         bundle.hash = sha256(
-            _recoded({name: value for name, value in manifest.items() if name != "hash"})
+            _recoded(
+                {name: value for name, value in manifest.items() if name != "hash"}
+            )
         )
         if bundle.hash != manifest["hash"]:
             raise Damage("its hash is not the hash of its content")
@@ -161,10 +175,14 @@ def _checked(found: object, fields: dict[str, type], hashes: str) -> dict[str, A
     if type(number) is int and number > FORMAT:
         known = f"bundle format {str(number)[:20]} is newer than this Deep500 reads ({FORMAT})"
         raise Deep500Error(f"{known}: upgrade deep500-bench")
-    if {name: type(value) for name, value in found.items()} != fields or found["format"] < 1:
+    if {name: type(value) for name, value in found.items()} != fields or found[
+        "format"
+    ] < 1:
         raise Damage("its fields, or their types, are not those of a bundle")
     for name, digest in found[hashes].items():
-        if not (NAME.fullmatch(name) and isinstance(digest, str) and HASH.fullmatch(digest)):
+        if not (
+            NAME.fullmatch(name) and isinstance(digest, str) and HASH.fullmatch(digest)
+        ):
             raise Damage(f"its {hashes} are not names with hashes")
     try:
         for moment in found.keys() & {"created", "finished"}:
@@ -179,7 +197,9 @@ def _read_chain(source: Container, bundle: Bundle) -> None:
         bundle.problems += [f"{CHAIN}: missing"] if CHAIN not in source.strange else []
         return
     if source.sizes[CHAIN] > CHAIN_LIMIT:
-        raise Deep500Error(f"{bundle.path}: refused: {CHAIN} has more than {CHAIN_LIMIT} bytes")
+        raise Deep500Error(
+            f"{bundle.path}: refused: {CHAIN} has more than {CHAIN_LIMIT} bytes"
+        )
     number = 0
     try:
         for number, line in enumerate(source.lines(CHAIN, PARSE_LIMIT)):
@@ -205,9 +225,15 @@ def _read_chain(source: Container, bundle: Bundle) -> None:
 
 def _read_header(bundle: Bundle, header: dict[str, Any]) -> None:
     _checked(header, _HEADER_FIELDS, "documents")
-    if not NAME.fullmatch(header["kind"]) or not all(map(is_document, header["documents"])):
+    if not NAME.fullmatch(header["kind"]) or not all(
+        map(is_document, header["documents"])
+    ):
         raise Damage("not the header of a bundle")
-    bundle.format, bundle.kind, bundle.created = header["format"], header["kind"], header["created"]
+    bundle.format, bundle.kind, bundle.created = (
+        header["format"],
+        header["kind"],
+        header["created"],
+    )
     bundle.hashes = header["documents"]
 
 

@@ -36,7 +36,9 @@ from .reading import Bundle, read
 class Writer:
     """An open bundle, made by `create` or `resume`."""
 
-    def __init__(self, folder: Path, kind: str, created: str, documents: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, kind: str, created: str, documents: dict[str, str]
+    ) -> None:
         self.folder = folder
         self.kind = kind
         self.created = created
@@ -46,7 +48,9 @@ class Writer:
         self._size = 0
         self._tally = Tally()
         self._fd = -1
-        self._made: list[Path] = []  # what discard() takes away, in the order it was made
+        self._made: list[
+            Path
+        ] = []  # what discard() takes away, in the order it was made
 
     def append(self, block: dict[str, object]) -> None:
         """Add one block by one write(), not synced; after an error the bundle is as it was before."""
@@ -78,7 +82,9 @@ class Writer:
             ) from None
         self.head, self._size = head, self._size + len(line)
 
-    def finish(self, documents: Documents, files: dict[str, bytes] | None = None) -> str:
+    def finish(
+        self, documents: Documents, files: dict[str, bytes] | None = None
+    ) -> str:
         """Add the last documents and files, then the manifest, and close; returns the manifest's hash."""
         self._check_open()
         new = _encoded(documents, self.documents) | _checked(files or {})
@@ -87,7 +93,9 @@ class Writer:
                 f"{self.folder} cannot be finished: a bundle holds {TOTAL_LIMIT} bytes"
             )
         with _one_line(f"{self.folder} cannot be finished"):
-            manifest = self._manifest({name: sha256(data) for name, data in new.items()})
+            manifest = self._manifest(
+                {name: sha256(data) for name, data in new.items()}
+            )
             digest = sha256(canonical(manifest))
             self._commit(new | {MANIFEST: canonical(manifest | {"hash": digest})})
         self.close()
@@ -153,7 +161,9 @@ class Writer:
 
     def _write(self, name: str, data: bytes) -> None:
         fd = os.open(
-            self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666
+            self.folder / name,
+            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
+            0o666,
         )
         self._made.append(self.folder / name)
         with os.fdopen(fd, "wb") as file:
@@ -167,12 +177,16 @@ class Writer:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Deep500Error(f"{self.folder} is being written by another process") from None
+            raise Deep500Error(
+                f"{self.folder} is being written by another process"
+            ) from None
         except OSError:
             pass  # some cluster file systems know no locks: nobody can be warned there
 
 
-def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "bench") -> Writer:
+def create(
+    folder: str | os.PathLike[str], documents: Documents, kind: str = "bench"
+) -> Writer:
     """Start a bundle in a new or empty folder: its documents and the header that binds them, or nothing."""
     encoded = _encoded(documents, {})
     if not NAME.fullmatch(kind):
@@ -189,7 +203,12 @@ def create(folder: str | os.PathLike[str], documents: Documents, kind: str = "be
             for name, data in encoded.items():
                 writer._write(name, data)
             writer._append(
-                {"format": FORMAT, "kind": kind, "created": writer.created, "documents": hashes}
+                {
+                    "format": FORMAT,
+                    "kind": kind,
+                    "created": writer.created,
+                    "documents": hashes,
+                }
             )
             os.fsync(writer._fd)
     except BaseException:
@@ -230,7 +249,9 @@ def reopen(folder: str | os.PathLike[str]) -> tuple[Writer, Bundle]:
             writer._open_chain(0)
             found = read(writer.folder)
             if found.finished:
-                raise Deep500Error(f"{folder} is finished: a finished bundle is never changed")
+                raise Deep500Error(
+                    f"{folder} is finished: a finished bundle is never changed"
+                )
             if found.problems:
                 raise Deep500Error(f"{folder} cannot be resumed: {found.problems[0]}")
             for name in found.leftovers:
@@ -241,7 +262,11 @@ def reopen(folder: str | os.PathLike[str]) -> tuple[Writer, Bundle]:
     except BaseException:
         writer.close()
         raise
-    writer.kind, writer.created, writer.documents = found.kind, found.created, found.hashes
+    writer.kind, writer.created, writer.documents = (
+        found.kind,
+        found.created,
+        found.hashes,
+    )
     writer.head, writer.blocks = found.head, len(found.blocks)
     return writer, found
 
@@ -288,5 +313,8 @@ def _sync(folder: Path) -> None:
 def _one_line(what: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError) as error:  # ValueError: a path that the system cannot spell
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # ValueError: a path that the system cannot spell
         raise Deep500Error(f"{what}: {ascii_line(error)}") from None

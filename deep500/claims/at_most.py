@@ -2,7 +2,13 @@
 
 from collections.abc import Sequence
 
-from ..contracts.claim import Claim, Judgement, Summary, judged_by_interval, metric_words
+from ..contracts.claim import (
+    Claim,
+    Judgement,
+    Summary,
+    judged_by_interval,
+    metric_words,
+)
 from ..contracts.metric import Metric
 
 

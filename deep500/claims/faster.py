@@ -30,7 +30,9 @@ class Faster(Claim):
                 f"{metric_words(self.b)} a {kinds[1]}"
             )
         if not 0 < self.factor < math.inf:
-            raise Deep500Error(f"the factor of Faster is {self.factor}: give a number above 0")
+            raise Deep500Error(
+                f"the factor of Faster is {self.factor}: give a number above 0"
+            )
 
     def sentence(self) -> str:
         return f"{metric_words(self.a)} is {self.factor:g} times as fast as {metric_words(self.b)}"

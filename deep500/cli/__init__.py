@@ -94,7 +94,9 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, module in VERBS.items():
         summary = (module.__doc__ or "").splitlines()[0]
-        verb = verbs.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        verb = verbs.add_parser(
+            name, help=summary, description=summary, allow_abbrev=False
+        )
         options.json(verb)
         module.arguments(verb)
         verb.set_defaults(call=module.call)
@@ -108,7 +110,9 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
         return args
     odd = rest[0].partition("=")[0]
     if not odd.startswith("-"):
-        raise Deep500Error(f"`d5 {args.verb}` has no use for {odd!r} (see `d5 {args.verb} --help`)")
+        raise Deep500Error(
+            f"`d5 {args.verb}` has no use for {odd!r} (see `d5 {args.verb} --help`)"
+        )
     hint = did_you_mean(odd, options_of(top)[args.verb])
     raise Deep500Error(
         f"`d5 {args.verb}` has no option {odd}.{hint} `d5 {args.verb} --help` lists them"

@@ -21,7 +21,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:NAME",
         help="a function to time, one that can be imported",
     )
-    add("--command", action="append", default=[], metavar="CMD", help="a shell command to time")
+    add(
+        "--command",
+        action="append",
+        default=[],
+        metavar="CMD",
+        help="a shell command to time",
+    )
     add(
         "--setup",
         default="",
@@ -55,7 +61,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:NAME",
         help="a function that waits for a device, called before the clock is read",
     )
-    add("--control", action="store_true", help="the first candidate a second time, as a control")
+    add(
+        "--control",
+        action="store_true",
+        help="the first candidate a second time, as a control",
+    )
     options.wait_for_quiet(parser)
     options.timeout(parser, "one answer", None, "3 x the budget, at least 10")
     options.seed(parser, "the random order")
@@ -118,7 +128,11 @@ def _candidates(args: argparse.Namespace) -> dict[str, object]:
                 f"d5: {name!r} is given twice; the second is called {name + ' #2'!r}",
                 file=sys.stderr,
             )
-            name = next(n for k in range(2, len(found) + 2) if (n := f"{name} #{k}") not in named)
+            name = next(
+                n
+                for k in range(2, len(found) + 2)
+                if (n := f"{name} #{k}") not in named
+            )
         named[name] = candidate
     return named
 
@@ -131,7 +145,9 @@ def _factors(texts: list[str]) -> dict[str, list]:
         if not levels or set("[](){}") & set(levels):
             raise Deep500Error(f"--factor {text!r} is not of the form {form}")
         if name in found:
-            raise Deep500Error(f"--factor {name} is given twice: list all its levels at once")
+            raise Deep500Error(
+                f"--factor {name} is given twice: list all its levels at once"
+            )
         found[name] = [_level(v) for v in levels.split(",")]
     return found
 

@@ -75,7 +75,10 @@ def call(args: argparse.Namespace) -> int:
         args.cache == "cold",
     )
     make_folder(cache(), "DEEP500_CACHE")
-    with TemporaryDirectory(prefix="dataset-", dir=cache()) as folder, ProgressLine() as progress:
+    with (
+        TemporaryDirectory(prefix="dataset-", dir=cache()) as folder,
+        ProgressLine() as progress,
+    ):
         plan = dataset_plan(
             request,
             Path(folder),
@@ -88,7 +91,9 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        moment = quiet_moment(args, progress, max(1, *args.workers), "use fewer workers")
+        moment = quiet_moment(
+            args, progress, max(1, *args.workers), "use fewer workers"
+        )
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress, kind="dataset_bench")
     return show_record(args, record, page=args.report)

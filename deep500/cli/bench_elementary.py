@@ -10,10 +10,18 @@ DTYPES = ("float32", "float64")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("functions", nargs="*", metavar="FUNCTION", help="exp, log, erf … (all of them)")
+    add(
+        "functions", nargs="*", metavar="FUNCTION", help="exp, log, erf … (all of them)"
+    )
     options.framework(parser, "all that are installed")
     options.dtype(parser, ["float32"], DTYPES)
-    add("--n", type=int, default=1000, metavar="N", help="how many arguments are drawn (1000)")
+    add(
+        "--n",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="how many arguments are drawn (1000)",
+    )
     options.seed(parser, "the arguments", 0)
     options.timeout(parser, "one framework", 600.0)
     options.out(parser)
@@ -22,7 +30,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recording
     from ..frameworks import available_frameworks
-    from ..validation.benching.elementary import FUNCTIONS, check_request, measured_apart
+    from ..validation.benching.elementary import (
+        FUNCTIONS,
+        check_request,
+        measured_apart,
+    )
 
     plan = {
         "functions": args.functions or list(FUNCTIONS),

@@ -16,7 +16,9 @@ BREAKDOWN_PROCESSES = 3  # as many as an interval needs
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.model(parser)
-    options.set_(parser, "of a file an open dimension (length=64), else the network's (depth=44)")
+    options.set_(
+        parser, "of a file an open dimension (length=64), else the network's (depth=44)"
+    )
     options.framework(parser, "pytorch", ["pytorch"])
     options.batch(parser, [1], " (1; several: each is measured)")
     add("--train", action="store_true", help="a training step as well as an inference")
@@ -38,7 +40,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import Recording, recorded_run
     from ..validation.networks.benching.jobs import MODES
-    from ..validation.networks.benching.planning import Request, breakdown_blocks, network_plan
+    from ..validation.networks.benching.planning import (
+        Request,
+        breakdown_blocks,
+        network_plan,
+    )
 
     threads = options.checked_threads(args.threads)
     request = Request(
@@ -62,7 +68,9 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        moment = quiet_moment(args, progress, threads or options.cpus(), "use --threads 1")
+        moment = quiet_moment(
+            args, progress, threads or options.cpus(), "use --threads 1"
+        )
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
 
         def take_apart(record: Recording) -> None:
@@ -72,5 +80,7 @@ def call(args: argparse.Namespace) -> int:
             ):
                 record.append(block)
 
-        record = recorded_run(plan, args.out, progress, kind="network_bench", more=take_apart)
+        record = recorded_run(
+            plan, args.out, progress, kind="network_bench", more=take_apart
+        )
     return show_record(args, record, page=args.report)

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("operators", nargs="*", metavar="OPERATOR", help="MatMul, my_op.py:Name or my_op.cpp:name")
+    add(
+        "operators",
+        nargs="*",
+        metavar="OPERATOR",
+        help="MatMul, my_op.py:Name or my_op.cpp:name",
+    )
     options.shape(parser, "measured")
     options.set_(parser, "an attribute of the operator, such as alpha=0.3")
     options.renamed(parser, "--attribute", "--set NAME=VALUE")
@@ -28,7 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SUITE",
         help="a suite of problems: deepbench:gemm, deepbench:conv, deepbench:rnn",
     )
-    options.tier(parser, "tiny", "of a suite tiny (minutes on two cores), small or full")
+    options.tier(
+        parser, "tiny", "of a suite tiny (minutes on two cores), small or full"
+    )
     add(
         "--part",
         default=None,
@@ -100,7 +107,9 @@ def call(args: argparse.Namespace) -> int:
             timeout_s=args.timeout,
             seed=args.seed,
         )
-        moment = quiet_moment(args, progress, factors.threads or options.cpus(), "use --threads 1")
+        moment = quiet_moment(
+            args, progress, factors.threads or options.cpus(), "use --threads 1"
+        )
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
         record = recorded_run(plan, args.out, progress)
     _refute_peaks(record)
@@ -140,7 +149,10 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
         if not args.part:
             return found.problems, found.scope
         chosen = part(found.problems, args.part)
-        return chosen, f"{found.scope}; of these part {args.part}, {len(chosen)} problems"
+        return (
+            chosen,
+            f"{found.scope}; of these part {args.part}, {len(chosen)} problems",
+        )
     if not args.operators:
         raise Deep500Error(
             "nothing to measure: give an OPERATOR with --shape, or --suite deepbench:gemm"
@@ -150,4 +162,6 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
     attributes = options.settings(args.set)
     if not args.shape:
         raise Deep500Error(f"no --shape for {args.operators[0]}: {SYNTAX}")
-    return [Problem(op, attributes, shape) for op in args.operators for shape in args.shape], ""
+    return [
+        Problem(op, attributes, shape) for op in args.operators for shape in args.shape
+    ], ""

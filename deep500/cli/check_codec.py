@@ -20,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.dtype(parser, FLOATS, FLOATS)
     options.random_seed(parser, "the inputs", 0)
     parser.add_argument(
-        "--verbose", action="store_true", help="show every check, not only what is wrong"
+        "--verbose",
+        action="store_true",
+        help="show every check, not only what is wrong",
     )
     options.timeout(parser, "all checks of one kind of loops", 300.0)
     options.out(parser)
@@ -33,12 +35,21 @@ def call(args: argparse.Namespace) -> int:
     from ..validation.codecs.loading import check_codec_elsewhere, load_codec
 
     if not args.timeout > 0:
-        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
-    load_codec(args.codec)  # what is wrong with its name is said before anything is started
-    with recording("check", _plan(args, LOOPS), args.out) as record, ProgressLine() as line:
+        raise Deep500Error(
+            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+        )
+    load_codec(
+        args.codec
+    )  # what is wrong with its name is said before anything is started
+    with (
+        recording("check", _plan(args, LOOPS), args.out) as record,
+        ProgressLine() as line,
+    ):
         for number, kind in enumerate(LOOPS):
             line(number / len(LOOPS), f"loops in {kind}")
-            report = check_codec_elsewhere(args.codec, kind, args.dtype, args.seed, args.timeout)
+            report = check_codec_elsewhere(
+                args.codec, kind, args.dtype, args.seed, args.timeout
+            )
             record.append(check_block(report))
         finished = record.finish()
     return show_record(args, finished)

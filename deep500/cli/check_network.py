@@ -39,7 +39,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the rule of the step that is compared: SGD, Momentum, Adam (SGD)",
     )
     options.random_seed(parser, "the inputs", 0)
-    add("--verbose", action="store_true", help="show every check, not only what is wrong")
+    add(
+        "--verbose",
+        action="store_true",
+        help="show every check, not only what is wrong",
+    )
     options.timeout(parser, "all answers of one framework", 600.0)
     options.out(parser)
     options.report(parser)
@@ -65,7 +69,9 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _report(
-    args: argparse.Namespace, networks: "list[Network]", progress: Callable[[float, str], None]
+    args: argparse.Namespace,
+    networks: "list[Network]",
+    progress: Callable[[float, str], None],
 ) -> "NetworkReport":
     from ..validation.networks.checking import check_network
     from ..validation.networks.checking.data import data_from_file
@@ -110,7 +116,11 @@ def _refuse_nonsense(args: argparse.Namespace) -> None:
         if not wanted.available():
             wanted.require()  # says in one line what to install
     if not args.timeout > 0:
-        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+        raise Deep500Error(
+            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+        )
     for name, size in options.settings(args.set).items():
         if type(size) is not int or size < 1:
-            raise Deep500Error(f"--set {name}={size}: the size of a dimension is 1 or more")
+            raise Deep500Error(
+                f"--set {name}={size}: the size of a dimension is 1 or more"
+            )

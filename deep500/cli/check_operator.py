@@ -27,7 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.reference(parser)
     options.shape(parser, "checked")
     options.renamed(
-        parser, "--inputs", "--shape, one word for all inputs, as in --shape 4x6,int64:4x6"
+        parser,
+        "--inputs",
+        "--shape, one word for all inputs, as in --shape 4x6,int64:4x6",
     )
     options.set_(parser, "an attribute of the operator, such as alpha=0.3")
     options.dtype(parser, ["float64", "float32"])
@@ -45,7 +47,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also build a C++ operator with the compiler's sanitizers (address, undefined, thread)",
     )
-    add("--verbose", action="store_true", help="show every check, not only what is wrong")
+    add(
+        "--verbose",
+        action="store_true",
+        help="show every check, not only what is wrong",
+    )
     options.timeout(parser, "all checks of one framework", 120.0)
     add(
         "--heatmap",
@@ -132,10 +138,14 @@ def _refuse_nonsense(args: argparse.Namespace) -> None:
         if not wanted.available():
             _ = wanted.module  # says in one line what to install
     if not args.timeout > 0:
-        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+        raise Deep500Error(
+            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+        )
     for path in (args.heatmap, args.variance):
         if path and path.suffix not in (".svg", ".png"):
-            raise Deep500Error(f"a picture is an .svg or a .png file, and {path.name} is neither")
+            raise Deep500Error(
+                f"a picture is an .svg or a .png file, and {path.name} is neither"
+            )
 
 
 def _pictures(args: argparse.Namespace) -> bool:

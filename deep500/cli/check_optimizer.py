@@ -33,7 +33,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the steps on every problem (100)",
     )
     options.random_seed(parser, "the problems", 0)
-    add("--verbose", action="store_true", help="show every check, not only what is wrong")
+    add(
+        "--verbose",
+        action="store_true",
+        help="show every check, not only what is wrong",
+    )
     options.timeout(parser, "all checks of one framework", 600.0)
     options.out(parser)
 
@@ -84,7 +88,9 @@ def _refuse_nonsense(args: argparse.Namespace) -> None:
         if not wanted.available():
             _ = wanted.module  # says in one line what to install
     if not args.timeout > 0:
-        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+        raise Deep500Error(
+            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+        )
     if args.steps < 2:
         raise Deep500Error(f"--steps {args.steps} are too few: give at least 2")
     if args.reference:

@@ -11,8 +11,15 @@ from .output import show_record
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("sampler", metavar="SAMPLER", help="a built-in one (ShuffleSampler), or my.py:Class")
-    options.set_(parser, "of the sampler, such as batch_size=64 or weights=[1,2,3] (batch_size=4)")
+    add(
+        "sampler",
+        metavar="SAMPLER",
+        help="a built-in one (ShuffleSampler), or my.py:Class",
+    )
+    options.set_(
+        parser,
+        "of the sampler, such as batch_size=64 or weights=[1,2,3] (batch_size=4)",
+    )
     add(
         "--examples",
         type=int,
@@ -20,9 +27,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many examples there are (as its settings say, or 13)",
     )
-    add("--epochs", type=int, default=2000, metavar="N", help="how many epochs are drawn (2000)")
+    add(
+        "--epochs",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="how many epochs are drawn (2000)",
+    )
     options.random_seed(parser, "the sampler", 0)
-    add("--verbose", action="store_true", help="show every check, not only what is wrong")
+    add(
+        "--verbose",
+        action="store_true",
+        help="show every check, not only what is wrong",
+    )
     options.timeout(parser, "all checks", 300.0)
     options.out(parser)
     options.report(parser)
@@ -34,7 +51,9 @@ def call(args: argparse.Namespace) -> int:
     from ..validation.sampling import LEVEL, check_named_sampler, named_sampler
 
     if not args.timeout > 0:
-        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+        raise Deep500Error(
+            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+        )
     settings = options.settings(args.set)
     settings.setdefault("seed", args.seed)
     named_sampler(args.sampler, settings)  # says at once what is wrong with them
@@ -46,7 +65,9 @@ def call(args: argparse.Namespace) -> int:
         "level": LEVEL,
     }
     function = f"{check_named_sampler.__module__}:{check_named_sampler.__name__}"
-    arguments = {"name" if key == "sampler" else key: value for key, value in plan.items()}
+    arguments = {
+        "name" if key == "sampler" else key: value for key, value in plan.items()
+    }
     with recording("sampler_check", plan, args.out) as record, ProgressLine() as line:
         line(0.0, f"{args.epochs} epochs")
         record.append(isolated(function, arguments, args.timeout))

@@ -19,12 +19,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "distributed optimizer in a file, my_scheme.py:Mine",
     )
     parser.add_argument(
-        "--ranks", type=int, default=4, metavar="P", help="how many ranks, all of them virtual (4)"
+        "--ranks",
+        type=int,
+        default=4,
+        metavar="P",
+        help="how many ranks, all of them virtual (4)",
     )
     options.framework(parser, "reference", ["reference"])
     options.random_seed(parser, "data and networks", 0)
     parser.add_argument(
-        "--verbose", action="store_true", help="show every check, not only what is wrong"
+        "--verbose",
+        action="store_true",
+        help="show every check, not only what is wrong",
     )
     options.timeout(parser, "all checks on one framework", 300.0)
     options.out(parser)
@@ -36,15 +42,22 @@ def call(args: argparse.Namespace) -> int:
     from ..validation.schemes.loading import check_scheme_elsewhere, load_scheme
 
     if not args.timeout > 0:
-        raise Deep500Error(f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds")
+        raise Deep500Error(
+            f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
+        )
     if not 2 <= args.ranks <= MOST_RANKS:
         raise Deep500Error(f"--ranks {args.ranks}: give 2 to {MOST_RANKS}")
     load_scheme(args.scheme).check(args.ranks)
     frameworks = args.framework
-    with recording("check", _plan(args, frameworks), args.out) as record, ProgressLine() as line:
+    with (
+        recording("check", _plan(args, frameworks), args.out) as record,
+        ProgressLine() as line,
+    ):
         for number, name in enumerate(frameworks):
             line(number / len(frameworks), f"ranks on {name}")
-            report = check_scheme_elsewhere(args.scheme, args.ranks, name, args.seed, args.timeout)
+            report = check_scheme_elsewhere(
+                args.scheme, args.ranks, name, args.seed, args.timeout
+            )
             record.append(check_block(report))
         finished = record.finish()
     return show_record(args, finished)

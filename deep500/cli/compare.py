@@ -11,10 +11,15 @@ EQUIVALENCE_CODES = {"equivalent": 0, "different": 1, "inconclusive": UNDECIDED}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("a", metavar="A", help="the base: a folder, a zip or a run of `d5 list`")
+    parser.add_argument(
+        "a", metavar="A", help="the base: a folder, a zip or a run of `d5 list`"
+    )
     parser.add_argument("b", metavar="B", help="what is compared with it")
     parser.add_argument(
-        "more", metavar="C", nargs="*", help="with --profile: further bundles of recipes"
+        "more",
+        metavar="C",
+        nargs="*",
+        help="with --profile: further bundles of recipes",
     )
     parser.add_argument(
         "--profile",
@@ -22,7 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="rank systems (MUTABLE) over problems (FIXED): the share within τ of the best",
     )
     parser.add_argument(
-        "--metric", metavar="NAME", help="the cost to rank by with --profile (TimeToAccuracy)"
+        "--metric",
+        metavar="NAME",
+        help="the cost to rank by with --profile (TimeToAccuracy)",
     )
     options.out(parser, "the page with the picture of --profile (html)")
     options.margin(parser)
@@ -31,7 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--gate", action="store_true", help="exit code 1 if anything in B is slower"
     )
     options.equivalent(
-        parser, None, "(for two recipes; exit code 0 equivalent, 1 different, 3 inconclusive)"
+        parser,
+        None,
+        "(for two recipes; exit code 0 equivalent, 1 different, 3 inconclusive)",
     )
 
 
@@ -41,11 +50,15 @@ def call(args: argparse.Namespace) -> int:
     from ..reports.terminal import blocks_text
 
     if args.gate and args.equivalent is not None:
-        raise Deep500Error("--gate and --equivalent have exit codes of their own: give one of them")
+        raise Deep500Error(
+            "--gate and --equivalent have exit codes of their own: give one of them"
+        )
     if args.profile:
         return _profile(args)
     if args.more or args.metric or args.out:
-        raise Deep500Error("two bundles are compared; --profile takes more, --metric and --out")
+        raise Deep500Error(
+            "two bundles are compared; --profile takes more, --metric and --out"
+        )
     compared = compare_bundles(
         find_bundle(args.a),
         find_bundle(args.b),

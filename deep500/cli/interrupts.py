@@ -18,7 +18,9 @@ def interruptible() -> Iterator[None]:
 
     before = signal.getsignal(signal.SIGINT)
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or before is not signal.default_int_handler:  # somebody else decides
+    if (
+        not in_main_thread or before is not signal.default_int_handler
+    ):  # somebody else decides
         yield
         return
     signal.signal(signal.SIGINT, interrupt)

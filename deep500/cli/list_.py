@@ -41,7 +41,13 @@ def _print_list(args: argparse.Namespace) -> None:
     from ..reports.terminal import table_text
     from ..reports.text import clean
 
-    most = args.most if args.most is not None else 100 if args.what == "runs" else sys.maxsize
+    most = (
+        args.most
+        if args.most is not None
+        else 100
+        if args.what == "runs"
+        else sys.maxsize
+    )
     if most < 1:
         raise Deep500Error(f"--most {most} shows nothing: give at least 1")
     headers, rows = LISTS[args.what](most)
@@ -59,7 +65,8 @@ def _print_list(args: argparse.Namespace) -> None:
         cells = [[clean(cell) for cell in row] for row in rows]
         print(
             table_text(
-                Table(headers, cells, "lt" if len(headers) == 2 else ""), sys.stdout.isatty()
+                Table(headers, cells, "lt" if len(headers) == 2 else ""),
+                sys.stdout.isatty(),
             )
         )
 
@@ -69,7 +76,10 @@ def _runs(most: int) -> tuple[list[str], list[list]]:
 
     return (
         ["run", "state", "started", "kind", "folder", "detail"],
-        [[r.run, r.state, r.started, r.kind, r.folder, r.detail] for r in Ledger().runs()[:most]],
+        [
+            [r.run, r.state, r.started, r.kind, r.folder, r.detail]
+            for r in Ledger().runs()[:most]
+        ],
     )
 
 
@@ -101,7 +111,11 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
             through_us = adapter.trains and column in THROUGH_DEEP500
             row.append(_offered(getattr(adapter.abilities, column), through_us))
         rows.append(row)
-    return ["framework", "installed", *(column.replace("_", " ") for column in columns)], rows
+    return [
+        "framework",
+        "installed",
+        *(column.replace("_", " ") for column in columns),
+    ], rows
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
@@ -114,7 +128,9 @@ def _recipes(most: int) -> tuple[list[str], list[list]]:
 
 def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
     found = [registry.find(kind, name) for name in registry.known(kind)[:most]]
-    return ["name", "what it is"], [[c.__name__, (c.__doc__ or "").splitlines()[0]] for c in found]
+    return ["name", "what it is"], [
+        [c.__name__, (c.__doc__ or "").splitlines()[0]] for c in found
+    ]
 
 
 def _offered(by_itself: bool, through_us: bool) -> str:

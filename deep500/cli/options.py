@@ -15,11 +15,16 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")  # those of operators
 
 
 def json(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="data on standard output, for programs")
+    parser.add_argument(
+        "--json", action="store_true", help="data on standard output, for programs"
+    )
 
 
 def framework(
-    parser: Parser, said: str, default: Sequence[str] | None = None, several: bool = True
+    parser: Parser,
+    said: str,
+    default: Sequence[str] | None = None,
+    several: bool = True,
 ) -> None:
     parser.add_argument(
         "--framework",
@@ -50,7 +55,9 @@ def shape(parser: Parser, each: str) -> None:
     )
 
 
-def dtype(parser: Parser, default: Sequence[str], choices: Sequence[str] = FLOATS) -> None:
+def dtype(
+    parser: Parser, default: Sequence[str], choices: Sequence[str] = FLOATS
+) -> None:
     parser.add_argument(
         "--dtype",
         nargs="+",
@@ -73,7 +80,11 @@ def reference(parser: Parser) -> None:
 def seed(parser: Parser, what: str, default: int | None = None) -> None:
     said = "drawn and recorded" if default is None else default
     parser.add_argument(
-        "--seed", type=int, default=default, metavar="N", help=f"the seed of {what} ({said})"
+        "--seed",
+        type=int,
+        default=default,
+        metavar="N",
+        help=f"the seed of {what} ({said})",
     )
 
 
@@ -93,7 +104,9 @@ def _number_or_random(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor `random`") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number nor `random`"
+        ) from None
 
 
 def budget(parser: Parser, default: float) -> None:
@@ -128,7 +141,11 @@ def margin(parser: Parser) -> None:
 
 def level(parser: Parser) -> None:
     parser.add_argument(
-        "--level", type=float, default=0.95, metavar="SHARE", help="the level of confidence (0.95)"
+        "--level",
+        type=float,
+        default=0.95,
+        metavar="SHARE",
+        help="the level of confidence (0.95)",
     )
 
 
@@ -188,11 +205,16 @@ def checked_threads(asked: int | None) -> int:
 
 def tier(parser: Parser, default: str, said: str) -> None:
     parser.add_argument(
-        "--tier", default=default, metavar="TIER", help=f"how much of it: {said} ({default})"
+        "--tier",
+        default=default,
+        metavar="TIER",
+        help=f"how much of it: {said} ({default})",
     )
 
 
-def out(parser: Parser, what: str = "the bundle's new folder (under $DEEP500_HOME)") -> None:
+def out(
+    parser: Parser, what: str = "the bundle's new folder (under $DEEP500_HOME)"
+) -> None:
     parser.add_argument(
         "--out", type=Path, default=None, metavar="PATH", help=f"where to write {what}"
     )
@@ -200,13 +222,19 @@ def out(parser: Parser, what: str = "the bundle's new folder (under $DEEP500_HOM
 
 def report(parser: Parser) -> None:
     parser.add_argument(
-        "--report", action="store_true", help="a page as well: FOLDER.html, beside the bundle"
+        "--report",
+        action="store_true",
+        help="a page as well: FOLDER.html, beside the bundle",
     )
 
 
 def most(parser: Parser, said: str, default: int | None = None) -> None:
     parser.add_argument(
-        "--most", type=int, default=default, metavar="N", help=f"how many rows are shown ({said})"
+        "--most",
+        type=int,
+        default=default,
+        metavar="N",
+        help=f"how many rows are shown ({said})",
     )
 
 
@@ -236,7 +264,8 @@ def bundle(parser: Parser, required: bool = False) -> None:
         nargs=None if required else "?",
         default=None,
         metavar="BUNDLE",
-        help="a folder, a zip or a run of `d5 list`" + ("" if required else " (the last one)"),
+        help="a folder, a zip or a run of `d5 list`"
+        + ("" if required else " (the last one)"),
     )
 
 

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def quiet_moment(
-    args: argparse.Namespace, progress: ProgressLine, threads: int = 1, fewer_threads: str = ""
+    args: argparse.Namespace,
+    progress: ProgressLine,
+    threads: int = 1,
+    fewer_threads: str = "",
 ) -> "Moment":
     """Wait as long as --wait-for-quiet allows; a warning goes to standard error."""
     from ..measure.quiet import lack_of_cpus, wait_for_quiet

@@ -20,7 +20,13 @@ TRANSPORTS = ("virtual", "mpi", "torch")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--ranks", type=int, default=None, metavar="P", help="how many ranks (the recipe's)")
+    add(
+        "--ranks",
+        type=int,
+        default=None,
+        metavar="P",
+        help="how many ranks (the recipe's)",
+    )
     add(
         "--transport",
         default=None,
@@ -87,12 +93,16 @@ def exit_code_of_other_ranks(args: argparse.Namespace, recipe: "Recipe") -> int 
     return 0
 
 
-def _follow(args: argparse.Namespace, recipe: "Recipe", distribution: "Distribution") -> None:
+def _follow(
+    args: argparse.Namespace, recipe: "Recipe", distribution: "Distribution"
+) -> None:
     from ..distributed.crew import follow
     from ..distributed.launching import ERRORS
     from ..training.planning import tier_recipe
 
-    if ERRORS in os.environ:  # what this rank says is shown if rank 0 cannot say anything
+    if (
+        ERRORS in os.environ
+    ):  # what this rank says is shown if rank 0 cannot say anything
         name = f"rank-{os.environ.get('RANK', os.environ.get('PMI_RANK', ''))}"
         file = os.open(Path(os.environ[ERRORS]) / name, os.O_WRONLY | os.O_CREAT)
         os.dup2(file, 2)
@@ -105,7 +115,9 @@ def _launch(distribution: "Distribution", deadline: float) -> int:
     from ..distributed.launching import launch, python_command
 
     command = python_command("-m", __package__, *sys.argv[1:])
-    launched = launch(command, distribution.ranks, distribution.transport, grace=deadline + 20)
+    launched = launch(
+        command, distribution.ranks, distribution.transport, grace=deadline + 20
+    )
     if launched.first is not None and launched.first[1] < 0:
         rank, code = launched.first
         name = signal.Signals(-code).name

@@ -31,11 +31,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("closed", "open"),
         help="which entries may be changed: MUTABLE ones only, or FIXED ones too, which the result says (closed)",
     )
-    add("--seeds", type=int, default=None, metavar="N", help="how many seeds (the tier's)")
-    options.tier(
-        parser, "small", "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)"
+    add(
+        "--seeds",
+        type=int,
+        default=None,
+        metavar="N",
+        help="how many seeds (the tier's)",
     )
-    add("--device", default=None, metavar="DEVICE", help="the device: cpu (the recipe's)")
+    options.tier(
+        parser,
+        "small",
+        "tiny (2 seeds, a tenth of the epochs), small (6 seeds) or full (20 seeds)",
+    )
+    add(
+        "--device",
+        default=None,
+        metavar="DEVICE",
+        help="the device: cpu (the recipe's)",
+    )
     add(
         "--threads",
         type=int,
@@ -47,7 +60,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     ranks.arguments(parser)
     options.wait_for_quiet(parser)
     options.out(parser)
-    add("--resume", action="store_true", help="go on with the run in --out, or begin it there")
+    add(
+        "--resume",
+        action="store_true",
+        help="go on with the run in --out, or begin it there",
+    )
 
 
 def call(args: argparse.Namespace) -> int:
@@ -78,7 +95,9 @@ def call(args: argparse.Namespace) -> int:
             deadline=args.deadline,
         )
     if not outcome.trained:
-        print(f"d5: {args.out} was finished before: nothing was trained", file=sys.stderr)
+        print(
+            f"d5: {args.out} was finished before: nothing was trained", file=sys.stderr
+        )
     return show_record(args, outcome.record, page=True)
 
 

@@ -32,12 +32,16 @@ def call(args: argparse.Namespace) -> int:
     from ..validation.dataset_bias import bias_svg, dataset_bias
 
     if args.histogram and args.histogram.suffix != ".svg":
-        raise Deep500Error(f"the picture is an .svg file, and {args.histogram.name} is none")
+        raise Deep500Error(
+            f"the picture is an .svg file, and {args.histogram.name} is none"
+        )
     definition = registry.named("datasets", args.dataset)
     try:
         dataset = definition(**options.settings(args.set))
     except TypeError as error:
-        raise Deep500Error(f"the data set {args.dataset!r} cannot be made: {error}") from None
+        raise Deep500Error(
+            f"the data set {args.dataset!r} cannot be made: {error}"
+        ) from None
     splits = dataset.load()
     bias = dataset_bias(splits) if "label" in splits["train"].columns else None
     if args.histogram and bias is None:
@@ -46,7 +50,9 @@ def call(args: argparse.Namespace) -> int:
         write_page(args.histogram, bias_svg(bias))
     facts = _facts(splits, dataset.checksums(), bias)
     if args.json:
-        print_json(facts | {"histogram": str(args.histogram) if args.histogram else None})
+        print_json(
+            facts | {"histogram": str(args.histogram) if args.histogram else None}
+        )
     else:
         print(_text(facts))
         if args.histogram:
@@ -62,8 +68,16 @@ def _facts(
         arrays = {}
         for array, spec in split.specs.items():
             arrays[array] = {"shape": list(spec.shape), "dtype": str(spec.dtype)}
-        described[name] = {"examples": len(split), "arrays": arrays, "digest": split.digest()}
-    return {"splits": described, "files": files, "bias": bias.to_json() if bias else None}
+        described[name] = {
+            "examples": len(split),
+            "arrays": arrays,
+            "digest": split.digest(),
+        }
+    return {
+        "splits": described,
+        "files": files,
+        "bias": bias.to_json() if bias else None,
+    }
 
 
 def _text(facts: dict[str, Any]) -> str:

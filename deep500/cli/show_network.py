@@ -18,10 +18,14 @@ MOST_NODES = 60
 def arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     options.model(parser)
-    options.set_(parser, "of a file an open dimension (length=64), else the network's (depth=44)")
+    options.set_(
+        parser, "of a file an open dimension (length=64), else the network's (depth=44)"
+    )
     options.batch(parser, 1, " (1)")
     options.framework(
-        parser, "memory is predicted for it; none: kernels without workspace", several=False
+        parser,
+        "memory is predicted for it; none: kernels without workspace",
+        several=False,
     )
     options.most(parser, f"the {MOST_NODES} heaviest nodes", MOST_NODES)
     add(
@@ -42,7 +46,9 @@ def call(args: argparse.Namespace) -> int:
     if args.most < 1:
         raise Deep500Error(f"--most {args.most} shows nothing: give at least 1")
     if args.picture and args.picture.suffix != ".svg":
-        raise Deep500Error(f"the picture is an .svg file, and {args.picture.name} is none")
+        raise Deep500Error(
+            f"the picture is an .svg file, and {args.picture.name} is none"
+        )
     network, sizes = load_network(args.model, options.settings(args.set))
     costs = network_costs(network, args.batch, sizes=sizes, framework=args.framework)
     picture = _drawn(args.picture, network, costs) if args.picture else None

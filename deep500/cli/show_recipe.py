@@ -10,7 +10,9 @@ from .output import json_text, print_json
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "recipe", metavar="RECIPE", help="a recipe file, the name of one of ours, or a bundle"
+        "recipe",
+        metavar="RECIPE",
+        help="a recipe file, the name of one of ours, or a bundle",
     )
     options.tier(parser, "small", "tiny, small or full; a bundle has its own")
 
@@ -42,11 +44,15 @@ def _of_bundle(name: str) -> dict[str, Any] | None:
         bundle = find_bundle(name)
     except Deep500Error:
         return None
-    if bundle.is_dir() and not any((bundle / file).exists() for file in (MANIFEST, "plan.json")):
+    if bundle.is_dir() and not any(
+        (bundle / file).exists() for file in (MANIFEST, "plan.json")
+    ):
         return None
     record = load(bundle)
     if record.kind.name != "recipe":
-        raise Deep500Error(f"{name} is of kind {record.kind.name!r} and holds no recipe")
+        raise Deep500Error(
+            f"{name} is of kind {record.kind.name!r} and holds no recipe"
+        )
     return _about(dict(record.plan))
 
 

@@ -39,7 +39,9 @@ def _passphrase(key: Path, folder: Path) -> bytes:
     if not sys.stdin.isatty():
         from ..evidence.signing import NAMESPACE
 
-        command = f"ssh-keygen -Y sign -n {NAMESPACE} -f {key} {folder / 'manifest.json'}"
+        command = (
+            f"ssh-keygen -Y sign -n {NAMESPACE} -f {key} {folder / 'manifest.json'}"
+        )
         raise Deep500Error(
             f"{key} has a passphrase, and there is no terminal to ask on: `{command}` signs with ssh-agent"
         )

@@ -63,7 +63,9 @@ def call(args: argparse.Namespace) -> int:
     return code
 
 
-def _further_checks(args: argparse.Namespace, path: Path) -> "dict[str, Attestations | Replay]":
+def _further_checks(
+    args: argparse.Namespace, path: Path
+) -> "dict[str, Attestations | Replay]":
     """What is looked at once the bundle itself holds."""
     from ..evidence.signing import attestations
 

@@ -44,12 +44,16 @@ class Bucketed(Codec):
             return decoded
         return self.unpacked(scales, packed, size)
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         self.check_payload(payload, total.size, total.dtype)
         scales, packed = self.parts(payload, total.size, total.dtype)
         factor = total.dtype.type(weight)
         loop = self.loop("add", total.dtype)
-        if not call(loop, scales, packed, total.size, self.bucket_length, factor, total):
+        if not call(
+            loop, scales, packed, total.size, self.bucket_length, factor, total
+        ):
             super().accumulate(payload, total, weight)
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
@@ -59,7 +63,9 @@ class Bucketed(Codec):
         count = self.scales * bucket_count(self.bucket_length, size)
         return count * np.dtype(dtype).itemsize
 
-    def parts(self, payload: np.ndarray, size: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    def parts(
+        self, payload: np.ndarray, size: int, dtype: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The scales and the packed codes, without a copy."""
         boundary = self.scale_bytes(size, dtype)
         return payload[:boundary].view(dtype), payload[boundary:]
@@ -86,4 +92,6 @@ def bucket_lengths(rows: np.ndarray, size: int) -> np.ndarray:
 def check_bucket(name: str, bucket: int) -> None:
     """Refuse a bucket whose codes would share a byte with the next one's."""
     if not 8 <= bucket <= MOST or bucket % 8:
-        raise Deep500Error(f"bucket of {name} is {bucket}: give a multiple of 8 from 8 to {MOST}")
+        raise Deep500Error(
+            f"bucket of {name} is {bucket}: give a multiple of 8 from 8 to {MOST}"
+        )

@@ -48,7 +48,9 @@ class Selection(Codec):
         self.accumulate(payload, decoded)
         return decoded
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         self.check_payload(payload, total.size, total.dtype)
         boundary = self.side_bytes(payload, total.size)
         values = payload[boundary:].view(total.dtype)

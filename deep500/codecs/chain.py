@@ -80,7 +80,9 @@ class Chain(Codec):
         self.accumulate(payload, decoded)
         return decoded
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         self.check_payload(payload, total.size, total.dtype)
         boundary = self.selection.side_bytes(payload, total.size)
         places = self.selection.positions(payload[:boundary], total.size)
@@ -114,7 +116,9 @@ class Chain(Codec):
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         values = self.selection.most_values(size)
-        return self.selection.most_side_bytes(size) + self.second.wire_bytes(values, dtype)
+        return self.selection.most_side_bytes(size) + self.second.wire_bytes(
+            values, dtype
+        )
 
     def least_wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         if not self.first.fixed_size:
@@ -123,7 +127,9 @@ class Chain(Codec):
         least = self.second.least_wire_bytes(values, dtype)
         return self.selection.most_side_bytes(size) + least
 
-    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+    def aggregate_bytes(
+        self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
+    ) -> int:
         if not self.linear:
             return self.wire_bytes(size, dtype)
         return self.second.aggregate_bytes(self.selection.most_values(size), dtype)

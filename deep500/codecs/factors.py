@@ -51,7 +51,9 @@ class Factors(Codec):
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         return size * np.dtype(dtype).itemsize
 
-    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+    def aggregate_bytes(
+        self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
+    ) -> int:
         division = self._division(size, slots)
         elements = division.dense_size
         for matrix in division.matrices:

@@ -27,7 +27,9 @@ class Lossless(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.level <= 9:
-            raise Deep500Error(f"level of Lossless is {self.level}: give 0 (fast) to 9 (small)")
+            raise Deep500Error(
+                f"level of Lossless is {self.level}: give 0 (fast) to 9 (small)"
+            )
 
     def behind(self, first: Codec) -> Codec:
         from .packed import Packed
@@ -43,7 +45,9 @@ class Lossless(Codec):
         each = np.dtype(dtype).itemsize
         content = self.unpack(payload, size * each)
         if content.size != size * each:
-            raise Deep500Error(f"a payload of {self} holds {content.size} bytes, not {size * each}")
+            raise Deep500Error(
+                f"a payload of {self} holds {content.size} bytes, not {size * each}"
+            )
         elements = content.reshape(each, size).T.copy()  # not the payload's memory
         return elements.reshape(-1).view(dtype)
 
@@ -73,7 +77,9 @@ class Lossless(Codec):
         try:
             content = inflater.decompress(payload[1:].tobytes(), most + 1)
         except zlib.error as error:
-            raise Deep500Error(f"a payload of {self} cannot be unpacked: {error}") from None
+            raise Deep500Error(
+                f"a payload of {self} cannot be unpacked: {error}"
+            ) from None
         if len(content) > most or not inflater.eof:
             raise Deep500Error(f"a payload of {self} does not end after {most} bytes")
         return np.frombuffer(content, np.uint8).copy()

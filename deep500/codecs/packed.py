@@ -46,7 +46,9 @@ class Packed(Codec):
         content = self._unpacked(payload, size, dtype)
         return self.first.decode(content, size, dtype)
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         content = self._unpacked(payload, total.size, total.dtype)
         self.first.accumulate(content, total, weight)
 

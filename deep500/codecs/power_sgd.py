@@ -23,7 +23,9 @@ class PowerSGD(Codec):
     rank: int = 2
     min_rate: float = 1.0
 
-    linear = True  # sums of P, and of Q for the same P, are those of the sum of the matrices
+    linear = (
+        True  # sums of P, and of Q for the same P, are those of the sum of the matrices
+    )
     error_feedback = True
 
     def __post_init__(self) -> None:
@@ -31,7 +33,9 @@ class PowerSGD(Codec):
         if self.rank < 1:
             raise Deep500Error(f"rank of PowerSGD is {self.rank}: give 1 or more")
         if not self.min_rate >= 0:
-            raise Deep500Error(f"min_rate of PowerSGD is {self.min_rate}: give 0 or more")
+            raise Deep500Error(
+                f"min_rate of PowerSGD is {self.min_rate}: give 0 or more"
+            )
 
     def encode(self, x: np.ndarray, key: Key) -> np.ndarray:
         matrix = nearly_square(x)
@@ -57,7 +61,9 @@ class PowerSGD(Codec):
         rows, columns = nearly_square_shape(size)
         return (rows + columns) * self._rank(rows, columns) * np.dtype(dtype).itemsize
 
-    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+    def aggregate_bytes(
+        self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
+    ) -> int:
         division = self._division(size, slots)
         elements = division.dense_size
         for matrix in division.matrices:
@@ -69,7 +75,9 @@ class PowerSGD(Codec):
         for matrix in self._division(size, slots).matrices:
             shape = matrix.columns, self._rank_of(matrix)
             words = Key(tensor=matrix.name).shared_words()
-            start = uniform(words, shape[0] * shape[1], dtype) - np.dtype(dtype).type(0.5)
+            start = uniform(words, shape[0] * shape[1], dtype) - np.dtype(dtype).type(
+                0.5
+            )
             state[f"q.{matrix.name}"] = start.reshape(shape)
         return state
 

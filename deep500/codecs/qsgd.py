@@ -89,7 +89,9 @@ class QSGD(Bucketed):
         usable = np.isfinite(norms) & np.isfinite(largest)
         return np.where(usable, norms, np.nan).astype(x.dtype)
 
-    def _codes(self, x: np.ndarray, norms: np.ndarray, words: tuple[int, int]) -> np.ndarray:
+    def _codes(
+        self, x: np.ndarray, norms: np.ndarray, words: tuple[int, int]
+    ) -> np.ndarray:
         real = x.dtype.type
         scale = self.per_element(norms, x.size)
         usable = scale > 0

@@ -82,7 +82,9 @@ class RandomK(Selection):
     def most_side_bytes(self, size: int) -> int:
         return KEY_BYTES
 
-    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Any = ()) -> int:
+    def aggregate_bytes(
+        self, size: int, dtype: Any = "float32", slots: Any = ()
+    ) -> int:
         """Without the key, which all ranks have."""
         return self.wire_bytes(size, dtype) - KEY_BYTES
 

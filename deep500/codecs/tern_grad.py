@@ -30,7 +30,9 @@ class TernGrad(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.clip < math.inf:
-            raise Deep500Error(f"clip of TernGrad is {self.clip}: give 0 (no clipping) or more")
+            raise Deep500Error(
+                f"clip of TernGrad is {self.clip}: give 0 (no clipping) or more"
+            )
 
     @property
     def linear(self) -> bool:
@@ -57,7 +59,9 @@ class TernGrad(Codec):
             decoded[:] = _unpacked(packed, size).astype(dtype) * scale
         return decoded
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         self.check_payload(payload, total.size, total.dtype)
         scale, packed = _parts(payload, total.dtype)
         factor = total.dtype.type(weight)
@@ -68,7 +72,9 @@ class TernGrad(Codec):
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
         return np.dtype(dtype).itemsize + -(-size // DIGITS)
 
-    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+    def aggregate_bytes(
+        self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
+    ) -> int:
         if self.summed:
             return np.dtype(dtype).itemsize + size
         return self.wire_bytes(size, dtype)
@@ -98,19 +104,25 @@ class TernGrad(Codec):
         if self.clip and x.size:
             with quiet():
                 total, squares = moments(x)
-                deviation = math.sqrt(max(0.0, squares / x.size - (total / x.size) ** 2))
+                deviation = math.sqrt(
+                    max(0.0, squares / x.size - (total / x.size) ** 2)
+                )
                 clip = x.dtype.type(self.clip * deviation)
         if not clip > 0:  # all numbers are equal: there is nothing to cut off
             clip = x.dtype.type(math.inf)
         return clip, min(largest, clip)
 
-    def _digits(self, x: np.ndarray, clip: np.floating, scale: np.floating, key: Key) -> np.ndarray:
+    def _digits(
+        self, x: np.ndarray, clip: np.floating, scale: np.floating, key: Key
+    ) -> np.ndarray:
         """0, 1 and 2 for -1, 0 and 1."""
         if not scale > 0:
             return np.ones(x.size, np.uint8)
         digits = np.empty(x.size, np.uint8)
         words = key.words()
-        if not call(f"ternary_encode{width(x.dtype)}", x, x.size, clip, scale, *words, digits):
+        if not call(
+            f"ternary_encode{width(x.dtype)}", x, x.size, clip, scale, *words, digits
+        ):
             chance = np.minimum(np.abs(x), clip) / scale
             one = (chance + uniform(words, x.size, x.dtype) >= 1).astype(np.uint8)
             digits[:] = np.where(x < 0, 1 - one, 1 + one)

@@ -27,7 +27,9 @@ class Threshold(Selection):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.value < math.inf:
-            raise Deep500Error(f"value of Threshold is {self.value}: give a number above 0")
+            raise Deep500Error(
+                f"value of Threshold is {self.value}: give a number above 0"
+            )
 
     def take(self, x: np.ndarray, key: Key) -> tuple[np.ndarray, np.ndarray]:
         small = np.abs(x) < x.dtype.type(self.value)
@@ -40,17 +42,23 @@ class Threshold(Selection):
         places = side[COUNT_BYTES:].view(np.uint32).astype(np.int64)
         rising = np.diff(places) > 0
         if places.size and (places[-1] >= size or not rising.all()):
-            raise Deep500Error(f"a payload of {self} names places that are not in order")
+            raise Deep500Error(
+                f"a payload of {self} names places that are not in order"
+            )
         return places
 
     def side_bytes(self, payload: np.ndarray, size: int) -> int:
         count = int(payload[:COUNT_BYTES].view(np.uint32)[0])
         boundary = COUNT_BYTES + count * INDEX_BYTES
         if count > size or boundary > payload.size:
-            raise Deep500Error(f"a payload of {self} is cut off: {count} numbers do not fit in")
+            raise Deep500Error(
+                f"a payload of {self} is cut off: {count} numbers do not fit in"
+            )
         return boundary
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         self.check_payload(payload, total.size, total.dtype)
         boundary = self.side_bytes(payload, total.size)
         values = (boundary - COUNT_BYTES) // INDEX_BYTES * total.dtype.itemsize
@@ -69,7 +77,9 @@ class Threshold(Selection):
     def least_side_bytes(self, size: int) -> int:
         return COUNT_BYTES
 
-    def expected_bytes(self, density: float, size: int, dtype: Any = "float32") -> float:
+    def expected_bytes(
+        self, density: float, size: int, dtype: Any = "float32"
+    ) -> float:
         """The mean length of a payload if this share of the numbers is above the threshold."""
         each = INDEX_BYTES + np.dtype(dtype).itemsize
         return COUNT_BYTES + density * size * each

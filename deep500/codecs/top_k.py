@@ -26,9 +26,13 @@ class TopK(Selection):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.ratio <= 1:
-            raise Deep500Error(f"ratio of TopK is {self.ratio}: give a share above 0 and up to 1")
+            raise Deep500Error(
+                f"ratio of TopK is {self.ratio}: give a share above 0 and up to 1"
+            )
         if self.bucket < 0:
-            raise Deep500Error(f"bucket of TopK is {self.bucket}: give a size, or 0 for no buckets")
+            raise Deep500Error(
+                f"bucket of TopK is {self.bucket}: give a size, or 0 for no buckets"
+            )
 
     @property
     def contraction(self) -> float:
@@ -69,7 +73,9 @@ class TopK(Selection):
         each, _, _ = bucket_sizes(self.bucket, size)
         places = side.view(_index_type(each)).astype(np.int64)
         if places.size and places.max() >= each:
-            raise Deep500Error(f"a payload of {self} names a place outside of its bucket")
+            raise Deep500Error(
+                f"a payload of {self} names a place outside of its bucket"
+            )
         return self._in_buffer(places, size)
 
     def side_bytes(self, payload: np.ndarray, size: int) -> int:

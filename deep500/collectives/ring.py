@@ -17,7 +17,9 @@ class Ring(Collective):
 
     first_tag: int = 1 << 16
 
-    def all_reduce(self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum") -> Program:
+    def all_reduce(
+        self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum"
+    ) -> Program:
         pieces = np.array_split(array, size)  # views of the array
         right = (rank + 1) % size
         left = (rank - 1) % size
@@ -32,4 +34,6 @@ class Ring(Collective):
         for turn in range(size - 1):
             outgoing = pieces[(rank + 1 - turn) % size]
             piece = pieces[(rank - turn) % size]
-            yield from exchange(right, outgoing, left, piece, self.first_tag + size + turn)
+            yield from exchange(
+                right, outgoing, left, piece, self.first_tag + size + turn
+            )

@@ -25,7 +25,11 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def check_matching(
-    what: str, expected: Mapping[str, Shaped], given: Mapping[str, Shaped], *, dtypes: bool = True
+    what: str,
+    expected: Mapping[str, Shaped],
+    given: Mapping[str, Shaped],
+    *,
+    dtypes: bool = True,
 ) -> None:
     """Raise a Deep500Error that names the first array by which `given` differs from `expected`.
 
@@ -43,7 +47,9 @@ def check_matching(
         same_shape = tuple(own.shape) == tuple(other.shape)
         same_dtype = name_of(own.dtype) == name_of(other.dtype)
         if not same_shape or (dtypes and not same_dtype):
-            raise Deep500Error(f"{what}: {name!r} is {_kind(other)}, expected {_kind(own)}")
+            raise Deep500Error(
+                f"{what}: {name!r} is {_kind(other)}, expected {_kind(own)}"
+            )
 
 
 def _kind(array: Shaped) -> str:

@@ -103,7 +103,9 @@ class ImageAugmentation(Augmentation):
         return before
 
 
-ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio, as in SplitMix64
+ODD = np.uint64(
+    0x9E3779B97F4A7C15
+)  # 2**64 divided by the golden ratio, as in SplitMix64
 
 
 def _word(number: int) -> np.ndarray:

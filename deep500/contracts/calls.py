@@ -36,14 +36,20 @@ class Call:
         return self.outputs(self.function(*self.arguments))
 
 
-def forward(framework: "Framework", operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+def forward(
+    framework: "Framework", operator: Operator, inputs: Sequence[Any], kernel: str
+) -> Call:
     """What Framework.forward_call promises, for a framework whose values are computed at once."""
     given = natives(framework, arrays(inputs))
     if kernel == "native":
         own = _own(framework, operator, inputs)
-        ours = type(operator).__module__.startswith(BUILT_IN) and len(given) == len(inputs)
+        ours = type(operator).__module__.startswith(BUILT_IN) and len(given) == len(
+            inputs
+        )
         direct = (
-            _shortest(operator.native(framework.name), framework.module, given) if ours else None
+            _shortest(operator.native(framework.name), framework.module, given)
+            if ours
+            else None
         )
         function = direct or of_arrays(own, inputs)
     else:
@@ -109,7 +115,9 @@ def arrays(inputs: Sequence[Any]) -> list[np.ndarray]:
     return [x for x in inputs if isinstance(x, np.ndarray)]
 
 
-def fill(template: Sequence[Any], inputs: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+def fill(
+    template: Sequence[Any], inputs: Sequence[Any], values: Sequence[Any]
+) -> list[Any]:
     """The template, with the values at the places where the inputs are arrays."""
     rest = iter(values)
     return [
@@ -136,7 +144,9 @@ def _shortest(native: Callable | None, module: Any, given: tuple) -> Callable | 
         return None
     try:
         made = native(Watched(module, calls), *given)
-    except Exception:  # it would not be watched; what is really wrong comes again when it runs
+    except (
+        Exception
+    ):  # it would not be watched; what is really wrong comes again when it runs
         return None
     if len(calls) != 1:
         return None
@@ -155,7 +165,9 @@ class Watched:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
-        part = isinstance(found, ModuleType) or (callable(found) and not isinstance(found, type))
+        part = isinstance(found, ModuleType) or (
+            callable(found) and not isinstance(found, type)
+        )
         return Watched(found, self._calls) if part else found
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -174,7 +186,9 @@ def check_differentiable(operator: Operator) -> None:
         raise Unsupported(f"{type(operator).__name__} has no derivative")
 
 
-def _own(framework: "Framework", operator: Operator, inputs: Sequence[Any]) -> Callable[..., Any]:
+def _own(
+    framework: "Framework", operator: Operator, inputs: Sequence[Any]
+) -> Callable[..., Any]:
     """The framework's own kernel, with nothing around it."""
     native = framework.native(operator)
     if native is None or framework.kernel(operator, inputs=inputs)[1] != "native":

@@ -55,7 +55,10 @@ def source_hash(value: Any) -> str | None:
 def _form_of_definition(definition: Definition) -> dict[str, Any]:
     """One of ours by its name and settings; another one by its source, too."""
     kind = type(definition)
-    form = {"definition": kind.__name__, "settings": canonical_form(definition.settings)}
+    form = {
+        "definition": kind.__name__,
+        "settings": canonical_form(definition.settings),
+    }
     if kind.__module__.partition(".")[0] != OURS:
         form["source"] = source_hash(kind)
     return form

@@ -9,7 +9,9 @@ from ..errors import lacking
 from .metric import Metric
 
 Verdict = Literal["holds", "fails", "not decided"]
-Summary = Mapping[str, Any]  # of a metric over the seeds: values, median, low, high, n, unit …
+Summary = Mapping[
+    str, Any
+]  # of a metric over the seeds: values, median, low, high, n, unit …
 
 
 @dataclass(frozen=True)

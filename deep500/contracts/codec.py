@@ -173,11 +173,15 @@ class Codec(Definition):
             f"{payload.size} were received"
         )
 
-    def aggregate_bytes(self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()) -> int:
+    def aggregate_bytes(
+        self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
+    ) -> int:
         """What one rank hands over in one aggregation, or its upper bound."""
         return self.wire_bytes(size, dtype)
 
-    def accumulate(self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0) -> None:
+    def accumulate(
+        self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
+    ) -> None:
         """Add what a payload stands for to `total`, in place; sparse codecs touch less."""
         decoded = self.decode(payload, total.size, total.dtype)
         with quiet():
@@ -335,7 +339,9 @@ def run_together(aggregations: Sequence[Aggregation]) -> list[np.ndarray]:
         if not requests:
             return means
         if means:
-            raise Deep500Error("the ranks do not ask for the same number of collectives")
+            raise Deep500Error(
+                "the ranks do not ask for the same number of collectives"
+            )
         answers = _answers(requests)
 
 
@@ -343,7 +349,9 @@ def _answers(requests: Sequence[Request]) -> list[Any]:
     """What a transport would answer: sums in rank order, payloads in rank order."""
     kinds = {type(request).__name__ for request in requests}
     if len(kinds) > 1:
-        raise Deep500Error(f"the ranks ask for different collectives: {', '.join(kinds)}")
+        raise Deep500Error(
+            f"the ranks ask for different collectives: {', '.join(kinds)}"
+        )
     payloads = [request.payload for request in requests if isinstance(request, Gather)]
     if payloads:
         return [payloads] * len(requests)

@@ -14,5 +14,7 @@ class Collective(Definition):
                                         ranks' arrays; all ranks get the same bits.
     """
 
-    def all_reduce(self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum") -> Program:
+    def all_reduce(
+        self, rank: int, size: int, array: np.ndarray, op: ReduceOp = "sum"
+    ) -> Program:
         raise lacking(self, "all_reduce")

@@ -30,7 +30,9 @@ def fill(
     for name in (*cut, *own_inputs):
         spec = _spec(name, network.inputs.get(name) or specs.get(name), shapes)
         part.add_input(name, spec.shape, spec.dtype)
-    part.params = {n: p for n, p in network.params.items() if n in used and n not in cut}
+    part.params = {
+        n: p for n, p in network.params.items() if n in used and n not in cut
+    }
     part.nodes = nodes
     part.outputs = [*outputs]
     part.trainable = [name for name in network.trainable if name in part.params]

@@ -96,13 +96,17 @@ class Split:
         """The examples of these indices, as the augmentations of this epoch leave them."""
         return self._augmented(indices, epoch, len(self.augmentations))
 
-    def read(self, indices: np.ndarray, epoch: int, out: Mapping[str, np.ndarray]) -> None:
+    def read(
+        self, indices: np.ndarray, epoch: int, out: Mapping[str, np.ndarray]
+    ) -> None:
         """The same as `batch`, written into arrays that are there already; without augmentations nothing is copied."""
         rows = row_numbers(indices, len(self))
         if self.augmentations:
             last = len(self.augmentations) - 1
             batch = self._augmented(rows, epoch, last)
-            self.augmentations[last].write(batch, Draws(self.seed, epoch, last, rows), out)
+            self.augmentations[last].write(
+                batch, Draws(self.seed, epoch, last, rows), out
+            )
             return
         for name, column in self.columns.items():
             if isinstance(column, Column):
@@ -111,7 +115,9 @@ class Split:
                 # the rows have been checked; with "raise", NumPy would write to a buffer first
                 np.take(column, rows, axis=0, out=out[name], mode="clip")
 
-    def _augmented(self, indices: Indices, epoch: int, count: int) -> dict[str, np.ndarray]:
+    def _augmented(
+        self, indices: Indices, epoch: int, count: int
+    ) -> dict[str, np.ndarray]:
         """The examples after the first augmentations."""
         batch = {name: column[indices] for name, column in self.columns.items()}
         if not count:
@@ -123,12 +129,18 @@ class Split:
 
     def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
         """The same examples, changed by these augmentations after the ones that there are."""
-        return replace(self, augmentations=(*self.augmentations, *augmentations), seed=seed)
+        return replace(
+            self, augmentations=(*self.augmentations, *augmentations), seed=seed
+        )
 
     def renamed(self, names: Mapping[str, str]) -> "Split":
         """The same split, with other names (new by old) for some of its arrays."""
-        columns = {names.get(name, name): column for name, column in self.columns.items()}
-        augmentations = tuple(augmentation.renamed(names) for augmentation in self.augmentations)
+        columns = {
+            names.get(name, name): column for name, column in self.columns.items()
+        }
+        augmentations = tuple(
+            augmentation.renamed(names) for augmentation in self.augmentations
+        )
         return replace(self, columns=columns, augmentations=augmentations)
 
     def bounds(self, name: str) -> Bounds:

@@ -17,7 +17,9 @@ def definition_of(text: str, kind: str, nested_kinds: Sequence[str] = ()) -> Any
     The outermost name is one of `kind` (a folder such as "schemes"); settings may be definitions of `nested_kinds`.
     """
     if len(text) > LONGEST:
-        raise Deep500Error(f"a definition in {len(text)} characters: give at most {LONGEST}")
+        raise Deep500Error(
+            f"a definition in {len(text)} characters: give at most {LONGEST}"
+        )
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError):
@@ -41,7 +43,9 @@ class _Reader:
                 return create(_class_named(name, kinds))
             case ast.Call(func=ast.Name(id=name), args=positional, keywords=by_name):
                 values = [self._setting(value) for value in positional]
-                settings = {str(word.arg): self._setting(word.value) for word in by_name}
+                settings = {
+                    str(word.arg): self._setting(word.value) for word in by_name
+                }
                 return create(_class_named(name, kinds), *values, **settings)
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
                 return self.definition(left, kinds) | self.definition(right, kinds)

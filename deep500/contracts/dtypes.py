@@ -41,7 +41,16 @@ FLOAT8 = {
 }
 """The largest number of every float8 that has a sign."""
 SMALL = frozenset(
-    {*FLOAT8, "bfloat16", "float8_e8m0fnu", "float4_e2m1fn", "int2", "int4", "uint2", "uint4"}
+    {
+        *FLOAT8,
+        "bfloat16",
+        "float8_e8m0fnu",
+        "float4_e2m1fn",
+        "int2",
+        "int4",
+        "uint2",
+        "uint4",
+    }
 )
 PLAIN = ALL - SMALL  # those of NumPy itself
 
@@ -60,7 +69,11 @@ def bits(name: str) -> int:
 def limits(name: str) -> tuple[int, int]:
     """The smallest and the largest of an integer dtype."""
     n = bits(name)
-    return (0, 2**n - 1) if name.startswith("uint") else (-(2 ** (n - 1)), 2 ** (n - 1) - 1)
+    return (
+        (0, 2**n - 1)
+        if name.startswith("uint")
+        else (-(2 ** (n - 1)), 2 ** (n - 1) - 1)
+    )
 
 
 def listed(names: Collection[str]) -> str:
@@ -68,6 +81,10 @@ def listed(names: Collection[str]) -> str:
     kinds = [("float", "bfloat"), ("int",), ("uint",), ("bool",)]
     return ", ".join(
         sorted(
-            names, key=lambda n: (next(i for i, k in enumerate(kinds) if n.startswith(k)), -bits(n))
+            names,
+            key=lambda n: (
+                next(i for i, k in enumerate(kinds) if n.startswith(k)),
+                -bits(n),
+            ),
         )
     )

@@ -49,7 +49,9 @@ class TrainingStep(ABC):
         self.executor = executor
         self.optimizer = optimizer
         self.y = y
-        self.count = 0  # steps done; counted on the host, so that no device has to be waited for
+        self.count = (
+            0  # steps done; counted on the host, so that no device has to be waited for
+        )
         self._has_gradients = False
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
@@ -60,14 +62,18 @@ class TrainingStep(ABC):
 
     def backprop(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         """Return the network's outputs, and leave the gradients behind."""
-        outputs = self.executor.inference_and_backprop(inputs, self.y, self.count, first_row)
+        outputs = self.executor.inference_and_backprop(
+            inputs, self.y, self.count, first_row
+        )
         self._has_gradients = True
         return outputs
 
     def update(self) -> None:
         """Apply the optimizer to the gradients that `backprop` left."""
         if not self._has_gradients:
-            raise Deep500Error("update() needs gradients: call backprop(batch) before it")
+            raise Deep500Error(
+                "update() needs gradients: call backprop(batch) before it"
+            )
         self._update()
         self._has_gradients = False
         self.count += 1
@@ -104,13 +110,19 @@ class Executor(ABC):
     passes: ClassVar[tuple[str, ...]] = ()  # names of transformations
     optimize = True
 
-    always_compiles: ClassVar[bool] = False  # whether networks run compiled, asked for or not
+    always_compiles: ClassVar[bool] = (
+        False  # whether networks run compiled, asked for or not
+    )
 
-    model: Any = None  # what from_model got without a loss: a trainer attaches its task's
+    model: Any = (
+        None  # what from_model got without a loss: a trainer attaches its task's
+    )
     options: Mapping[str, Any] = {}  # what from_model got with it
     unchecked = True  # before the first call, whose cost is estimated
     tells_forward: ClassVar[bool] = False  # whether it calls `after_forward`
-    after_forward: Callable[[], None] | None = None  # called between forward and backward
+    after_forward: Callable[[], None] | None = (
+        None  # called between forward and backward
+    )
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -120,7 +132,11 @@ class Executor(ABC):
                 setattr(cls, name, method)
 
     def __init__(
-        self, framework: "Framework", network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: "Framework",
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         for dtype in {t.dtype for t in network.inputs.values()}:
             framework.dtype(dtype)
@@ -130,7 +146,9 @@ class Executor(ABC):
         self.seed = seed
         self.compile = compile
         self.structure = network.outline()
-        self.random = take_keys(self.structure)  # operators by the inputs that are their keys
+        self.random = take_keys(
+            self.structure
+        )  # operators by the inputs that are their keys
         self.programs: Programs[Any] = Programs()  # what has been built so far
         self.decided: Specialised | None = None
         self._specialiser: Specialiser | None = None
@@ -141,11 +159,15 @@ class Executor(ABC):
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
-        self.generation = 0  # counts what makes flat buffers that were handed out invalid
+        self.generation = (
+            0  # counts what makes flat buffers that were handed out invalid
+        )
         self.copies: Counter[str] = Counter()  # of flat buffers: "to host", "to device"
         self._kernel_words: dict[str, str] = {}
         self._graphs: Programs[Network] = Programs()
-        self._constants: dict[str, np.ndarray] = {}  # the values that they were made for
+        self._constants: dict[
+            str, np.ndarray
+        ] = {}  # the values that they were made for
 
     @property
     def graph(self) -> Network:
@@ -158,7 +180,9 @@ class Executor(ABC):
         """`graph`, or the structure if one of these values is only there."""
         graph = self.graph
         sources = {*graph.inputs, *graph.params}
-        missing = [name for name in values if name not in sources and not graph.producer(name)]
+        missing = [
+            name for name in values if name not in sources and not graph.producer(name)
+        ]
         return self.structure if missing else graph
 
     def _cleaned_up(self) -> Network:
@@ -193,7 +217,11 @@ class Executor(ABC):
 
     @abstractmethod
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         """The outputs, with `gradients` of y by every trainable parameter left behind.
 
@@ -226,9 +254,13 @@ class Executor(ABC):
         for node in self.structure.nodes:
             if node.name not in self._kernel_words:
                 specs = specs or self.structure.specs({})
-                inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
+                inputs = [
+                    specs.get(i, i) if isinstance(i, str) else i for i in node.inputs
+                ]
                 self.choose(node, inputs)
-        return {node.name: self._kernel_words[node.name] for node in self.structure.nodes}
+        return {
+            node.name: self._kernel_words[node.name] for node in self.structure.nodes
+        }
 
     def operator_times(
         self, inputs: Mapping[str, Any], training: bool = False, rounds: int = 10
@@ -259,16 +291,22 @@ class Executor(ABC):
             self._specialise(self._specialiser, inputs, mode)
         return inputs
 
-    def _keys(self, inputs: Mapping[str, Any], step: int, first_row: int) -> dict[str, np.ndarray]:
+    def _keys(
+        self, inputs: Mapping[str, Any], step: int, first_row: int
+    ) -> dict[str, np.ndarray]:
         rows = _rows(inputs) if first_row else 1
         keys = {}
         for name, operator in self.random.items():
             node = name.removeprefix(KEY)
-            key = operator.key(node, step, seed=self.seed, first_row=first_row, rows=rows)
+            key = operator.key(
+                node, step, seed=self.seed, first_row=first_row, rows=rows
+            )
             keys[name] = np.array(key, np.int64)
         return keys
 
-    def _specialise(self, specialiser: Specialiser, inputs: Mapping[str, Any], mode: Mode) -> None:
+    def _specialise(
+        self, specialiser: Specialiser, inputs: Mapping[str, Any], mode: Mode
+    ) -> None:
         specs = self.structure.inputs
         tensors = {}
         for name, value in inputs.items():
@@ -316,7 +354,9 @@ class Executor(ABC):
     # Copies, each counted. An executor whose tensors are in the host's memory gives and takes that memory instead.
 
     def _flat_params(self) -> dict[str, np.ndarray]:
-        return self._gathered({name: self.params[name] for name in self.structure.trainable})
+        return self._gathered(
+            {name: self.params[name] for name in self.structure.trainable}
+        )
 
     def _flat_gradients(self) -> dict[str, np.ndarray]:
         return self._gathered(self.gradients)
@@ -335,15 +375,21 @@ class Executor(ABC):
     def _gathered(self, values: Values) -> dict[str, np.ndarray]:
         self.copies["to host"] += 1
         array = self.framework.array
-        return self.layout.gather({name: array(value) for name, value in values.items()})
+        return self.layout.gather(
+            {name: array(value) for name, value in values.items()}
+        )
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Copies of all parameters as NumPy arrays."""
-        return {name: np.array(self.framework.array(v)) for name, v in self.params.items()}
+        return {
+            name: np.array(self.framework.array(v)) for name, v in self.params.items()
+        }
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Set all parameters, in place where the framework holds on to them."""
-        for name, value in matching("parameters", self.structure.params, arrays).items():
+        for name, value in matching(
+            "parameters", self.structure.params, arrays
+        ).items():
             self._replace(name, value)
         self._forget()
 
@@ -354,7 +400,9 @@ class Executor(ABC):
                 f"no parameter is named {name!r}; there are: {', '.join(self.structure.params)}"
             )
         array = self.framework.array(value)
-        self._replace(name, matching("parameters", {name: self.spec(name)}, {name: array})[name])
+        self._replace(
+            name, matching("parameters", {name: self.spec(name)}, {name: array})[name]
+        )
         self._forget()
 
     def _replace(self, name: str, value: np.ndarray) -> None:
@@ -419,7 +467,10 @@ def matching(
     """Copies of the given arrays in the dtypes that are expected; names and shapes must be the same."""
     arrays = {name: np.asarray(value) for name, value in given.items()}
     check_matching(what, expected, arrays, dtypes=False)
-    return {name: np.array(arrays[name], name_of(own.dtype)) for name, own in expected.items()}
+    return {
+        name: np.array(arrays[name], name_of(own.dtype))
+        for name, own in expected.items()
+    }
 
 
 def _rows(inputs: Mapping[str, Any]) -> int:
@@ -447,7 +498,9 @@ class HostMemoryExecutor(Executor):
         _copy_into(self._flat_gradients(), buffers)
 
 
-def _copy_into(own: Mapping[str, np.ndarray], buffers: Mapping[str, np.ndarray]) -> None:
+def _copy_into(
+    own: Mapping[str, np.ndarray], buffers: Mapping[str, np.ndarray]
+) -> None:
     for dtype, buffer in own.items():
         if buffer is not buffers[dtype]:
             np.copyto(buffer, buffers[dtype])

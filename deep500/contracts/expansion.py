@@ -29,7 +29,12 @@ class Writer(ABC):
 
     @abstractmethod
     def emit(
-        self, operator: str, inputs: Sequence[Any], stem: str, count: int = 1, **attributes: Any
+        self,
+        operator: str,
+        inputs: Sequence[Any],
+        stem: str,
+        count: int = 1,
+        **attributes: Any,
     ) -> list[str]:
         """A new node with so many results, which get names that begin with `stem`."""
 
@@ -68,6 +73,8 @@ def stands(graph: Subgraph, derivative: bool) -> bool:
     """Whether the nodes of a graph run as they are."""
     for node in graph.nodes:
         operator = node.operator
-        if node.deciding or (isinstance(operator, Expandable) and not operator.stands(derivative)):
+        if node.deciding or (
+            isinstance(operator, Expandable) and not operator.stands(derivative)
+        ):
             return False
     return True

@@ -66,7 +66,9 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
         runner.unchecked = False
 
 
-def failure(executor: "Executor", inputs: Any, error: Exception, backprop: bool) -> Deep500Error:
+def failure(
+    executor: "Executor", inputs: Any, error: Exception, backprop: bool
+) -> Deep500Error:
     """The error to raise in the place of one that came out of a framework."""
     problem = _input_problem(executor, inputs)
     if problem:
@@ -78,7 +80,9 @@ def failure(executor: "Executor", inputs: Any, error: Exception, backprop: bool)
     name = executor.structure.name
     doing = "differentiate" if backprop else "run"
     reason = one_line(error, kind=True)
-    return Deep500Error(f"{executor.framework.name} cannot {doing} the network {name!r}: {reason}")
+    return Deep500Error(
+        f"{executor.framework.name} cannot {doing} the network {name!r}: {reason}"
+    )
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -99,7 +103,9 @@ def _input_problem(executor: "Executor", inputs: Any) -> str:
         except Exception as error:
             return f"the input {name!r} is no array of numbers: {one_line(error)}"
         if array.dtype.kind not in NUMBERS:
-            return f"the input {name!r} is of {array.dtype}, and {tensor.dtype} is wanted"
+            return (
+                f"the input {name!r} is of {array.dtype}, and {tensor.dtype} is wanted"
+            )
     return ""
 
 
@@ -145,7 +151,9 @@ def _of_node(node: Node, error: Exception, what: str) -> Deep500Error:
     return kind(f"{what}node {node.name!r}: {one_line(error, 400)}")
 
 
-def _start_values(executor: "Executor", inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _start_values(
+    executor: "Executor", inputs: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
     """The inputs in their declared dtypes, and the parameters, in the host's memory."""
     values = executor.arrays()
     for name, value in executor.keyed(inputs).items():
@@ -155,15 +163,21 @@ def _start_values(executor: "Executor", inputs: Mapping[str, Any]) -> dict[str, 
     return values
 
 
-def _runnable(executor: "Executor", values: Iterable[str], backprop: bool) -> list[Node]:
+def _runnable(
+    executor: "Executor", values: Iterable[str], backprop: bool
+) -> list[Node]:
     """The nodes that ran, in order."""
     structure = executor.structure
     if backprop:
-        return structure.part([*structure.outputs, *structure.state_updates.values()])[0]
+        return structure.part([*structure.outputs, *structure.state_updates.values()])[
+            0
+        ]
     return structure.part(structure.computable([*values]), training=False)[0]
 
 
-def _evaluate(executor: "Executor", node: Node, arguments: list[Any]) -> list[np.ndarray]:
+def _evaluate(
+    executor: "Executor", node: Node, arguments: list[Any]
+) -> list[np.ndarray]:
     operator = node.operator
     if not operator.random:
         return executor.framework.evaluate(operator, arguments)

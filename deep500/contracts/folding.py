@@ -13,7 +13,9 @@ from .network import Network, Node
 from .operator import Operator, Tensor
 from .shape_inference import Mismatch, dimension_names, node_specs
 
-Evaluate = Callable[[Operator, Sequence[Any]], Sequence[np.ndarray]]  # an operator on NumPy inputs
+Evaluate = Callable[
+    [Operator, Sequence[Any]], Sequence[np.ndarray]
+]  # an operator on NumPy inputs
 LARGEST = 1 << 16  # elements; a static input is small, and a file may come from anyone
 OF_SHAPES = {"Shape", "Size"}  # operators that look only at the shape of their input
 
@@ -36,9 +38,13 @@ class Folding:
         self.evaluate = evaluate
         self.values = {**given, **constants}
         self.tensors = {
-            name: tensor for name, tensor in inputs.items() if not dimension_names([tensor])
+            name: tensor
+            for name, tensor in inputs.items()
+            if not dimension_names([tensor])
         }
-        self.tensors |= {name: Tensor(v.shape, v.dtype.name) for name, v in self.values.items()}
+        self.tensors |= {
+            name: Tensor(v.shape, v.dtype.name) for name, v in self.values.items()
+        }
         self.makers: dict[str, Node] = {}
         self.order: dict[str, int] = {}  # of the nodes, by name
         self.folded: set[str] = set()
@@ -47,7 +53,9 @@ class Folding:
         """A node of the network; nodes come in order."""
         self.makers |= dict.fromkeys(node.outputs, node)
         self.order[node.name] = len(self.order)
-        with contextlib.suppress(Mismatch):  # which is for whoever runs the node to report
+        with contextlib.suppress(
+            Mismatch
+        ):  # which is for whoever runs the node to report
             results = node_specs(node, self.tensors)
             if results is not None:
                 self.tensors |= zip(node.outputs, results, strict=False)
@@ -81,7 +89,9 @@ class Folding:
             return node.inputs[0] in self.tensors
         if not all(output in self.tensors for output in node.outputs):
             return False
-        return all(math.prod(self.tensors[output].shape) <= LARGEST for output in node.outputs)
+        return all(
+            math.prod(self.tensors[output].shape) <= LARGEST for output in node.outputs
+        )
 
     def without_folded(self, network: Network, nodes: Sequence[Node]) -> list[Node]:
         """The network's nodes without those that only served to compute what has been folded."""
@@ -93,12 +103,16 @@ class Folding:
         return kept[::-1]
 
     def _needs_shape_only(self, node: Node) -> bool:
-        return type(node.operator).__name__ in OF_SHAPES and node.inputs[0] in self.tensors
+        return (
+            type(node.operator).__name__ in OF_SHAPES and node.inputs[0] in self.tensors
+        )
 
     def _run(self, node: Node) -> None:
         if node.outputs[0] in self.values:
             return
-        inputs = [self._input(node, i) if isinstance(i, str) else i for i in node.inputs]
+        inputs = [
+            self._input(node, i) if isinstance(i, str) else i for i in node.inputs
+        ]
         try:
             results = self.evaluate(node.operator, inputs)
         except Exception as error:
@@ -111,5 +125,7 @@ class Folding:
     def _input(self, node: Node, name: str) -> np.ndarray:
         if self._needs_shape_only(node) and name not in self.values:
             tensor = self.tensors[name]
-            return np.broadcast_to(np.zeros((), tensor.dtype), tensor.shape)  # takes no memory
+            return np.broadcast_to(
+                np.zeros((), tensor.dtype), tensor.shape
+            )  # takes no memory
         return self.values[name]

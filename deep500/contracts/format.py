@@ -19,19 +19,27 @@ class Format(Definition):
 
     extra: ClassVar[str]  # pip install 'deep500-bench[extra]'
 
-    def read(self, source: Any, given: "Mapping[str, np.ndarray] | None" = None) -> "Network":
+    def read(
+        self, source: Any, given: "Mapping[str, np.ndarray] | None" = None
+    ) -> "Network":
         """The network in a file or in the format's own object.
 
         `given` holds values of inputs by name, for formats that allow an input where an operator needs a constant.
         """
         raise NotImplementedError
 
-    def write(self, network: "Network", path: "str | os.PathLike[str] | None" = None) -> Any:
+    def write(
+        self, network: "Network", path: "str | os.PathLike[str] | None" = None
+    ) -> Any:
         """The network as the format's own object, also written to `path` if there is one."""
         raise NotImplementedError
 
     def backward(
-        self, network: "Network", y: str, sizes: Mapping[str, int] | None, training: bool
+        self,
+        network: "Network",
+        y: str,
+        sizes: Mapping[str, int] | None,
+        training: bool,
     ) -> "Network":
         """The network with its backward pass: its outputs, and the gradients of y under `network.gradient`'s names.
 

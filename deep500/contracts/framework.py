@@ -64,7 +64,9 @@ class Framework(ABC):
     module_name: ClassVar[str]  # what is imported, and looked for without importing
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
-    trains: ClassVar[bool] = True  # through Deep500; False for an engine that runs operators only
+    trains: ClassVar[bool] = (
+        True  # through Deep500; False for an engine that runs operators only
+    )
     dtypes: ClassVar[frozenset[str]] = (
         PLAIN  # those that it can hold and convert; kernels may take fewer
     )
@@ -78,7 +80,9 @@ class Framework(ABC):
     def module(self) -> ModuleType:
         """The framework itself, imported when first used."""
         if not self.available():
-            package = f"'deep500-bench[{self.extra}]'" if self.extra else self.module_name
+            package = (
+                f"'deep500-bench[{self.extra}]'" if self.extra else self.module_name
+            )
             raise Unsupported(f"{self.name} is not installed: pip install {package}")
         return importlib.import_module(self.module_name)
 
@@ -102,7 +106,9 @@ class Framework(ABC):
     def dtype(self, name: str) -> str:
         """The name itself, if there is such a dtype here."""
         if name not in self.dtypes:
-            raise Unsupported(f"{self.name} has no {name}; it has {listed(self.dtypes)}")
+            raise Unsupported(
+                f"{self.name} has no {name}; it has {listed(self.dtypes)}"
+            )
         return name
 
     @abstractmethod
@@ -141,7 +147,11 @@ class Framework(ABC):
         It depends on how many outputs are in use, and on the inputs: arrays or names, None where one is left out.
         """
         native = self.native(operator)
-        given = {name for name, x in zip(operator.inputs, inputs, strict=False) if x is not None}
+        given = {
+            name
+            for name, x in zip(operator.inputs, inputs, strict=False)
+            if x is not None
+        }
         if (
             native is not None
             and outputs <= (operator.native_outputs or outputs)
@@ -219,11 +229,18 @@ class Framework(ABC):
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
     ) -> list[np.ndarray]:
-        run = self.formula(operator) if composed else self.kernel(operator, inputs=inputs)[0]
+        run = (
+            self.formula(operator)
+            if composed
+            else self.kernel(operator, inputs=inputs)[0]
+        )
         return [self.array(y) for y in operator.published(run(*self._natives(inputs)))]
 
     def _gradient(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
         given = [None if g is None else self.tensor(g) for g in grads]
         answer = gradient_formula(self.xp, operator, self._natives(inputs), given)
@@ -262,24 +279,36 @@ class Framework(ABC):
         """The function through the framework's own compiler."""
         raise Unsupported(f"{self.name} has no compiler of its own")
 
-    def derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+    def derivative(
+        self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
+    ) -> Call:
         """The framework's own derivative of a function of native arrays, ready to be repeated for other gradients."""
         self.require()
         return self._derivative(function, arrays, grads)
 
-    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+    def _derivative(
+        self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
+    ) -> Call:
         raise Unsupported(f"{self.name} does not differentiate by itself")
 
-    def forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+    def forward_call(
+        self, operator: Operator, inputs: Sequence[Any], kernel: str
+    ) -> Call:
         """One run of the operator by its own kernel ("native"), by our formula ("composed"), or by that "compiled"."""
         self.require()
         return self._forward_call(operator, self._canonical(operator, inputs), kernel)
 
-    def _forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+    def _forward_call(
+        self, operator: Operator, inputs: Sequence[Any], kernel: str
+    ) -> Call:
         return calls.forward(self, operator, inputs, kernel)
 
     def backward_call(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[Any],
+        kernel: str,
     ) -> Call:
         """The gradients by every input, given those of the outputs; what forward leaves behind is made before.
 
@@ -291,7 +320,11 @@ class Framework(ABC):
         return self._backward_call(operator, inputs, grads, kernel)
 
     def _backward_call(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[Any],
+        kernel: str,
     ) -> Call:
         return calls.backward(self, operator, inputs, grads, kernel)
 
@@ -327,7 +360,9 @@ class Framework(ABC):
         executor.optimize = optimize
         return executor
 
-    def _settle(self, seed: int, threads: int | None, device: Device | str | None) -> None:
+    def _settle(
+        self, seed: int, threads: int | None, device: Device | str | None
+    ) -> None:
         """Check the options of an executor, and set the threads."""
         word = device.word if isinstance(device, Device) else device
         if word not in (None, "cpu"):
@@ -336,11 +371,15 @@ class Framework(ABC):
                 "or give device='cpu' (`d5 run` takes --device cpu)"
             )
         if not 0 <= seed < 2**63:
-            raise Deep500Error(f"seed is {seed}: give a whole number from 0 to 2**63 - 1")
+            raise Deep500Error(
+                f"seed is {seed}: give a whole number from 0 to 2**63 - 1"
+            )
         if threads is None:
             return
         if threads < 1:
-            raise Deep500Error(f"threads is {threads}: give a number from 1 on, or leave it out")
+            raise Deep500Error(
+                f"threads is {threads}: give a number from 1 on, or leave it out"
+            )
         self.set_threads(threads)
 
     @abstractmethod
@@ -372,7 +411,12 @@ class Framework(ABC):
         if isinstance(loss, Loss):
             loss.check_trains()
         wrapping = Wrapping(loss, params, inputs, outputs, label)
-        options = {"seed": seed, "compile": compile, "threads": threads, "device": device}
+        options = {
+            "seed": seed,
+            "compile": compile,
+            "threads": threads,
+            "device": device,
+        }
         if _is_onnx(model):
             model = Network.from_onnx(model)
         if isinstance(model, Network):
@@ -387,7 +431,9 @@ class Framework(ABC):
             executor.model, executor.options = model, {**options, **own}
         return executor
 
-    def _from_network(self, network: Network, loss: Any, options: dict[str, Any]) -> "Executor":
+    def _from_network(
+        self, network: Network, loss: Any, options: dict[str, Any]
+    ) -> "Executor":
         if "loss" in network.outputs:
             return self.executor(network, **options)
         if loss is None:
@@ -401,7 +447,9 @@ class Framework(ABC):
             )
         return self.executor(loss.attach(network), **options)
 
-    def _wrap(self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool) -> "Executor":
+    def _wrap(
+        self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
+    ) -> "Executor":
         """The adapter's executor of the framework's own model; `not_taken` is for what is none."""
         raise self.not_taken(model)
 
@@ -414,7 +462,9 @@ class Framework(ABC):
         )
 
 
-def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) -> Sequence[Any]:
+def keyed(
+    operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None
+) -> Sequence[Any]:
     """The inputs, with the key behind them if there is one."""
     if key is None:
         return inputs
@@ -429,7 +479,10 @@ def keyed(operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None) 
 def told_apart(operator: Operator, statics: Sequence[Any]) -> str:
     """What a cache needs besides the values, since Python takes 1, 1.0, True and np.int32(1) for the same."""
     return repr(
-        [(type(value).__name__, value) for value in (*operator.settings.values(), *statics)]
+        [
+            (type(value).__name__, value)
+            for value in (*operator.settings.values(), *statics)
+        ]
     )
 
 
@@ -440,7 +493,9 @@ def gradient_formula(
     results = operator.run(xp, *inputs)
     made = operator.published(results)
     given = [*grads, *[None] * len(made)]
-    full = [xp.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)]
+    full = [
+        xp.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)
+    ]
     return operator.gradients(xp, full, inputs, results)
 
 
@@ -472,7 +527,10 @@ def _described(value: Any) -> str:
 
 def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
     """What our own rule for shapes says against the inputs; what the framework says if that is nothing."""
-    kinds = [Tensor(x.shape, str(x.dtype)) if isinstance(x, np.ndarray) else x for x in inputs]
+    kinds = [
+        Tensor(x.shape, str(x.dtype)) if isinstance(x, np.ndarray) else x
+        for x in inputs
+    ]
     try:
         operator.infer(*kinds)
     except ValueError as found:
@@ -484,4 +542,7 @@ def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
 
 def _is_onnx(model: Any) -> bool:
     """Whether it is a path, the bytes of a file, or a parsed model."""
-    return isinstance(model, str | bytes | os.PathLike) or type(model).__name__ == "ModelProto"
+    return (
+        isinstance(model, str | bytes | os.PathLike)
+        or type(model).__name__ == "ModelProto"
+    )

@@ -13,13 +13,17 @@ from .network import Network, Node
 from .operator import Operator
 from .optimizer import State
 
-Program = tuple[Callable[..., Any], list[str]]  # a compiled function, and the inputs that it takes
+Program = tuple[
+    Callable[..., Any], list[str]
+]  # a compiled function, and the inputs that it takes
 
 
 class FunctionalExecutor(Executor):
     """Builds programs from pure functions; parameters live on the framework's side, flat buffers are copies."""
 
-    def __init__(self, framework: Framework, network: Network, seed: int, compile: bool):
+    def __init__(
+        self, framework: Framework, network: Network, seed: int, compile: bool
+    ):
         super().__init__(framework, network, seed, compile)
 
     @abstractmethod
@@ -34,7 +38,9 @@ class FunctionalExecutor(Executor):
         """The program of this key, built when first asked for."""
         return self.programs.find((self.decided, *key), build)
 
-    def forward(self, nodes: Iterable[Node], values: Values, outputs: Collection[str]) -> Values:
+    def forward(
+        self, nodes: Iterable[Node], values: Values, outputs: Collection[str]
+    ) -> Values:
         """Run nodes over the framework's values, or over what stands for them while tracing."""
         xp = self.framework.xp
         return tape.forward(xp, nodes, values, outputs, self._kernel, record=False)[0]
@@ -43,7 +49,11 @@ class FunctionalExecutor(Executor):
         """The inputs that are used, in their declared dtypes; a program checks their shapes when it is traced."""
         specs = self.structure.inputs
         native = self.native
-        return {name: native(inputs[name], specs[name].dtype) for name in used if name in inputs}
+        return {
+            name: native(inputs[name], specs[name].dtype)
+            for name in used
+            if name in inputs
+        }
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
         kernel, word = self.choose(node, node.inputs)
@@ -54,7 +64,9 @@ class FunctionalExecutor(Executor):
 
 def check_traced(structure: Network, values: Values, used: Iterable[str]) -> None:
     """Refuse inputs that are missing or of a wrong shape: called while tracing, so once for every shape."""
-    structure.check_shapes(used, {name: tuple(value.shape) for name, value in values.items()})
+    structure.check_shapes(
+        used, {name: tuple(value.shape) for name, value in values.items()}
+    )
 
 
 class FunctionalStep(TrainingStep):
@@ -73,7 +85,9 @@ class FunctionalStep(TrainingStep):
         array = self.executor.framework.array
         arrays = {"step": np.asarray(self.count, np.float32)}
         for name, state in self.states.items():
-            arrays |= {f"{name}.{key}": np.array(array(value)) for key, value in state.items()}
+            arrays |= {
+                f"{name}.{key}": np.array(array(value)) for key, value in state.items()
+            }
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:

@@ -82,7 +82,9 @@ class Graph:
         self.nodes: dict[str, Node] = {}
         self.producers: dict[str, str] = {}  # the node that makes a value
         self._consumers: dict[str, dict[str, None]] = {}  # the nodes that use a value
-        self._places: dict[str, int] = {}  # of the nodes, in the order in which they came
+        self._places: dict[
+            str, int
+        ] = {}  # of the nodes, in the order in which they came
         self._count = 0  # of all nodes that ever came
         self._in_order = True  # whether every value is made before it is used
         self._suffixes: dict[str, int] = {}  # the next number to try behind a name
@@ -169,7 +171,9 @@ class Graph:
             producer = self.producers.get(value)
             if producer is not None and self._places[producer] >= place:
                 return False
-        users = [name for value in node.outputs for name in self._consumers.get(value, ())]
+        users = [
+            name for value in node.outputs for name in self._consumers.get(value, ())
+        ]
         return all(self._places[name] > place for name in users)
 
     def _sorted(self) -> list[Node]:
@@ -191,7 +195,9 @@ class Graph:
         if len(order) < len(self.nodes):
             made = {value for node in order for value in node.outputs}
             stuck = next(node for node in self.nodes.values() if waiting[node.name])
-            raise _open_end(stuck, next(iter(self.producers.keys() & stuck.values - made)))
+            raise _open_end(
+                stuck, next(iter(self.producers.keys() & stuck.values - made))
+            )
         return order
 
 

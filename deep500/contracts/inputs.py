@@ -11,7 +11,14 @@ from .calls import BUILT_IN
 from .operator import Operator
 
 ToArray = Callable[[Any], np.ndarray]
-UNTYPED = (bool, int, float, list, tuple, range)  # NumPy has to choose a dtype for these
+UNTYPED = (
+    bool,
+    int,
+    float,
+    list,
+    tuple,
+    range,
+)  # NumPy has to choose a dtype for these
 
 
 def canonical_inputs(
@@ -34,7 +41,9 @@ def canonical_inputs(
         for name, value in zip(names, inputs, strict=True)
     ]
     untyped = [
-        i for i, x in enumerate(inputs) if _is_untyped(x) and names[i] not in operator.static
+        i
+        for i, x in enumerate(inputs)
+        if _is_untyped(x) and names[i] not in operator.static
     ]
     if untyped:
         dtype = _first_dtype(operator, names, values, untyped)
@@ -48,11 +57,16 @@ def static_input(operator: Operator, name: str, value: Any) -> Any:
     try:
         return canonical(value, operator.inputs[name].annotation)
     except ValueError as error:
-        raise Deep500Error(f"the input {name!r} of {type(operator).__name__} is {error}") from None
+        raise Deep500Error(
+            f"the input {name!r} of {type(operator).__name__} is {error}"
+        ) from None
 
 
 def canonical_gradients(
-    operator: Operator, grads: Sequence[Any], inputs: Sequence[Any], to_array: ToArray = host_array
+    operator: Operator,
+    grads: Sequence[Any],
+    inputs: Sequence[Any],
+    to_array: ToArray = host_array,
 ) -> list[np.ndarray | None]:
     """The gradients of the outputs as NumPy arrays; numbers and lists take the dtype of the first float input."""
     names = operator.result_names(len(grads))
@@ -67,7 +81,9 @@ def canonical_gradients(
     return arrays
 
 
-def _static_or_array(operator: Operator, name: str, value: Any, to_array: ToArray) -> Any:
+def _static_or_array(
+    operator: Operator, name: str, value: Any, to_array: ToArray
+) -> Any:
     if value is None:
         return None
     if name in operator.static:
@@ -84,9 +100,7 @@ def _array(operator: Operator, name: str, value: Any, to_array: ToArray) -> np.n
     else:
         try:
             array = np.asarray(value) if _is_untyped(value) else to_array(value)
-        except (
-            Exception
-        ) as error:  # rows of several lengths, or whatever a framework says to its tensor
+        except Exception as error:  # rows of several lengths, or whatever a framework says to its tensor
             raise _refused(operator, name, value, one_line(error)) from error
     if array.dtype.kind in "OSUMm":
         raise _refused(operator, name, value, "an array of numbers is wanted")
@@ -102,7 +116,10 @@ def _is_float(array: np.ndarray) -> bool:
 
 
 def _first_dtype(
-    operator: Operator, names: Sequence[str], values: Sequence[Any], untyped: Sequence[int]
+    operator: Operator,
+    names: Sequence[str],
+    values: Sequence[Any],
+    untyped: Sequence[int],
 ) -> np.dtype | None:
     """That of the first array which has one of its own, but for truth values and inputs that are always integers."""
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -129,4 +146,6 @@ def _in_dtype(
 
 
 def _refused(operator: Operator, name: str, value: Any, why: str) -> Deep500Error:
-    return Deep500Error(f"the input {name!r} of {type(operator).__name__} is {shown(value)}: {why}")
+    return Deep500Error(
+        f"the input {name!r} of {type(operator).__name__} is {shown(value)}: {why}"
+    )

@@ -16,7 +16,9 @@ from .dtypes import bits
 from .operator import Tensor
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
-BUCKET_BYTES = 25 * 2**20  # large enough to fill a network, small enough to overlap with backprop
+BUCKET_BYTES = (
+    25 * 2**20
+)  # large enough to fill a network, small enough to overlap with backprop
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ class Layout:
         groups: list[list[Slot]] = []
         for slot in reversed(self.slots):
             group = groups[-1] if groups else None
-            if group and group[-1].dtype == slot.dtype and _bytes(slot, group[0]) <= most_bytes:
+            if (
+                group
+                and group[-1].dtype == slot.dtype
+                and _bytes(slot, group[0]) <= most_bytes
+            ):
                 group.append(slot)
             else:
                 groups.append([slot])
@@ -81,13 +87,17 @@ class Layout:
 
     def zeros(self) -> dict[str, np.ndarray]:
         """New buffers in host memory, aligned to 64 bytes."""
-        return {dtype: _aligned_zeros(size, dtype) for dtype, size in self.sizes.items()}
+        return {
+            dtype: _aligned_zeros(size, dtype) for dtype, size in self.sizes.items()
+        }
 
     def views(self, buffers: Mapping[str, Any]) -> dict[str, Any]:
         """Every tensor as a part of its buffer; works for whatever can be sliced and reshaped."""
         views = {}
         for slot in self.slots:
-            views[slot.name] = buffers[slot.dtype][slot.offset : slot.stop].reshape(slot.shape)
+            views[slot.name] = buffers[slot.dtype][slot.offset : slot.stop].reshape(
+                slot.shape
+            )
         return views
 
     def gather(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -117,7 +127,10 @@ class FlatBuffers(Mapping[str, np.ndarray]):
     """Flat buffers by dtype, which are valid until the executor's next step; using them later is an error."""
 
     def __init__(
-        self, arrays: Mapping[str, np.ndarray], layout: Layout, generation: Callable[[], int]
+        self,
+        arrays: Mapping[str, np.ndarray],
+        layout: Layout,
+        generation: Callable[[], int],
     ):
         self.layout = layout
         self._arrays = arrays

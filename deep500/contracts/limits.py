@@ -58,11 +58,15 @@ def _check_settings(node: Node) -> None:
             raise Deep500Error(f"node {node.name!r} has {wrong[0]} among its {name}")
 
 
-def _check_node(node: Node, specs: Specs, results: Sequence[Tensor], brought: int) -> None:
+def _check_node(
+    node: Node, specs: Specs, results: Sequence[Tensor], brought: int
+) -> None:
     if any(size < 0 for tensor in results for size in tensor.shape):
         shapes = ", ".join(str(list(tensor.shape)) for tensor in results)
         raise Deep500Error(f"node {node.name!r} would make a negative shape: {shapes}")
-    needed = max(sum(tensor.nbytes for tensor in results), _window_bytes(node, specs, results))
+    needed = max(
+        sum(tensor.nbytes for tensor in results), _window_bytes(node, specs, results)
+    )
     if needed > max(LARGEST, GROWTH * brought):
         raise Unsupported(
             f"node {node.name!r} ({type(node.operator).__name__}) needs {_readable(needed)}, where "
@@ -96,7 +100,11 @@ def _check_rounds(node: Node, specs: Specs, brought: int) -> None:
 def _window_bytes(node: Node, specs: Specs, results: Sequence[Tensor]) -> int:
     """What a convolution or pooling may unfold: its padded input, and a window for every result."""
     settings = node.operator.settings
-    source = specs.get(node.inputs[0]) if node.inputs and isinstance(node.inputs[0], str) else None
+    source = (
+        specs.get(node.inputs[0])
+        if node.inputs and isinstance(node.inputs[0], str)
+        else None
+    )
     if source is None:
         return 0
     kernel = settings.get("kernel_shape") or ()
@@ -109,7 +117,9 @@ def _padded_bytes(source: Tensor, settings: Mapping[str, Any]) -> int:
     if not isinstance(pads, tuple):
         return 0
     spatial = len(pads) // 2
-    added = [max(0, pads[axis]) + max(0, pads[axis + spatial]) for axis in range(spatial)]
+    added = [
+        max(0, pads[axis]) + max(0, pads[axis + spatial]) for axis in range(spatial)
+    ]
     inner = source.shape[len(source.shape) - spatial :]
     padded = math.prod(size + more for size, more in zip(inner, added, strict=False))
     return source.nbytes // max(1, math.prod(inner)) * padded

@@ -21,7 +21,9 @@ class LogGP(Definition):
         super().__post_init__()
         for name, value in self.settings.items():
             if not math.isfinite(value) or value < 0:
-                raise Deep500Error(f"{name} of LogGP is {value}: give seconds, 0 or more")
+                raise Deep500Error(
+                    f"{name} of LogGP is {value}: give seconds, 0 or more"
+                )
 
     def stream(self, nbytes: int) -> float:
         """How long the bytes behind the first one take."""

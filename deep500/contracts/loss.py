@@ -95,7 +95,9 @@ def described(network: Network, name: str) -> Tensor:
 
 def _known_spec(specs: Mapping[str, Tensor], name: str) -> Tensor:
     if name not in specs:
-        raise Deep500Error(f"the shape of {name!r} cannot be told without running the network")
+        raise Deep500Error(
+            f"the shape of {name!r} cannot be told without running the network"
+        )
     return specs[name]
 
 

@@ -18,7 +18,9 @@ Axis = int | Sequence[int] | None
 class NodeValue:
     """A value of the network, under the operators of Python; `shape` may hold names of dimensions."""
 
-    def __init__(self, network: Network, name: str, dtype: str, shape: tuple[Any, ...] = ()):
+    def __init__(
+        self, network: Network, name: str, dtype: str, shape: tuple[Any, ...] = ()
+    ):
         self.network = network
         self.name = name
         self.dtype = dtype
@@ -111,7 +113,9 @@ class NodeNamespace:
 
     def where(self, condition: NodeValue, x: Any, y: Any) -> NodeValue:
         like = x if isinstance(x, NodeValue) else y
-        return condition.node("Where", like.constant(x), like.constant(y), dtype=like.dtype)
+        return condition.node(
+            "Where", like.constant(x), like.constant(y), dtype=like.dtype
+        )
 
     def astype(self, x: NodeValue, dtype: str) -> NodeValue:
         return x if x.dtype == dtype else x.node("Cast", dtype=dtype, to=NUMBERS[dtype])
@@ -133,13 +137,19 @@ class NodeNamespace:
     def sum(self, x: NodeValue, axis: Axis = None, keepdims: bool = False) -> NodeValue:
         return self._reduced("ReduceSum", x, axis, keepdims)
 
-    def mean(self, x: NodeValue, axis: Axis = None, keepdims: bool = False) -> NodeValue:
+    def mean(
+        self, x: NodeValue, axis: Axis = None, keepdims: bool = False
+    ) -> NodeValue:
         return self._reduced("ReduceMean", x, axis, keepdims)
 
-    def logsumexp(self, x: NodeValue, axis: Axis = None, keepdims: bool = False) -> NodeValue:
+    def logsumexp(
+        self, x: NodeValue, axis: Axis = None, keepdims: bool = False
+    ) -> NodeValue:
         return self._reduced("ReduceLogSumExp", x, axis, keepdims)
 
-    def _reduced(self, operator: str, x: NodeValue, axis: Axis, keepdims: bool) -> NodeValue:
+    def _reduced(
+        self, operator: str, x: NodeValue, axis: Axis, keepdims: bool
+    ) -> NodeValue:
         axes = (axis,) if isinstance(axis, int) else axis
         inputs = [x.name] if axes is None else [x.name, tuple(axes)]
         name = x.network.add_node(operator, inputs, keepdims=int(keepdims))

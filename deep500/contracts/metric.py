@@ -66,7 +66,9 @@ class Metric(Definition):
     unit: ClassVar[str] = ""
     kind: ClassVar[Kind] = "quality"
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
-    reads: ClassVar[str | None] = None  # the task's quality that it is about, if it is about one
+    reads: ClassVar[str | None] = (
+        None  # the task's quality that it is about, if it is about one
+    )
     needs: ClassVar[
         tuple[str, ...]
     ] = ()  # what a run must measure for it ("energy"), beside the usual

@@ -24,7 +24,9 @@ class Model(Definition):
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         name = type(self).__name__
-        raise Deep500Error(f"{name} has no usual sizes: say the shape of one input and the classes")
+        raise Deep500Error(
+            f"{name} has no usual sizes: say the shape of one input and the classes"
+        )
 
     def for_task(self, task: Task, train: Split, seed: int = 0) -> Any:
         """The network for these data; one that can serve several tasks names its output as the task does."""

@@ -78,8 +78,12 @@ class Modified(Optimizer):
     def init_named(self, xp: Any, name: str, param: Any) -> State:
         return self._joined(self.optimizer.init_named(xp, name, param), xp, param)
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
-        [(_, new, new_state)] = self.updates(xp, {"": param}, {"": grad}, {"": state}, step)
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
+        [(_, new, new_state)] = self.updates(
+            xp, {"": param}, {"": grad}, {"": state}, step
+        )
         return new, new_state
 
     def updates(

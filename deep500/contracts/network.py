@@ -73,7 +73,9 @@ class Network:
 
     # ---- building
 
-    def add_input(self, name: str, shape: Sequence[int | str], dtype: str = "float32") -> str:
+    def add_input(
+        self, name: str, shape: Sequence[int | str], dtype: str = "float32"
+    ) -> str:
         """A value that every call brings. A dimension is a size or a name; 0 as the first one is the batch."""
         self._new(name)
         self.inputs[name] = Tensor(shape_inference.checked_shape(name, shape), dtype)
@@ -105,7 +107,9 @@ class Network:
         operator = _operator(operator, attributes)
         values = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
         if name in self._graph.nodes:
-            raise Deep500Error(f"the name {name!r} is taken: every node of a network has its own")
+            raise Deep500Error(
+                f"the name {name!r} is taken: every node of a network has its own"
+            )
         name = name or self._free(type(operator).__name__)
         first = f"{name}.{operator.result_names(1)[0]}"
         results = tuple(outputs or [self._free(first)])
@@ -183,7 +187,9 @@ class Network:
         if not places:
             raise Deep500Error(f"node {node.name!r} has no inputs")
         if not 0 <= position < places:
-            raise Deep500Error(f"node {node.name!r} has inputs 0 to {places - 1}, not {position}")
+            raise Deep500Error(
+                f"node {node.name!r} has inputs 0 to {places - 1}, not {position}"
+            )
         inputs = [*node.inputs, *[None] * (position + 1 - len(node.inputs))]
         inputs[position] = value
         self._replace(node, replace(node, inputs=tuple(inputs)))
@@ -245,12 +251,16 @@ class Network:
         self._graph.check_closed({*self.inputs, *self.params})
         return self._graph.ordered()
 
-    def part(self, outputs: Collection[str], training: bool = True) -> tuple[list[Node], list[str]]:
+    def part(
+        self, outputs: Collection[str], training: bool = True
+    ) -> tuple[list[Node], list[str]]:
         """The nodes, in order, and the inputs that these outputs need; without training, as they are in evaluation."""
         used = set(outputs)
         for name in used:
             if not self._has(name):
-                raise Deep500Error(f"the network is asked for {name!r}, which nothing makes")
+                raise Deep500Error(
+                    f"the network is asked for {name!r}, which nothing makes"
+                )
         nodes = []
         for node in reversed(self.ordered()):
             if not used.isdisjoint(node.outputs):
@@ -283,7 +293,9 @@ class Network:
                     raise Deep500Error(f"node {node.name!r} lacks its input {name!r}")
         for name in (*self.outputs, *self.state_updates.values()):
             if not self._has(name):
-                raise Deep500Error(f"the network is asked for {name!r}, which nothing makes")
+                raise Deep500Error(
+                    f"the network is asked for {name!r}, which nothing makes"
+                )
 
     # ---- shapes
 
@@ -299,20 +311,30 @@ class Network:
         """
         from .specialising import inferred  # which is about networks
 
-        nodes = self._graph.ordered()  # some may lack an input, while the network is edited
+        nodes = (
+            self._graph.ordered()
+        )  # some may lack an input, while the network is edited
         if sizes is None:
             return shape_inference.named(self.inputs, partial(inferred, self, nodes))
-        inputs = {name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()}
+        inputs = {
+            name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()
+        }
         return inferred(self, nodes, inputs)
 
     def bind(
         self, shapes: Mapping[str, tuple[int, ...]], names: Iterable[str] | None = None
     ) -> dict[str, int]:
         """The sizes of named dimensions, from shapes of these inputs (all by default), which are checked."""
-        wanted = self.inputs if names is None else {name: self.inputs[name] for name in names}
+        wanted = (
+            self.inputs
+            if names is None
+            else {name: self.inputs[name] for name in names}
+        )
         return shape_inference.bind(wanted, shapes)
 
-    def check_shapes(self, names: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    def check_shapes(
+        self, names: Iterable[str], shapes: Mapping[str, tuple[int, ...]]
+    ) -> None:
         """Refuse shapes of inputs that are missing or wrong."""
         self.bind(shapes, names)
 
@@ -321,7 +343,9 @@ class Network:
     def feed_tensor(self, name: str, value: Any) -> None:
         """Replace a parameter."""
         if name not in self.params:
-            raise Deep500Error(f"no parameter is named {name!r}; there are: {listed(self.params)}")
+            raise Deep500Error(
+                f"no parameter is named {name!r}; there are: {listed(self.params)}"
+            )
         old = self.params[name]
         array = np.asarray(host_array(name, value), old.dtype)
         if array.shape != old.shape:
@@ -434,14 +458,18 @@ class Network:
         sizes = None if batch is None else dict.fromkeys(self.dimensions, batch)
         twin = self.copy()
         if sizes is not None:
-            inputs = {name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()}
+            inputs = {
+                name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()
+            }
             twin = specialised(self, inputs)
         take_keys(twin)
         return _onnx().backward(twin, y, sizes, training)
 
     def warn_before_training(self) -> None:
         """Say what would train differently from what its user means."""
-        if frozen := [n.name for n in self.nodes if n.operator.settings.get("training_mode") == 0]:
+        if frozen := [
+            n.name for n in self.nodes if n.operator.settings.get("training_mode") == 0
+        ]:
             warnings.warn(
                 f"{', '.join(frozen[:3])} ({len(frozen)} in all) will be trained with fixed running "
                 "statistics, as exporters write them; set training_mode=1 to use those of the batch",
@@ -477,22 +505,30 @@ class Network:
     # ---- names
 
     def _has(self, name: str) -> bool:
-        return name in self.inputs or name in self.params or name in self._graph.producers
+        return (
+            name in self.inputs or name in self.params or name in self._graph.producers
+        )
 
     def _known(self, name: str) -> None:
         if not self._has(name):
             values = sorted({*self.inputs, *self.params, *self._graph.producers})
-            raise Deep500Error(f"no value is named {name!r}; there are: {listed(values)}")
+            raise Deep500Error(
+                f"no value is named {name!r}; there are: {listed(values)}"
+            )
 
     def _new(self, name: str) -> None:
         if self._has(name):
-            raise Deep500Error(f"the name {name!r} is taken: every value of a network has its own")
+            raise Deep500Error(
+                f"the name {name!r} is taken: every value of a network has its own"
+            )
 
     def _free(self, stem: str) -> str:
         return self._graph.free_name(stem, self._has)
 
 
-def _operator(operator: Operator | Adapted | str, attributes: Mapping[str, Any]) -> Operator:
+def _operator(
+    operator: Operator | Adapted | str, attributes: Mapping[str, Any]
+) -> Operator:
     if isinstance(operator, Adapted):
         return operator.operator
     if isinstance(operator, Operator):

@@ -81,17 +81,23 @@ class Operator(Definition):
         False  # whether values decide on shapes: `infer` gives the largest ones then
     )
     integers: ClassVar[tuple[str, ...]] = ()
-    rounds: ClassVar[bool] = True  # whether it may compute in a wider float and round at the end
+    rounds: ClassVar[bool] = (
+        True  # whether it may compute in a wider float and round at the end
+    )
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
-    static: ClassVar[frozenset[str]]  # derived from forward's annotations; never the variadic one
+    static: ClassVar[
+        frozenset[str]
+    ]  # derived from forward's annotations; never the variadic one
     random: ClassVar[bool]  # derived from forward's `key`
     wanted: ClassVar[tuple[str, ...]]  # derived from backward
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         parameters = dict(list(_signature(cls.forward).parameters.items())[2:])
-        cls.inputs = {n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY}
+        cls.inputs = {
+            n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY
+        }
         cls.random = "key" in parameters and "key" not in cls.inputs
         cls.static = frozenset(
             name
@@ -108,7 +114,12 @@ class Operator(Definition):
                 f"{cls.__name__}: {sorted(clash)} name both an input and an output; rename the output"
             )
 
-        there = {*cls.inputs, *cls.outputs, *cls.saved, *(f"d{name}" for name in cls.outputs)}
+        there = {
+            *cls.inputs,
+            *cls.outputs,
+            *cls.saved,
+            *(f"d{name}" for name in cls.outputs),
+        }
         there = {name.replace("*", "") for name in there}
         if cls.forward is not Operator.forward and (odd := set(cls.wanted) - there):
             raise TypeError(
@@ -159,7 +170,9 @@ class Operator(Definition):
 
     def bytes_moved(self, *inputs: Any) -> int:
         """Every input read once, every output written once."""
-        return sum(t.nbytes for t in (*inputs, *self.infer(*inputs)) if isinstance(t, Tensor))
+        return sum(
+            t.nbytes for t in (*inputs, *self.infer(*inputs)) if isinstance(t, Tensor)
+        )
 
     def workspace(self, framework: str, direction: str, *inputs: Any) -> int:
         """Bytes that a framework's own kernel takes for itself while it runs "forward" or "backward", where known."""
@@ -202,14 +215,24 @@ class Operator(Definition):
         """Every result of the formula, saved ones included."""
         if self.random:
             count = len(self.inputs)
-            key = inputs[count] if len(inputs) > count else xp.asarray(self.key(), "int64")
+            key = (
+                inputs[count]
+                if len(inputs) > count
+                else xp.asarray(self.key(), "int64")
+            )
             result = self.forward(xp, *inputs[:count], key=key)  # type: ignore[call-arg]
         else:
             result = self.forward(xp, *inputs)
         return tuple(result) if isinstance(result, tuple | list) else (result,)
 
     def key(
-        self, node: str = "", step: int = 0, *, seed: int = 0, first_row: int = 0, rows: int = 1
+        self,
+        node: str = "",
+        step: int = 0,
+        *,
+        seed: int = 0,
+        first_row: int = 0,
+        rows: int = 1,
     ) -> list[int]:
         """What a random operator draws by, as this node of a network, in this step of a run with this seed.
 
@@ -222,7 +245,9 @@ class Operator(Definition):
         """The inputs with the key behind them."""
         return [*inputs, *[None] * (len(self.inputs) - len(inputs)), key]
 
-    def gradients(self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence) -> list:
+    def gradients(
+        self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence
+    ) -> list:
         """One gradient per input, each of its input's shape; None where there is none."""
         have = {
             **_bind(self.inputs, inputs),
@@ -232,7 +257,9 @@ class Operator(Definition):
         answer = self.backward(xp, **{name: have[name] for name in self.wanted})
         given = answer if isinstance(answer, tuple | list) else (answer,)
         parameters = [p for name, p in self.inputs.items() if name not in self.static]
-        if len(given) > len(parameters) and all(p.kind is not p.VAR_POSITIONAL for p in parameters):
+        if len(given) > len(parameters) and all(
+            p.kind is not p.VAR_POSITIONAL for p in parameters
+        ):
             raise Deep500Error(
                 f"backward of {type(self).__name__} gives {len(given)} gradients, and there are "
                 f"{len(parameters)} inputs that are not static"
@@ -241,7 +268,9 @@ class Operator(Definition):
         names = self.input_names(len(inputs))
         found = [None if name in self.static else next(rest, None) for name in names]
         return [
-            None if g is None or x is None or kind(x) != "float" else xp.unbroadcast(g, x.shape)
+            None
+            if g is None or x is None or kind(x) != "float"
+            else xp.unbroadcast(g, x.shape)
             for g, x in zip(found, inputs, strict=True)
         ]
 
@@ -263,7 +292,9 @@ def _signature(function: Callable) -> inspect.Signature:
         return inspect.signature(function)
 
 
-def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict[str, Any]:
+def _bind(
+    parameters: Mapping[str, inspect.Parameter], values: Sequence
+) -> dict[str, Any]:
     """Each parameter's value: None when left out, a tuple when variadic."""
     return {
         name: tuple(values[i:])
@@ -278,7 +309,9 @@ def _bind(parameters: Mapping[str, inspect.Parameter], values: Sequence) -> dict
 def _named(prefix: str, names: Sequence[str], values: Sequence) -> dict[str, Any]:
     """The values by name; a tuple of all the rest for a name with a star."""
     return {
-        prefix + name.lstrip("*"): tuple(values[i:]) if name.startswith("*") else values[i]
+        prefix + name.lstrip("*"): tuple(values[i:])
+        if name.startswith("*")
+        else values[i]
         for i, name in enumerate(names[: len(values)])
     }
 
@@ -288,5 +321,9 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     rank = max(map(len, shapes))
     wide = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
     if any(len({n for n in dims if n != 1}) > 1 for dims in zip(*wide, strict=True)):
-        raise ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast together")
-    return tuple(next((n for n in dims if n != 1), 1) for dims in zip(*wide, strict=True))
+        raise ValueError(
+            f"shapes {', '.join(map(str, shapes))} do not broadcast together"
+        )
+    return tuple(
+        next((n for n in dims if n != 1), 1) for dims in zip(*wide, strict=True)
+    )

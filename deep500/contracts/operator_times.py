@@ -44,19 +44,27 @@ class OperatorTimes:
 
 
 def operator_times(
-    executor: "Executor", inputs: Mapping[str, Any], training: bool = False, rounds: int = 10
+    executor: "Executor",
+    inputs: Mapping[str, Any],
+    training: bool = False,
+    rounds: int = 10,
 ) -> list[OperatorTimes]:
     """Every node alone, in rounds of random order; with `training`, derivatives as well."""
     calls = node_calls(executor, inputs, training)
     times = timed_rounds([call.run for call in calls], rounds)
     found = []
     for call, ns in zip(calls, times, strict=True):
-        found.append(OperatorTimes(call.node, call.operator, call.kernel, call.direction, ns))
+        found.append(
+            OperatorTimes(call.node, call.operator, call.kernel, call.direction, ns)
+        )
     return found
 
 
 def node_calls(
-    executor: "Executor", inputs: Mapping[str, Any], training: bool = False, y: str = "loss"
+    executor: "Executor",
+    inputs: Mapping[str, Any],
+    training: bool = False,
+    y: str = "loss",
 ) -> list[NodeCall]:
     """Every node as calls of its own, by the kernel that the executor chooses for it.
 
@@ -67,7 +75,9 @@ def node_calls(
     structure = executor.structure
     outputs = [y] if training else structure.computable(inputs)
     nodes, _ = structure.part(outputs, training)
-    values = {name: np.asarray(executor.framework.array(x)) for name, x in inputs.items()}
+    values = {
+        name: np.asarray(executor.framework.array(x)) for name, x in inputs.items()
+    }
     values |= executor.arrays()
     varying = set(structure.trainable)
     found: list[NodeCall] = []
@@ -86,7 +96,9 @@ def node_calls(
 class _Single:
     """One node with its inputs on the host."""
 
-    def __init__(self, executor: "Executor", node: Node, values: Mapping[str, np.ndarray]):
+    def __init__(
+        self, executor: "Executor", node: Node, values: Mapping[str, np.ndarray]
+    ):
         self.framework, self.node = executor.framework, node
         inputs = [values.get(i) if isinstance(i, str) else i for i in node.inputs]
         if node.operator.random:
@@ -119,7 +131,9 @@ class _Single:
             return []
         return [self._named("backward", call)]
 
-    def _first_that_runs(self, prepare: Callable[[str], Call]) -> tuple[Call, list[np.ndarray]]:
+    def _first_that_runs(
+        self, prepare: Callable[[str], Call]
+    ) -> tuple[Call, list[np.ndarray]]:
         """By the kernel of the network, or by our formula where the node has none alone."""
         try:
             call = prepare(self.kernel)
@@ -135,7 +149,11 @@ class _Single:
         function, arguments = self._as_in_the_network(call), call.arguments
         operator = type(self.node.operator).__name__
         return NodeCall(
-            self.node.name, operator, self.kernel, direction, lambda: function(*arguments)
+            self.node.name,
+            operator,
+            self.kernel,
+            direction,
+            lambda: function(*arguments),
         )
 
     def _as_in_the_network(self, call: Call) -> Callable[..., Any]:

@@ -35,7 +35,9 @@ class Optimizer(Definition):
     """
 
     elementwise: ClassVar[bool] = True
-    framework: ClassVar[str] = ""  # the only one that it runs on; empty if it runs on all
+    framework: ClassVar[str] = (
+        ""  # the only one that it runs on; empty if it runs on all
+    )
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -45,7 +47,9 @@ class Optimizer(Definition):
     def init(self, xp: Any, param: Any) -> State:
         return {}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         raise lacking(self, "update")
 
     def init_named(self, xp: Any, name: str, param: Any) -> State:
@@ -100,7 +104,11 @@ class Optimizer(Definition):
     def schedules(self) -> dict[str, Schedule]:
         """The settings that are schedules."""
         settings = self.settings
-        return {name: value for name, value in settings.items() if isinstance(value, Schedule)}
+        return {
+            name: value
+            for name, value in settings.items()
+            if isinstance(value, Schedule)
+        }
 
     def check_framework(self, framework: str) -> None:
         """Raise Unsupported if this optimizer is of another framework."""
@@ -145,7 +153,9 @@ class NativeKernel(Optimizer):
         names = [*params]
         own_params = [params[name] for name in names]
         own_grads = [grads[name] for name in names]
-        kernel(self.module, own_params, own_grads, [states[name] for name in names], step)
+        kernel(
+            self.module, own_params, own_grads, [states[name] for name in names], step
+        )
         yield from ()
 
 

@@ -35,7 +35,9 @@ class Precision(Definition):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 2.0**-60 <= self.loss_scale <= 2.0**60:
-            raise Deep500Error(f"a loss scale of {self.loss_scale} is none: give 2^-60 to 2^60")
+            raise Deep500Error(
+                f"a loss scale of {self.loss_scale} is none: give 2^-60 to 2^60"
+            )
         if self.patience < 1:
             raise Deep500Error(f"patience is {self.patience}: give 1 step or more")
 
@@ -60,5 +62,7 @@ class Precision(Definition):
         if self.dtype is not None:
             framework.dtype(self.dtype)
 
-    def round_weights(self, xp: Namespace, weights: np.ndarray, key: np.ndarray) -> np.ndarray:
+    def round_weights(
+        self, xp: Namespace, weights: np.ndarray, key: np.ndarray
+    ) -> np.ndarray:
         raise lacking(self, "round_weights")

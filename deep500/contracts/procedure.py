@@ -85,5 +85,7 @@ def load_procedure(procedure: Procedure, arrays: Mapping[str, np.ndarray]) -> No
         return
     for owner, executor in procedure.executors.items():
         prefix = f"{owner}/"
-        own = {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+        own = {
+            n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)
+        }
         executor.load(own)

@@ -14,14 +14,18 @@ WORDS = 4
 WORD = 0xFFFFFFFF
 
 
-_INTEGERS = Namespace()  # for Threefry over Python's own integers, which need no conversion
+_INTEGERS = (
+    Namespace()
+)  # for Threefry over Python's own integers, which need no conversion
 _INTEGERS.asarray = lambda value, dtype: value
 
 
 def derive(seed: int, node: str, attribute: Any, step: int) -> list[int]:
     """The two words of a node in one step of a run: Threefry of the seed, over the node and the step."""
     counter = zlib.crc32(repr((node, attribute)).encode())
-    return list(_INTEGERS.threefry((seed & WORD, seed >> 32 & WORD), counter, step & WORD))
+    return list(
+        _INTEGERS.threefry((seed & WORD, seed >> 32 & WORD), counter, step & WORD)
+    )
 
 
 def complete(words: list[int], first_row: int = 0, rows: int = 1) -> list[int]:

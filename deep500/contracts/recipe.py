@@ -24,7 +24,14 @@ from .recipe_entries import (
 
 Division = Literal["closed", "open"]
 DIVISIONS = ("closed", "open")
-SCALED = ("seeds", "epochs", "batch_size", "model_kwargs", "dataset_kwargs", "procedure_kwargs")
+SCALED = (
+    "seeds",
+    "epochs",
+    "batch_size",
+    "model_kwargs",
+    "dataset_kwargs",
+    "procedure_kwargs",
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +60,12 @@ class Recipe:
     tiers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     definitions: Mapping[str, Any] = field(default_factory=dict)
     division: Division = "closed"
-    differences: Sequence[tuple[str, Any, Any]] = ()  # FIXED entries changed in the open division
-    scale: Mapping[str, Any] = field(default_factory=dict)  # what the tier of a run changes
+    differences: Sequence[
+        tuple[str, Any, Any]
+    ] = ()  # FIXED entries changed in the open division
+    scale: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what the tier of a run changes
 
     def __post_init__(self) -> None:
         self._check_part("FIXED", self.fixed)
@@ -89,7 +100,9 @@ class Recipe:
                 return fixed
         return ENTRIES[key].part == "FIXED"
 
-    def with_settings(self, changes: Mapping[str, Any], division: str = "closed") -> "Recipe":
+    def with_settings(
+        self, changes: Mapping[str, Any], division: str = "closed"
+    ) -> "Recipe":
         """The same recipe with other entries. FIXED ones are refused in the closed division.
 
         The open division records them as differences. A definition that is replaced loses its arguments.
@@ -137,7 +150,9 @@ class Recipe:
             "file": self.source,
             "fixed": canonical_form(self.fixed),
             "mutable": canonical_form(self.mutable),
-            "metrics": [[self._metric_form(metric), target] for metric, target in self.metrics],
+            "metrics": [
+                [self._metric_form(metric), target] for metric, target in self.metrics
+            ],
         }
         if self.claims:
             form["claims"] = [self._claim_form(claim) for claim in self.claims]
@@ -207,7 +222,9 @@ class Recipe:
         return form
 
     def _claim_form(self, claim: Claim) -> dict[str, Any]:
-        metrics = {name: self._metric_form(metric) for name, metric in claim.metrics.items()}
+        metrics = {
+            name: self._metric_form(metric) for name, metric in claim.metrics.items()
+        }
         numbers = canonical_form(claim.numbers)
         return {"claim": type(claim).__name__, "metrics": metrics, "numbers": numbers}
 
@@ -236,7 +253,9 @@ class Recipe:
             if key not in ENTRIES:
                 raise self._no_entry(part, key)
             if not isinstance(value, ENTRIES[key].takes) or isinstance(value, bool):
-                raise Deep500Error(f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}")
+                raise Deep500Error(
+                    f"recipe {self.name}: {part}[{key!r}] cannot be {value!r}"
+                )
 
     def _check_overlap(self) -> None:
         both = [key for key in self.fixed if key in self.mutable]
@@ -255,7 +274,9 @@ class Recipe:
 
     def _check_counts(self) -> None:
         if self.entry("epochs") < 1 or self.entry("batch_size") < 1:
-            raise Deep500Error(f"recipe {self.name}: epochs and batch_size must be at least 1")
+            raise Deep500Error(
+                f"recipe {self.name}: epochs and batch_size must be at least 1"
+            )
 
     def _checked_metrics(self) -> list[tuple[Metric, float | None]]:
         """The pairs of METRICS, each metric as an instance."""
@@ -272,12 +293,16 @@ class Recipe:
         return checked
 
     def _not_pairs(self) -> Deep500Error:
-        return Deep500Error(f"recipe {self.name}: METRICS is not a list of (metric, target) pairs")
+        return Deep500Error(
+            f"recipe {self.name}: METRICS is not a list of (metric, target) pairs"
+        )
 
     def _metric(self, written: Any) -> Metric:
         """A metric from an instance, a class or a name."""
         if isinstance(written, str):
-            written = self.definitions.get(written) or registry.named("metrics", written)
+            written = self.definitions.get(written) or registry.named(
+                "metrics", written
+            )
         if isinstance(written, type) and issubclass(written, Metric):
             written = construct("metrics", written, (), {})
         if not isinstance(written, Metric):
@@ -318,7 +343,9 @@ class Recipe:
             raise Deep500Error(f"recipe {self.name}: TIERS is not a dictionary")
         for tier, settings in self.tiers.items():
             if not isinstance(settings, Mapping):
-                raise Deep500Error(f"recipe {self.name}: TIERS[{tier!r}] is not a dictionary")
+                raise Deep500Error(
+                    f"recipe {self.name}: TIERS[{tier!r}] is not a dictionary"
+                )
             for key, value in settings.items():
                 if key not in SCALED:
                     raise Deep500Error(
@@ -363,16 +390,22 @@ def _is_ours(metric: Metric) -> bool:
     return registry.find("metrics", name) is type(metric)
 
 
-def construct(folder: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+def construct(
+    folder: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any]
+) -> Any:
     """The definition for a name, a class with its arguments, or a definition (whose settings may be replaced)."""
     maker: Callable[..., Any] = entry
     if isinstance(entry, Definition):
         if args:
-            raise Deep500Error(f"{entry!r} has its settings already: give its class to take {args}")
+            raise Deep500Error(
+                f"{entry!r} has its settings already: give its class to take {args}"
+            )
         maker = functools.partial(replace, entry)  # type: ignore[type-var]
     elif isinstance(entry, str):
         if not folder:
-            raise Deep500Error(f"{entry!r} is not a class or function of the recipe's file")
+            raise Deep500Error(
+                f"{entry!r} is not a class or function of the recipe's file"
+            )
         maker = registry.named(folder, entry)
     elif not callable(entry):
         return entry
@@ -380,5 +413,10 @@ def construct(folder: str, entry: Any, args: Sequence[Any], settings: Mapping[st
         return maker(*args, **settings)
     except TypeError as error:
         shown = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
-        words = [*map(repr, args), *(f"{key}={value!r}" for key, value in settings.items())]
-        raise Deep500Error(f"{shown!r} cannot be made with ({', '.join(words)}): {error}") from None
+        words = [
+            *map(repr, args),
+            *(f"{key}={value!r}" for key, value in settings.items()),
+        ]
+        raise Deep500Error(
+            f"{shown!r} cannot be made with ({', '.join(words)}): {error}"
+        ) from None

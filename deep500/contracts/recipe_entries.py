@@ -32,7 +32,9 @@ class Entry:
 
 
 def _definition(part: Part, folder: str, contract: type) -> Entry:
-    return Entry(part, (str, type, Definition, Callable), folder, contract, definition=True)
+    return Entry(
+        part, (str, type, Definition, Callable), folder, contract, definition=True
+    )
 
 
 TABLE: dict[str, Entry] = {

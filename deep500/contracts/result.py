@@ -25,7 +25,9 @@ class Record:
     kind: "ResultKind"
     plan: Plan
     blocks: Blocks
-    derived: Mapping[str, Any] | None  # None while there are too few blocks for any number
+    derived: (
+        Mapping[str, Any] | None
+    )  # None while there are too few blocks for any number
     environment: Mapping[str, Any]
     finished: bool = True
     bundle: str | None = None  # where it lies
@@ -67,8 +69,12 @@ class Contrast:
 class ResultKind(Definition):
     """A kind of result. `derive` is a pure function, so that anyone can compute every number again."""
 
-    procedure: ClassVar[int] = 1  # counts up when the same blocks would give other numbers
-    measurement: ClassVar[bool] = True  # `d5 show` without a name skips a kind that is none
+    procedure: ClassVar[int] = (
+        1  # counts up when the same blocks would give other numbers
+    )
+    measurement: ClassVar[bool] = (
+        True  # `d5 show` without a name skips a kind that is none
+    )
 
     @property
     def name(self) -> str:
@@ -78,7 +84,9 @@ class ResultKind(Definition):
         """The plan, if it has the form that the numbers and the report need; else a Deep500Error."""
         raise lacking(self, "check_plan")
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         """The blocks of samples.jsonl, if they fit the plan; else a Deep500Error."""
         raise lacking(self, "check_blocks")
 
@@ -113,7 +121,9 @@ class ResultKind(Definition):
             f"`d5 compare` takes {', '.join(comparable_kinds())}"
         )
 
-    def equivalence(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+    def equivalence(
+        self, a: Record, b: Record, margin: float, level: float
+    ) -> Contrast:
         """Whether A and B are the same up to a margin in the unit of their qualities; for kinds that have some."""
         raise Deep500Error(
             f"two results of kind {self.name!r} have no qualities: --equivalent is for runs of recipes"
@@ -131,7 +141,9 @@ def result_kind(name: str) -> ResultKind:
     return registry.find("results", classes[name])()
 
 
-def derived_numbers(kind: ResultKind, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
+def derived_numbers(
+    kind: ResultKind, plan: Plan, blocks: Blocks
+) -> dict[str, Any] | None:
     """What derived.json holds: the numbers and the procedure they were computed by."""
     numbers = kind.derive(plan, blocks)
     return None if numbers is None else {"procedure": kind.procedure, **numbers}
@@ -139,5 +151,11 @@ def derived_numbers(kind: ResultKind, plan: Plan, blocks: Blocks) -> dict[str, A
 
 def comparable_kinds() -> list[str]:
     """The names of the kinds that define `compare`."""
-    classes: list[Any] = [registry.find("results", name) for name in registry.known("results")]
-    return [registry.file_stem(c.__name__) for c in classes if c.compare is not ResultKind.compare]
+    classes: list[Any] = [
+        registry.find("results", name) for name in registry.known("results")
+    ]
+    return [
+        registry.file_stem(c.__name__)
+        for c in classes
+        if c.compare is not ResultKind.compare
+    ]

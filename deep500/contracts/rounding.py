@@ -24,7 +24,8 @@ def rounded_once(
         if inputs[i] is not None and name not in operator.static
     }
     kinds = [
-        Tensor(tuple(x.shape), name_of(x.dtype)) if i in arrays else x for i, x in enumerate(inputs)
+        Tensor(tuple(x.shape), name_of(x.dtype)) if i in arrays else x
+        for i, x in enumerate(inputs)
     ]
     made = operator.infer(
         *(kinds[: len(operator.inputs)] if operator.random else kinds)

@@ -74,7 +74,9 @@ class Sampler(Definition):
 
 def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
     """The order cut into batches; the last holds what is left."""
-    return (order[start : start + batch_size] for start in range(0, len(order), batch_size))
+    return (
+        order[start : start + batch_size] for start in range(0, len(order), batch_size)
+    )
 
 
 def shuffled(size: int, seed: int, epoch: int) -> np.ndarray:

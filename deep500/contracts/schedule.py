@@ -33,4 +33,6 @@ def check_positive(owner: Definition, **settings: float) -> None:
     for name, value in settings.items():
         if not value > 0:
             kind = type(owner).__name__
-            raise Deep500Error(f"{name} of {kind} is {value:g}: it must be greater than 0")
+            raise Deep500Error(
+                f"{name} of {kind} is {value:g}: it must be greater than 0"
+            )

@@ -42,13 +42,17 @@ def checked_shape(name: str, shape: Iterable[int | str]) -> tuple[int | str, ...
 
 def dimension_names(tensors: Iterable[Tensor]) -> list[str]:
     """The named dimensions, each once."""
-    names = [size for tensor in tensors for size in tensor.shape if isinstance(size, str)]
+    names = [
+        size for tensor in tensors for size in tensor.shape if isinstance(size, str)
+    ]
     return [*dict.fromkeys(names)]
 
 
 def sized(tensor: Tensor, sizes: Sizes) -> Tensor:
     """The tensor with sizes in the place of names; a name that is not given counts as 1."""
-    shape = [sizes.get(size, 1) if isinstance(size, str) else size for size in tensor.shape]
+    shape = [
+        sizes.get(size, 1) if isinstance(size, str) else size for size in tensor.shape
+    ]
     return Tensor(tuple(shape), tensor.dtype)
 
 
@@ -114,7 +118,10 @@ def named(tensors: Mapping[str, Tensor], inferred: Callable[[Specs], Specs]) -> 
 
 
 def _named_shape(
-    value: str, one: tuple[int, ...], other: tuple[int, ...], pairs: Mapping[tuple[int, int], str]
+    value: str,
+    one: tuple[int, ...],
+    other: tuple[int, ...],
+    pairs: Mapping[tuple[int, int], str],
 ) -> tuple[int | str, ...]:
     shape: list[int | str] = []
     for axis, sizes in enumerate(zip(one, other, strict=False)):
@@ -137,7 +144,9 @@ def uniform_sizes(names: Iterable[str]) -> Iterator[dict[str, int]]:
         yield dict.fromkeys(names, size)
 
 
-def bind(tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+def bind(
+    tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, int]:
     """The sizes of the named dimensions of these inputs; refuses shapes that are missing or wrong."""
     sizes: dict[str, int] = {}
     brought_by: dict[str, str] = {}

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 from ..errors import Deep500Error
 from .graph import Node
 from .operator import Tensor
-from .shape_inference import Mismatch, Specs, node_specs, sized, spec_of, trial_sizes, uniform_sizes
+from .shape_inference import (
+    Mismatch,
+    Specs,
+    node_specs,
+    sized,
+    spec_of,
+    trial_sizes,
+    uniform_sizes,
+)
 
 if TYPE_CHECKING:
     from .network import Network
@@ -33,7 +41,9 @@ class ShapeTracker:
             _, node = todo.popitem()
             try:
                 results = node_specs(node, self._inputs(node))
-            except Mismatch:  # whoever runs the network will say so, unless this node is edited too
+            except (
+                Mismatch
+            ):  # whoever runs the network will say so, unless this node is edited too
                 results = None
             if self._note(node, results):
                 todo |= self._users(node)
@@ -65,7 +75,9 @@ class ShapeTracker:
         except Mismatch as error:
             if self._fits_another_size(node):
                 return None
-            inputs = ", ".join(self._described(name) for name in node.inputs if name is not None)
+            inputs = ", ".join(
+                self._described(name) for name in node.inputs if name is not None
+            )
             operator = type(node.operator).__name__
             raise Deep500Error(
                 f"node {node.name!r} ({operator}) cannot take {inputs}: {error}"
@@ -82,7 +94,11 @@ class ShapeTracker:
 
     def _described(self, value: Any) -> str:
         spec = self.network.specs().get(value) if isinstance(value, str) else None
-        return f"{value}" if spec is None else f"{value} ({', '.join(map(str, spec.shape))})"
+        return (
+            f"{value}"
+            if spec is None
+            else f"{value} ({', '.join(map(str, spec.shape))})"
+        )
 
     def _inputs(self, node: Node) -> Specs:
         """Shapes of the inputs of a node, as far as they are known."""

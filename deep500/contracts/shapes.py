@@ -42,7 +42,9 @@ def _word(kind: Any) -> str:
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if {int, float} <= {*kinds}:
         kinds = ("a finite number", *(k for k in kinds if k not in NUMBER))
-    return " or ".join(dict.fromkeys(k if isinstance(k, str) else WORDS[k] for k in kinds))
+    return " or ".join(
+        dict.fromkeys(k if isinstance(k, str) else WORDS[k] for k in kinds)
+    )
 
 
 def _fits(value: object, kind: Any) -> bool:

@@ -16,7 +16,9 @@ from .programs import Programs
 from .shape_inference import Specs, infer, spec_of
 from .writing_out import WritingOut
 
-Fetch = Callable[[str], np.ndarray | None]  # an input or a parameter on the host, if it is there
+Fetch = Callable[
+    [str], np.ndarray | None
+]  # an input or a parameter on the host, if it is there
 
 
 class Mode(NamedTuple):
@@ -48,7 +50,9 @@ class Specialiser:
         self._by_sources: Programs[Specialised] = Programs()
         self._by_decisions: Programs[Specialised] = Programs()
 
-    def specialised(self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode) -> Specialised:
+    def specialised(
+        self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode
+    ) -> Specialised:
         """The network for these inputs; `fetch` gives the value of one, or of a parameter."""
         known = self._by_sources.recall(self._key(inputs, fetch, mode))
         if known is not None:
@@ -60,7 +64,9 @@ class Specialiser:
             self._by_sources.clear()
         decisions = (mode, tuple(written.decisions))
         result = self._by_decisions.find(decisions, lambda: self._network(written))
-        check_cost(result.network, {name: tensor.shape for name, tensor in inputs.items()})
+        check_cost(
+            result.network, {name: tensor.shape for name, tensor in inputs.items()}
+        )
         return self._by_sources.find(self._key(inputs, fetch, mode), lambda: result)
 
     def forget(self) -> None:
@@ -75,9 +81,13 @@ class Specialiser:
                 values.append((name, digest(fetch(name))))
         return mode, shapes, tuple(values)
 
-    def _written(self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode) -> WritingOut:
+    def _written(
+        self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode
+    ) -> WritingOut:
         structure = self.structure
-        structure.check_shapes(inputs, {name: tensor.shape for name, tensor in inputs.items()})
+        structure.check_shapes(
+            inputs, {name: tensor.shape for name, tensor in inputs.items()}
+        )
         sources: dict[str, Any] = {**structure.params, **inputs}
         written = WritingOut(sources, fetch, mode.derivative, self._names)
         for node in structure.ordered():
@@ -92,10 +102,14 @@ class Specialiser:
 
 def is_open(network: Network) -> bool:
     """Whether something in a network is decided by values that only a run brings."""
-    return any(isinstance(node.operator, Expandable) or node.deciding for node in network.nodes)
+    return any(
+        isinstance(node.operator, Expandable) or node.deciding for node in network.nodes
+    )
 
 
-def inferred(network: Network, nodes: Sequence[Node], inputs: Mapping[str, Tensor]) -> Specs:
+def inferred(
+    network: Network, nodes: Sequence[Node], inputs: Mapping[str, Tensor]
+) -> Specs:
     """Shape and dtype of what these nodes of a network make, in order, as far as shapes and parameters tell."""
     sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
     sources.update(inputs)
@@ -132,5 +146,7 @@ def digest(array: np.ndarray | None) -> Hashable:
     """What is equal for the same values of the same dtype and shape."""
     if array is None:
         return None
-    data = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).digest()
+    data = hashlib.blake2b(
+        np.ascontiguousarray(array).tobytes(), digest_size=16
+    ).digest()
     return array.dtype.name, array.shape, data

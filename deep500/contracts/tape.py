@@ -30,7 +30,9 @@ class Entry:
     results: tuple
 
 
-Rule = Callable[[Entry, Mapping[str, Any]], Sequence[Any]]  # one gradient per input of the node
+Rule = Callable[
+    [Entry, Mapping[str, Any]], Sequence[Any]
+]  # one gradient per input of the node
 
 
 def forward(
@@ -44,15 +46,23 @@ def forward(
     """Run the nodes in order; returns the values named in `keep` and the tape. What nobody needs any more is freed."""
     nodes, alive = list(nodes), dict(values)
     tape: list[Entry] = []
-    last = {name: i for i, node in enumerate(nodes) for name in (*node.inputs, *node.outputs)}
+    last = {
+        name: i
+        for i, node in enumerate(nodes)
+        for name in (*node.inputs, *node.outputs)
+    }
     for i, node in enumerate(nodes):
-        inputs = [alive[name] if isinstance(name, str) else name for name in node.inputs]
+        inputs = [
+            alive[name] if isinstance(name, str) else name for name in node.inputs
+        ]
         results = kernel(node, inputs) if kernel else node.operator.run(xp, *inputs)
         alive |= zip(node.outputs, results, strict=False)
         if record:
             tape.append(_entry(node, inputs, results))
         spent = {
-            name for name in (*node.inputs, *node.outputs) if last[name] == i and name not in keep
+            name
+            for name in (*node.inputs, *node.outputs)
+            if last[name] == i and name not in keep
         }
         for name in alive.keys() & spent:
             del alive[name]
@@ -60,7 +70,12 @@ def forward(
 
 
 def backward(
-    xp: Any, tape: list[Entry], y: str, seed: Any, by: Mapping[str, Any], rule: Rule | None = None
+    xp: Any,
+    tape: list[Entry],
+    y: str,
+    seed: Any,
+    by: Mapping[str, Any],
+    rule: Rule | None = None,
 ) -> dict[str, Any]:
     """The gradient of y by every value in `by` (zeros where y does not depend on it); `seed` is that of y by itself."""
     return sweep(xp, tape, {y: seed}, by, rule)
@@ -92,7 +107,8 @@ def sweep(
             if name not in by:
                 grads.pop(name, None)
     return {
-        name: grads[name] if name in grads else xp.zeros_like(value) for name, value in by.items()
+        name: grads[name] if name in grads else xp.zeros_like(value)
+        for name, value in by.items()
     }
 
 
@@ -104,7 +120,11 @@ def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
 
 
 def pull(
-    xp: Any, graph: Subgraph, inputs: Sequence[Any], grads: Sequence[Any], by: Collection[int]
+    xp: Any,
+    graph: Subgraph,
+    inputs: Sequence[Any],
+    grads: Sequence[Any],
+    by: Collection[int],
 ) -> tuple:
     """The gradients of a subgraph by the inputs at these places; it runs again for that.
 
@@ -152,7 +172,9 @@ def _entry(node: Node, inputs: Sequence, results: Sequence) -> Entry:
 
 
 def _kept(value: Any, wanted: bool) -> Any:
-    return value if wanted or value is None else Outline(tuple(value.shape), value.dtype)
+    return (
+        value if wanted or value is None else Outline(tuple(value.shape), value.dtype)
+    )
 
 
 def entry_gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:

@@ -41,7 +41,9 @@ class Array:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise Deep500Error(f"an array holds no {self.kind!r} numbers: say {' or '.join(KINDS)}")
+            raise Deep500Error(
+                f"an array holds no {self.kind!r} numbers: say {' or '.join(KINDS)}"
+            )
 
     def fault(self, spec: Spec) -> str | None:
         """What is wrong with an array of a split; None if nothing is."""
@@ -126,7 +128,9 @@ class Task(Definition):
         return chosen.attach(network, self.prediction, self.target)
 
 
-def check_classes(splits: Mapping[str, Split], name: str, classes: int, what: str) -> None:
+def check_classes(
+    splits: Mapping[str, Split], name: str, classes: int, what: str
+) -> None:
     """Refuse a label beyond the network's classes: it costs nothing on one framework and fails on another."""
     for split_name, split in splits.items():
         if split.specs[name].dtype.kind not in KINDS["integer"]:

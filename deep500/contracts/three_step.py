@@ -12,7 +12,9 @@ from ..errors import Deep500Error, lacking
 from .executor import Executor, NetworkView, TrainingStep, Values
 
 CONSTANTS = (str, type, BuiltinFunctionType, FunctionType, MethodType, ModuleType)
-STRUCTURE = "structure"  # the name of the array that says how the other ones make up the state
+STRUCTURE = (
+    "structure"  # the name of the array that says how the other ones make up the state
+)
 
 
 class ThreeStepOptimizer:
@@ -38,7 +40,9 @@ class ThreeStepOptimizer:
     def prepare_param(self, param_name: str) -> Any:
         """Nothing to do by default."""
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         raise lacking(self, "update_rule")
 
     def native(self, framework: str) -> None:
@@ -97,7 +101,10 @@ class ThreeStepTraining(TrainingStep):
 
     def state(self) -> dict[str, np.ndarray]:
         """The count of steps as "step", and the attributes of the optimizer."""
-        return {"step": np.asarray(self.count, np.float32), **attribute_state(self.rule)}
+        return {
+            "step": np.asarray(self.count, np.float32),
+            **attribute_state(self.rule),
+        }
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         load_attribute_state(self.rule, state)
@@ -110,7 +117,9 @@ def checked_update(
     """What an update rule returned, in the dtype of the parameter; a Deep500Error if it has another shape."""
     kind = type(rule).__name__
     if new is None:
-        raise Deep500Error(f"update_rule of {kind} returns nothing: return the new {name!r}")
+        raise Deep500Error(
+            f"update_rule of {kind} returns nothing: return the new {name!r}"
+        )
     value = np.asarray(new)
     if value.shape != param.shape:
         raise Deep500Error(
@@ -125,20 +134,26 @@ def attribute_state(optimizer: ThreeStepOptimizer) -> dict[str, np.ndarray]:
     structure = {}
     for name, value in vars(optimizer).items():
         if name not in ("executor", "network", "loss"):
-            structure[name] = _encoded(value, arrays, f"{type(optimizer).__name__}.{name}")
+            structure[name] = _encoded(
+                value, arrays, f"{type(optimizer).__name__}.{name}"
+            )
     text = json.dumps(structure).encode()
     numbered = {f"array {number}": array for number, array in enumerate(arrays)}
     return {STRUCTURE: np.frombuffer(text, np.uint8).copy(), **numbered}
 
 
-def load_attribute_state(optimizer: ThreeStepOptimizer, state: Mapping[str, np.ndarray]) -> None:
+def load_attribute_state(
+    optimizer: ThreeStepOptimizer, state: Mapping[str, np.ndarray]
+) -> None:
     """Give the attributes back what `attribute_state` has read from them."""
     name = type(optimizer).__name__
     try:
         structure = json.loads(np.asarray(state[STRUCTURE], np.uint8).tobytes())
         values = {key: _decoded(form, state) for key, form in structure.items()}
     except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise Deep500Error(f"the checkpoint holds no state of {name}: {error}") from None
+        raise Deep500Error(
+            f"the checkpoint holds no state of {name}: {error}"
+        ) from None
     for key in [*vars(optimizer)]:
         if key not in ("executor", "network", "loss") and key not in structure:
             delattr(optimizer, key)

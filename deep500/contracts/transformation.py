@@ -8,7 +8,9 @@ from ..definition import Definition
 from ..errors import lacking
 from .network import Network
 
-LARGEST_CONSTANT = 1 << 16  # elements of a parameter whose value a transformation looks at
+LARGEST_CONSTANT = (
+    1 << 16
+)  # elements of a parameter whose value a transformation looks at
 
 # Transformations that undo what exporters leave behind; all are cheap, and none changes a result beyond rounding.
 CLEAN_UP = (

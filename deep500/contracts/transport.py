@@ -227,7 +227,9 @@ def receive(source: int, into: np.ndarray, tag: int = 0) -> Program:
     return (yield from wait(handle))
 
 
-def exchange(to: int, array: np.ndarray, source: int, into: np.ndarray, tag: int = 0) -> Program:
+def exchange(
+    to: int, array: np.ndarray, source: int, into: np.ndarray, tag: int = 0
+) -> Program:
     """Send to one rank and receive from another at the same time, which cannot deadlock; the value is `into`."""
     receiving = yield Recv(source, into, tag)
     sending = yield Send(to, array, tag)

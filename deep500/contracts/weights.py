@@ -16,14 +16,20 @@ def host_array(name: str, value: Any) -> np.ndarray:
     """A NumPy array of a weight: an array, a list, or a tensor of a framework."""
     for method in ("detach", "cpu"):
         value = getattr(value, method)() if hasattr(value, method) else value
-    if str(getattr(value, "dtype", "")) == "torch.bfloat16":  # which NumPy does not know by itself
+    if (
+        str(getattr(value, "dtype", "")) == "torch.bfloat16"
+    ):  # which NumPy does not know by itself
         value = value.float()
     try:
         array = np.asarray(value)
     except Exception as error:  # whatever a user's object raises
-        raise Deep500Error(f"the weight {name!r} is no array: {one_line(error)}") from None
+        raise Deep500Error(
+            f"the weight {name!r} is no array: {one_line(error)}"
+        ) from None
     if array.dtype.kind not in "biufcV":
-        raise Deep500Error(f"the weight {name!r} is no array of numbers but {type(value).__name__}")
+        raise Deep500Error(
+            f"the weight {name!r} is no array of numbers but {type(value).__name__}"
+        )
     return array
 
 
@@ -80,7 +86,9 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
         ) from None
 
 
-def write_weights(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
+def write_weights(
+    path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray]
+) -> None:
     """A safetensors file of these arrays, whole or not at all."""
     from safetensors.numpy import save
 

@@ -36,7 +36,9 @@ class Wrapping:
             names = getattr(self, option)
             if names is None:
                 continue
-            if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+            if isinstance(names, str) or not all(
+                isinstance(name, str) for name in names
+            ):
                 raise Deep500Error(
                     f"{option} is {names!r}: give a list of names, such as {option}=['x']"
                 )
@@ -87,7 +89,10 @@ class Arguments:
 
 
 def arguments_of(
-    function: Callable, names: Sequence[str] | None, first: int = 0, skip: Sequence[str] = ()
+    function: Callable,
+    names: Sequence[str] | None,
+    first: int = 0,
+    skip: Sequence[str] = (),
 ) -> Arguments:
     """The arguments of a function from number `first` on, without those in `skip`; `names` gives them other names."""
     parameters = [p for p in _parameters(function)[first:] if p.name not in skip]
@@ -163,7 +168,9 @@ class Wrapped:
             outputs[LOSS] = self._loss(first, inputs[self.label])
         return outputs
 
-    def differentiated(self, outputs: Outputs, inputs: Mapping[str, Any], y: str) -> Any:
+    def differentiated(
+        self, outputs: Outputs, inputs: Mapping[str, Any], y: str
+    ) -> Any:
         """The output that gradients are asked of."""
         if y in outputs:
             return outputs[y]
@@ -173,7 +180,9 @@ class Wrapped:
             f"{self.name} has no output {y!r}; its outputs are: {', '.join(outputs)}"
         )
 
-    def outline(self, params: Mapping[str, Shaped], trainable: Iterable[str]) -> Network:
+    def outline(
+        self, params: Mapping[str, Shaped], trainable: Iterable[str]
+    ) -> Network:
         """The model as a network: one node that only it can run, and one for the loss."""
         trained = {*trainable}
         network = Network(self.name)
@@ -185,7 +194,9 @@ class Wrapped:
         first = self.outputs[0]
         makes_loss = self._loss is not None and first != LOSS
         own = [name for name in self.outputs if name != LOSS or not makes_loss]
-        new = [name for name in own if name not in network.inputs and name not in params]
+        new = [
+            name for name in own if name not in network.inputs and name not in params
+        ]
         inputs = (*self.arguments.required, *params)
         network.add_node(Opaque(self.name), inputs, new or None, name="model")
         if makes_loss:
@@ -202,18 +213,24 @@ class Wrapped:
 class NativeLoss:
     """A d5.Loss as a function of native values; `kernel` runs its nodes."""
 
-    def __init__(self, loss: Loss, xp: Any, kernel: Callable[[Node, Sequence[Any]], tuple]):
+    def __init__(
+        self, loss: Loss, xp: Any, kernel: Callable[[Node, Sequence[Any]], tuple]
+    ):
         self.loss = loss
         self.xp = xp
         self.kernel = kernel
         self._last: tuple[Tensor, Network] | None = None  # the prediction it was for
 
     def __call__(self, prediction: Any, target: Any) -> Any:
-        network = self._network(Tensor(tuple(prediction.shape), name_of(prediction.dtype)))
+        network = self._network(
+            Tensor(tuple(prediction.shape), name_of(prediction.dtype))
+        )
         target = self.xp.astype(target, network.inputs["target"].dtype)
         values = {"prediction": prediction, "target": target}
         nodes = network.nodes
-        results, _ = tape.forward(self.xp, nodes, values, {LOSS}, self.kernel, record=False)
+        results, _ = tape.forward(
+            self.xp, nodes, values, {LOSS}, self.kernel, record=False
+        )
         return results[LOSS]
 
     def _network(self, prediction: Tensor) -> Network:

@@ -74,7 +74,9 @@ class WritingOut(Folding, Writer):
         return name in self.values
 
     def affords(self, node: Node) -> bool:
-        tensors = [self.tensors[output] for output in node.outputs if output in self.tensors]
+        tensors = [
+            self.tensors[output] for output in node.outputs if output in self.tensors
+        ]
         if any(math.prod(tensor.shape) > LARGEST for tensor in tensors):
             raise Unsupported(
                 f"node {node.name!r} decides on shapes, and what it makes has more than {LARGEST} elements"
@@ -82,10 +84,17 @@ class WritingOut(Folding, Writer):
         return True
 
     def emit(
-        self, operator: str, inputs: Sequence[Any], stem: str, count: int = 1, **attributes: Any
+        self,
+        operator: str,
+        inputs: Sequence[Any],
+        stem: str,
+        count: int = 1,
+        **attributes: Any,
     ) -> list[str]:
         made = cast(Operator, registry.find("operators", operator)(**attributes))
-        outputs = [self._free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
+        outputs = [
+            self._free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)
+        ]
         self._spend(count, stem)
         self.decisions.append((stem, operator, tuple(inputs), count, repr(attributes)))
         self.write(Node(outputs[0], made, tuple(inputs), tuple(outputs)))
@@ -98,7 +107,14 @@ class WritingOut(Folding, Writer):
         for node in graph.nodes:
             inputs = [names[i] if isinstance(i, str) else i for i in node.inputs]
             outputs = [self._free(f"{prefix}.{name}") for name in node.outputs]
-            self.write(Node(f"{prefix}.{node.name}", node.operator, tuple(inputs), tuple(outputs)))
+            self.write(
+                Node(
+                    f"{prefix}.{node.name}",
+                    node.operator,
+                    tuple(inputs),
+                    tuple(outputs),
+                )
+            )
             names |= zip(node.outputs, outputs, strict=True)
         return [names[name] for name in graph.outputs]
 
@@ -112,7 +128,9 @@ class WritingOut(Folding, Writer):
             ):  # an input did not come, and whatever needs this node cannot be asked for
                 return node
             try:
-                constant = static_input(node.operator, parameters[place], value.reshape(-1))
+                constant = static_input(
+                    node.operator, parameters[place], value.reshape(-1)
+                )
             except Deep500Error as error:
                 raise Deep500Error(f"node {node.name!r}: {error}") from None
             inputs[place] = constant

@@ -53,7 +53,9 @@ def build(
         depends = _compile(name, [*command, "-E"], text, folder, seconds)
     parts = (text, depends, *command, version(), _processor())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    target = home.cache() / "built" / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-{key}{suffix}"
+    target = (
+        home.cache() / "built" / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}-{key}{suffix}"
+    )
     if not target.is_file():
         home.make_folder(target.parent, "DEEP500_CACHE")
         with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
@@ -88,15 +90,24 @@ def _version(command: tuple[str, ...]) -> str:
 def _processor() -> str:
     """What -march=native stands for here; a home folder may be shared between machines."""
     try:
-        facts = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
+        facts = (
+            Path("/proc/cpuinfo")
+            .read_text(encoding="utf-8")
+            .split("\n\n")[0]
+            .splitlines()
+        )
     except OSError:
         return platform.processor()
     return "\n".join(
-        line for line in facts if line.startswith(("model name", "flags", "Features", "CPU part"))
+        line
+        for line in facts
+        if line.startswith(("model name", "flags", "Features", "CPU part"))
     )
 
 
-def _compile(name: str, command: list[str], text: str, folder: Path, seconds: float) -> str:
+def _compile(
+    name: str, command: list[str], text: str, folder: Path, seconds: float
+) -> str:
     """What the compiler writes; its complaints become the error."""
     with tempfile.TemporaryFile("w+") as source:
         source.write(text)
@@ -144,7 +155,10 @@ def _readable(name: str, complaints: str) -> str:
     more = f" (and {count - 1} more)" if count > 1 else ""
     reason = re.sub(r"\s+", " ", lines[first]) if lines else "the compiler says nothing"
     return "\n".join(
-        [f"{name} does not compile: {reason}{more}", *lines[first + 1 : first + 1 + SHOWN]]
+        [
+            f"{name} does not compile: {reason}{more}",
+            *lines[first + 1 : first + 1 + SHOWN],
+        ]
     )
 
 

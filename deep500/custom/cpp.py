@@ -70,12 +70,17 @@ class Library:
         self.library = ctypes.CDLL(str(path))
         try:
             signature = self.library.d500_signature
-            self.forward, self.backward = self.library.d500_forward, self.library.d500_backward
+            self.forward, self.backward = (
+                self.library.d500_forward,
+                self.library.d500_backward,
+            )
         except AttributeError:
             raise Deep500Error(
                 f"{name} registers no operator: end the file with D500_REGISTER_OP({name});"
             ) from None
-        signature.restype = self.forward.restype = self.backward.restype = ctypes.c_char_p
+        signature.restype = self.forward.restype = self.backward.restype = (
+            ctypes.c_char_p
+        )
         arguments = (
             ctypes.POINTER(TensorT),
             ctypes.c_int,
@@ -112,7 +117,9 @@ class Library:
         kept = [*map(_description, tensors)]  # and with them the memory of their sizes
         descriptions = (TensorT * len(tensors))(*kept)
         data = (ctypes.c_void_p * len(arrays))(*[a.ctypes.data for a in arrays])
-        if fault := function(descriptions, len(self.inputs), len(self.outputs), data, 0):
+        if fault := function(
+            descriptions, len(self.inputs), len(self.outputs), data, 0
+        ):
             raise Deep500Error(
                 f"{self.name}: {' '.join(fault.decode(errors='replace').split())[:300]}"
             )
@@ -148,7 +155,9 @@ class CppOp(CustomOp):
         try:
             code = self.source.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Deep500Error(f"the C++ file {self.source} cannot be read: {error}") from None
+            raise Deep500Error(
+                f"the C++ file {self.source} cannot be read: {error}"
+            ) from None
         template = re.search(
             rf"template\s*<[^>]*>\s*(class|struct)\s+{re.escape(self._name)}\b", code
         )
@@ -157,7 +166,9 @@ class CppOp(CustomOp):
             if "D500_REGISTER_OP" in code
             else f"\nD500_REGISTER_OP({self._name}{'<DTYPE>' if template else ''});\n"
         )
-        return f'#include <deep500/deep500.h>\n#line 1 "{self.source.name}"\n{code}{tail}'
+        return (
+            f'#include <deep500/deep500.h>\n#line 1 "{self.source.name}"\n{code}{tail}'
+        )
 
     @property
     def open(self) -> bool:
@@ -200,7 +211,10 @@ class CppOp(CustomOp):
     @cached_property
     def signature(self) -> Signature:  # type: ignore[override]
         """As described; what is not, from the pointers that forward takes."""
-        library, fixed = self.library("float32"), "DTYPE" in self.definitions or not self.open
+        library, fixed = (
+            self.library("float32"),
+            "DTYPE" in self.definitions or not self.open,
+        )
         inputs, outputs = self._given
         for what, given, found in [
             ("inputs", inputs, library.inputs),
@@ -229,7 +243,9 @@ class CppOp(CustomOp):
     def labels(self) -> tuple[str, ...]:
         """The names of the pointers to constants that forward takes."""
         found = re.search(r"\bforward\s*\(([^)]*)\)", self.text)
-        constant = [part for part in found[1].split(",") if "const" in part] if found else []
+        constant = (
+            [part for part in found[1].split(",") if "const" in part] if found else []
+        )
         names = [re.findall(r"\w+", part) for part in constant]
         return tuple(words[-1] for words in names if words)
 
@@ -272,7 +288,9 @@ class CppOp(CustomOp):
         """Without a description an output is shaped as the first input."""
         made = self.signature.made(inputs)
         return tuple(
-            Tensor(inputs[0].shape, desc.dtype or inputs[0].dtype) if tensor is None else tensor
+            Tensor(inputs[0].shape, desc.dtype or inputs[0].dtype)
+            if tensor is None
+            else tensor
             for tensor, desc in zip(made, self.signature.outputs, strict=True)
         )
 
@@ -282,14 +300,21 @@ class CppOp(CustomOp):
         outputs = tuple(self.allocate(t.shape, t.dtype) for t in made)
         library = self.library(float_of(kinds))
         library.call(
-            library.forward, (*kinds, *made), [*map(np.ascontiguousarray, inputs), *outputs]
+            library.forward,
+            (*kinds, *made),
+            [*map(np.ascontiguousarray, inputs), *outputs],
         )
         return outputs
 
-    def gradients(self, grads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
+    def gradients(
+        self, grads: Arrays, inputs: Arrays, outputs: Arrays
+    ) -> tuple[np.ndarray, ...]:
         kinds = [Tensor(x.shape, x.dtype.name) for x in (*inputs, *outputs)]
         made = tuple(self.allocate(x.shape, x.dtype.name) for x in inputs)
-        given = [np.ascontiguousarray(g, y.dtype) for g, y in zip(grads, outputs, strict=True)]
+        given = [
+            np.ascontiguousarray(g, y.dtype)
+            for g, y in zip(grads, outputs, strict=True)
+        ]
         library = self.library(float_of(kinds))
         library.call(
             library.backward,
@@ -330,14 +355,21 @@ def _parameters(text: str) -> list[Parameter]:
 
 
 def _completed(
-    name: str, given: Sequence[TensorDesc] | None, found: Sequence[Parameter], fixed: bool
+    name: str,
+    given: Sequence[TensorDesc] | None,
+    found: Sequence[Parameter],
+    fixed: bool,
 ) -> tuple[TensorDesc, ...]:
     """Descriptions with the dtypes of the pointers; a pointer to DTYPE takes any float while that is open."""
     made = []
-    for desc, parameter in zip(given or [TensorDesc()] * len(found), found, strict=True):
+    for desc, parameter in zip(
+        given or [TensorDesc()] * len(found), found, strict=True
+    ):
         free = parameter.dtype == "any" or (not fixed and parameter.dtype == "float32")
         if desc.dtype not in (None, parameter.dtype) and not free:
-            raise Deep500Error(f"{name}.forward takes {parameter.dtype}, and {desc} is described")
+            raise Deep500Error(
+                f"{name}.forward takes {parameter.dtype}, and {desc} is described"
+            )
         made.append(desc if free else TensorDesc(desc.shape, parameter.dtype))
     return tuple(made)
 

@@ -24,7 +24,9 @@ class TensorDesc:
         return f"{self.dtype or 'any'}[{sizes}]"
 
 
-def tensordesc(shape: Sequence[int | str | None] | None = None, dtype: Any = None) -> TensorDesc:
+def tensordesc(
+    shape: Sequence[int | str | None] | None = None, dtype: Any = None
+) -> TensorDesc:
     """Describe a tensor: `tensordesc([4, 6], np.float32)`; a size may be a name, and 0 or None is the batch."""
     name = None if dtype is None else _dtype(dtype)
     if shape is None:
@@ -48,9 +50,12 @@ class Signature:
         """The sizes that have names, from inputs that must match."""
         sizes: dict[str, int] = {}
         if len(given) != len(self.inputs) or not all(
-            _fits(desc, tensor, sizes) for desc, tensor in zip(self.inputs, given, strict=True)
+            _fits(desc, tensor, sizes)
+            for desc, tensor in zip(self.inputs, given, strict=True)
         ):
-            came = ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in given) or "nothing"
+            came = (
+                ", ".join(str(TensorDesc(t.shape, t.dtype)) for t in given) or "nothing"
+            )
             raise Deep500Error(
                 f"{self.name} takes {', '.join(map(str, self.inputs))}, and {came} came"
             )
@@ -63,7 +68,8 @@ class Signature:
             None
             if desc.shape is None
             else Tensor(
-                tuple(self._value(n, sizes) for n in desc.shape), desc.dtype or given[0].dtype
+                tuple(self._value(n, sizes) for n in desc.shape),
+                desc.dtype or given[0].dtype,
             )
             for desc in self.outputs
         )
@@ -72,10 +78,16 @@ class Signature:
         """The same with its floats in this dtype."""
 
         def cast(desc: TensorDesc) -> TensorDesc:
-            return replace(desc, dtype=dtype) if desc.dtype and "float" in desc.dtype else desc
+            return (
+                replace(desc, dtype=dtype)
+                if desc.dtype and "float" in desc.dtype
+                else desc
+            )
 
         return replace(
-            self, inputs=tuple(map(cast, self.inputs)), outputs=tuple(map(cast, self.outputs))
+            self,
+            inputs=tuple(map(cast, self.inputs)),
+            outputs=tuple(map(cast, self.outputs)),
         )
 
     def _value(self, size: int | str, sizes: dict[str, int]) -> int:

@@ -43,7 +43,9 @@ def load_class(file: str, name: str, base: Any, what: str) -> type:
     """The class of that name that a Python file defines; `what` says in errors what it should be."""
     path = Path(file)
     if not path.is_file():
-        raise Deep500Error(f"there is no file {file}: name a {what} in it as my_{what}.py:Name")
+        raise Deep500Error(
+            f"there is no file {file}: name a {what} in it as my_{what}.py:Name"
+        )
     module = _imported(path)
     classes: dict[str, type] = {}
     for key, value in vars(module).items():
@@ -67,7 +69,9 @@ def _imported(path: Path) -> ModuleType:
     except Deep500Error:
         raise
     except Exception as error:  # whatever the user's code says
-        raise Deep500Error(f"{path} cannot be imported: {one_line(error, kind=True)}") from error
+        raise Deep500Error(
+            f"{path} cannot be imported: {one_line(error, kind=True)}"
+        ) from error
     return module
 
 
@@ -84,6 +88,14 @@ def _made(cls: type, settings: dict[str, Any]) -> Operator:
         ) from None
     try:
         return as_operator(cls(**settings))
-    except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except (
+        AssertionError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         shown = ", ".join(f"{key}={value!r}" for key, value in settings.items())
-        raise Deep500Error(f"{cls.__name__}({shown}) cannot be made: {one_line(error)}") from error
+        raise Deep500Error(
+            f"{cls.__name__}({shown}) cannot be made: {one_line(error)}"
+        ) from error

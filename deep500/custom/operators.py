@@ -46,14 +46,18 @@ class CustomOp(Adapted):
         """The outputs, each in memory of its own."""
 
     @abstractmethod
-    def gradients(self, grads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
+    def gradients(
+        self, grads: Arrays, inputs: Arrays, outputs: Arrays
+    ) -> tuple[np.ndarray, ...]:
         """One gradient per input, of its shape and dtype."""
 
     @abstractmethod
     def infer(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         """Shapes and dtypes of the outputs; refuses inputs that do not match."""
 
-    def try_gradients(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+    def try_gradients(
+        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+    ) -> None:
         """Refuse gradients of a wrong shape now: inside a framework's callback an error would lose its words."""
 
     def in_dtype(self, dtype: str) -> "CustomOp":
@@ -65,7 +69,9 @@ class CustomOp(Adapted):
         """This as an Operator: for networks, checks and benchmarks."""
         base = Differentiable if self.differentiable else Custom
         shapes = [
-            (4, 6) if d.shape is None else tuple(3 if isinstance(n, str) else n for n in d.shape)
+            (4, 6)
+            if d.shape is None
+            else tuple(3 if isinstance(n, str) else n for n in d.shape)
             for d in self.signature.inputs
         ]
         kinds = [
@@ -97,7 +103,10 @@ class CustomOp(Adapted):
         unknown: Any = None
         return tuple(
             Tensor(
-                tuple(n if n == m else unknown for n, m in zip(a.shape, b.shape, strict=True)),
+                tuple(
+                    n if n == m else unknown
+                    for n, m in zip(a.shape, b.shape, strict=True)
+                ),
                 a.dtype,
             )
             for a, b in zip(*tried, strict=True)
@@ -142,15 +151,21 @@ class Differentiable(Custom):
             return op.gradients(arrays[:m], arrays[m : m + n], arrays[m + n :])
 
         kinds, made = (
-            tuple(Tensor(tuple(x.shape), name_of(x.dtype)) for x in some) for some in (xs, ys)
+            tuple(Tensor(tuple(x.shape), name_of(x.dtype)) for x in some)
+            for some in (xs, ys)
         )
         op.try_gradients(kinds, made)
         return tuple(xp.host(gradients, kinds, *dys, *xs, *ys))
 
-    def gradients(self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence) -> list:
+    def gradients(
+        self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence
+    ) -> list:
         """Each is of its input's shape already: nothing is summed."""
         found = self.backward(xp, tuple(inputs), tuple(results), tuple(grads))
-        return [g if kind(x) == "float" else None for g, x in zip(found, inputs, strict=True)]
+        return [
+            g if kind(x) == "float" else None
+            for g, x in zip(found, inputs, strict=True)
+        ]
 
 
 def as_operator(value: Any) -> Operator:
@@ -181,10 +196,14 @@ class HostFunction:
         self.op.kinds(arrays)
         return one_or_all(self.op.run(arrays))
 
-    def backward(self, grads: Sequence[Any], inputs: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    def backward(
+        self, grads: Sequence[Any], inputs: Sequence[Any]
+    ) -> tuple[np.ndarray, ...]:
         """One gradient per input, from one per output."""
         if not self.op.differentiable:
             raise Deep500Error(f"{self.op.name} has no backward")
         arrays = [np.asarray(x) for x in inputs]
         self.op.kinds(arrays)
-        return self.op.gradients([np.asarray(g) for g in grads], arrays, self.op.run(arrays))
+        return self.op.gradients(
+            [np.asarray(g) for g in grads], arrays, self.op.run(arrays)
+        )

@@ -85,15 +85,23 @@ class CustomPythonOp(CustomOp):
         given = next(iter(inspect.signature(self.forward).parameters))
         for node in ast.walk(tree):
             match node:
-                case ast.Assign([ast.Tuple(names)], ast.Name(source)) if source == given:
-                    return tuple(name.id for name in names if isinstance(name, ast.Name))
+                case ast.Assign([ast.Tuple(names)], ast.Name(source)) if (
+                    source == given
+                ):
+                    return tuple(
+                        name.id for name in names if isinstance(name, ast.Name)
+                    )
         return ()
 
     def run(self, inputs: Arrays) -> tuple[np.ndarray, ...]:
         return self.outputs_of(self.forward(inputs), inputs)
 
-    def gradients(self, grads: Arrays, inputs: Arrays, outputs: Arrays) -> tuple[np.ndarray, ...]:
-        return self.gradients_of(self.backward(grads, inputs, outputs), grads, inputs, outputs)
+    def gradients(
+        self, grads: Arrays, inputs: Arrays, outputs: Arrays
+    ) -> tuple[np.ndarray, ...]:
+        return self.gradients_of(
+            self.backward(grads, inputs, outputs), grads, inputs, outputs
+        )
 
     def outputs_of(self, made: Any, inputs: Arrays) -> tuple[np.ndarray, ...]:
         """What forward returned, as outputs."""
@@ -125,7 +133,9 @@ class CustomPythonOp(CustomOp):
         found = tuple(t for t in described if t is not None)
         return found if len(found) == len(described) else self._trial(inputs)
 
-    def try_gradients(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+    def try_gradients(
+        self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+    ) -> None:
         kinds = (*inputs, *outputs)
         if kinds in self._tried or any(n is None for t in kinds for n in t.shape):
             return
@@ -136,7 +146,9 @@ class CustomPythonOp(CustomOp):
             self.gradients(ones[:m], ones[m : m + n], ones[m + n :])
         except Deep500Error:
             raise
-        except Exception:  # ones may not be what this operator is for; the real values will tell
+        except (
+            Exception
+        ):  # ones may not be what this operator is for; the real values will tell
             return
 
     def _trial(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -153,7 +165,9 @@ class CustomPythonOp(CustomOp):
             self._trials[inputs] = tuple(Tensor(y.shape, y.dtype.name) for y in made)
         return self._trials[inputs]
 
-    def _gradient(self, i: int, gradient: Any, x: np.ndarray, given: Arrays) -> np.ndarray:
+    def _gradient(
+        self, i: int, gradient: Any, x: np.ndarray, given: Arrays
+    ) -> np.ndarray:
         if gradient is None:
             return np.zeros(x.shape, x.dtype)
         if np.shape(gradient) != x.shape:
@@ -174,7 +188,8 @@ def _own(array: Any, given: Arrays) -> np.ndarray:
     if type(array) is not np.ndarray:
         array = np.asarray(array)
     if not array.flags.c_contiguous or any(
-        array is x or (array.base is not None and np.may_share_memory(array, x)) for x in given
+        array is x or (array.base is not None and np.may_share_memory(array, x))
+        for x in given
     ):
         return np.array(array, order="C")
     return array

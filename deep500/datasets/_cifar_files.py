@@ -33,10 +33,14 @@ def cifar_files(
 
 
 def _is_pickled(place: Path) -> bool:
-    return any((place / name).exists() for name in ("data_batch_1", "batches.meta", "meta"))
+    return any(
+        (place / name).exists() for name in ("data_batch_1", "batches.meta", "meta")
+    )
 
 
-def read_cifar(path: Path, label_bytes: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+def read_cifar(
+    path: Path, label_bytes: int, classes: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The pictures, as a memory map, and the last label of every record."""
     record = label_bytes + PIXELS
     size = path.stat().st_size

@@ -12,7 +12,9 @@ class Rows(Column):
     """Some rows of an array or a memory map, which is not copied."""
 
     def __init__(self, source: np.ndarray, rows: np.ndarray):
-        self.source = np.asarray(source)  # indexing a np.memmap makes another one every time
+        self.source = np.asarray(
+            source
+        )  # indexing a np.memmap makes another one every time
         self.rows = rows
         self.shape = (len(rows), *source.shape[1:])
         self.dtype = source.dtype
@@ -56,7 +58,9 @@ class Pixels(Column):
 class Windows(Column):
     """Every `length` tokens of a text, `stride` after the ones before; from the token `first` on."""
 
-    def __init__(self, tokens: np.ndarray, first: int, count: int, length: int, stride: int):
+    def __init__(
+        self, tokens: np.ndarray, first: int, count: int, length: int, stride: int
+    ):
         self.tokens = tokens
         self.first = first
         self.stride = stride

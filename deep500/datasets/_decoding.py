@@ -9,7 +9,9 @@ import numpy as np
 from ..errors import Deep500Error, Unsupported, one_line
 
 Decoder = Callable[[bytes, np.ndarray], None]
-MOST_PIXELS = 1 << 26  # of one picture: a small file can announce a picture that fills the memory
+MOST_PIXELS = (
+    1 << 26
+)  # of one picture: a small file can announce a picture that fills the memory
 JPEG = b"\xff\xd8\xff"
 DECODERS = ("auto", "simplejpeg", "pillow")
 
@@ -17,10 +19,14 @@ DECODERS = ("auto", "simplejpeg", "pillow")
 def decoder_named(name: str) -> Decoder:
     """The function that decodes a picture's bytes into an array (row, column, channel) of its size."""
     if name not in DECODERS:
-        raise Deep500Error(f"no decoder is named {name!r}: there are {', '.join(DECODERS)}")
+        raise Deep500Error(
+            f"no decoder is named {name!r}: there are {', '.join(DECODERS)}"
+        )
     fast = find_spec("simplejpeg") is not None
     if name == "simplejpeg" and not fast:
-        raise Unsupported("the decoder simplejpeg is not installed: pip install simplejpeg")
+        raise Unsupported(
+            "the decoder simplejpeg is not installed: pip install simplejpeg"
+        )
     if name != "pillow" and fast:
         return decode_fast
     return decode_with_pillow

@@ -13,7 +13,10 @@ HOW_TO_SAY = "give folder=…, `d5 run` --data FOLDER, or set DEEP500_DATA"
 
 
 def find_files(
-    name: str, folder: str, subfolders: Sequence[str], choices: Mapping[str, Sequence[str]]
+    name: str,
+    folder: str,
+    subfolders: Sequence[str],
+    choices: Mapping[str, Sequence[str]],
 ) -> dict[str, Path]:
     """The path of every file of a data set, by its role; all of them lie in the same folder.
 

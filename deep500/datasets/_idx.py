@@ -49,7 +49,9 @@ def _unpacked(path: Path, dimensions: int) -> np.ndarray:
     return np.frombuffer(contents, np.uint8).reshape(shape)
 
 
-def _shape(file: BinaryIO | gzip.GzipFile, path: Path, dimensions: int) -> tuple[int, ...]:
+def _shape(
+    file: BinaryIO | gzip.GzipFile, path: Path, dimensions: int
+) -> tuple[int, ...]:
     """The sizes that the header announces."""
     magic = struct.pack(">HBB", 0, UNSIGNED_BYTES, dimensions)
     start = file.read(4)
@@ -63,7 +65,9 @@ def _shape(file: BinaryIO | gzip.GzipFile, path: Path, dimensions: int) -> tuple
         raise Deep500Error(f"{shown(path)} is truncated: it ends within its header")
     shape = struct.unpack(f">{dimensions}I", sizes)
     if 0 in shape:
-        raise Deep500Error(f"{shown(path)} is empty: its header announces the shape {shape}")
+        raise Deep500Error(
+            f"{shown(path)} is empty: its header announces the shape {shape}"
+        )
     return shape
 
 

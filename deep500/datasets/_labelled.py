@@ -25,11 +25,15 @@ def labelled_splits(
     }
 
 
-def _split(pictures: Sequence[np.ndarray], labels: np.ndarray, rows: np.ndarray) -> Split:
+def _split(
+    pictures: Sequence[np.ndarray], labels: np.ndarray, rows: np.ndarray
+) -> Split:
     return Split({"x": Pixels(pictures, rows), "label": labels[rows].astype(np.int64)})
 
 
-def train_and_validation(size: int, validation: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def train_and_validation(
+    size: int, validation: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The rows for training and for choosing, of data whose test part is given."""
     if not 0 < validation < 1:
         raise Deep500Error(

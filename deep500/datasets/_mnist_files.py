@@ -25,18 +25,24 @@ def mnist_files(name: str, folder: str, subfolders: Sequence[str]) -> dict[str, 
     return find_files(name, folder, subfolders, choices)
 
 
-def mnist_splits(paths: dict[str, Path], validation: float, seed: int) -> dict[str, Split]:
+def mnist_splits(
+    paths: dict[str, Path], validation: float, seed: int
+) -> dict[str, Split]:
     parts = {part: _pictures_and_labels(paths, part) for part in ("train", "test")}
     return labelled_splits(parts["train"], parts["test"], validation, seed)
 
 
-def _pictures_and_labels(paths: dict[str, Path], part: str) -> tuple[list[np.ndarray], np.ndarray]:
+def _pictures_and_labels(
+    paths: dict[str, Path], part: str
+) -> tuple[list[np.ndarray], np.ndarray]:
     path = paths[f"{part} pictures"]
     pictures = read_idx(path, 3)
     labels = np.asarray(read_idx(paths[f"{part} labels"], 1))
     file = shown(path)
     if pictures.shape[1:] != (28, 28):
-        raise Deep500Error(f"{file} has pictures of {pictures.shape[1:]}, and 28 × 28 is wanted")
+        raise Deep500Error(
+            f"{file} has pictures of {pictures.shape[1:]}, and 28 × 28 is wanted"
+        )
     if len(pictures) != len(labels):
         raise Deep500Error(
             f"{file} has {len(pictures)} pictures, and the file with their labels {len(labels)}"

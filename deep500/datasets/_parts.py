@@ -5,7 +5,9 @@ import numpy as np
 from ..errors import Deep500Error
 
 
-def random_parts(size: int, validation: float, test: float, seed: int) -> dict[str, np.ndarray]:
+def random_parts(
+    size: int, validation: float, test: float, seed: int
+) -> dict[str, np.ndarray]:
     """The rows of the three splits, drawn with the seed; each has one at least."""
     if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
         raise Deep500Error(
@@ -14,21 +16,29 @@ def random_parts(size: int, validation: float, test: float, seed: int) -> dict[s
         )
     check_seed(seed)
     if size < 3:
-        raise Deep500Error(f"there are {size} examples, and three splits need 3 at least")
+        raise Deep500Error(
+            f"there are {size} examples, and three splits need 3 at least"
+        )
     test_count = max(1, round(size * test))
     validation_count = max(1, round(size * validation))
     train_count = size - validation_count - test_count
     if train_count < 1:
-        raise Deep500Error(f"of {size} examples none is left to train on: make validation smaller")
+        raise Deep500Error(
+            f"of {size} examples none is left to train on: make validation smaller"
+        )
     order = random_order(size, seed)
-    train, chosen, reported = np.split(order, [train_count, train_count + validation_count])
+    train, chosen, reported = np.split(
+        order, [train_count, train_count + validation_count]
+    )
     parts = {"train": train, "validation": chosen, "test": reported}
     return {name: np.sort(rows) for name, rows in parts.items()}
 
 
 def check_seed(seed: int) -> None:
     if not 0 <= seed < 2**63:
-        raise Deep500Error(f"seed is {seed}: a seed is a whole number from 0 to 2**63 - 1")
+        raise Deep500Error(
+            f"seed is {seed}: a seed is a whole number from 0 to 2**63 - 1"
+        )
 
 
 def random_order(size: int, seed: int) -> np.ndarray:

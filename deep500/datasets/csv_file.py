@@ -40,7 +40,9 @@ class CsvFile(Dataset):
                 "target and label are both given: a table is for regression or for classification"
             )
         if len(self.delimiter) != 1:
-            raise Deep500Error(f"the delimiter is {self.delimiter!r}: give one character")
+            raise Deep500Error(
+                f"the delimiter is {self.delimiter!r}: give one character"
+            )
 
     def files(self) -> dict[str, Path]:
         return {"table": one_file("csv_file", self.folder, self.file)}
@@ -70,7 +72,9 @@ class CsvFile(Dataset):
         arrays = {"x": x.astype(np.float32), **answers}
         splits: dict[str, Split] = {}
         for split, some in parts.items():
-            splits[split] = Split({name: values[some] for name, values in arrays.items()})
+            splits[split] = Split(
+                {name: values[some] for name, values in arrays.items()}
+            )
         return splits
 
     def _shown(self) -> str:
@@ -94,9 +98,13 @@ class CsvFile(Dataset):
             )
             rows = [row for row in reader if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise Deep500Error(f"{self._shown()} is no table: {one_line(error)}") from None
+            raise Deep500Error(
+                f"{self._shown()} is no table: {one_line(error)}"
+            ) from None
         if len(rows) < 2:
-            raise Deep500Error(f"{self._shown()} is empty: a line of names and rows are needed")
+            raise Deep500Error(
+                f"{self._shown()} is empty: a line of names and rows are needed"
+            )
         names = [name.strip() for name in rows[0]]
         if len(set(names)) < len(names):
             raise Deep500Error(f"{self._shown()} has two columns of the same name")
@@ -108,11 +116,15 @@ class CsvFile(Dataset):
                 )
         return names, rows[1:]
 
-    def _numbers(self, names: list[str], rows: list[list[str]], places: list[int]) -> np.ndarray:
+    def _numbers(
+        self, names: list[str], rows: list[list[str]], places: list[int]
+    ) -> np.ndarray:
         numbers = np.empty((len(rows), len(places)))
         for number, row in enumerate(rows):
             for column, place in enumerate(places):
-                numbers[number, column] = self._number(row[place], number + 2, names[place])
+                numbers[number, column] = self._number(
+                    row[place], number + 2, names[place]
+                )
         return numbers
 
     def _number(self, text: str, row: int, name: str) -> float:

@@ -37,7 +37,9 @@ def _parts(label: np.ndarray) -> dict[str, np.ndarray]:
         rows = order[label[order] == digit]
         fifth = round(len(rows) / 5)
         for part, some in zip(
-            parts.values(), np.split(rows, [len(rows) - 2 * fifth, len(rows) - fifth]), strict=True
+            parts.values(),
+            np.split(rows, [len(rows) - 2 * fifth, len(rows) - fifth]),
+            strict=True,
         ):
             part.append(some)
     return {name: np.sort(np.concatenate(part)) for name, part in parts.items()}

@@ -19,7 +19,9 @@ class FashionMnist(Dataset):
     classes = 10
 
     def files(self) -> dict[str, Path]:
-        return mnist_files("fashion_mnist", self.folder, ("fashion_mnist", "FashionMNIST/raw"))
+        return mnist_files(
+            "fashion_mnist", self.folder, ("fashion_mnist", "FashionMNIST/raw")
+        )
 
     def load(self) -> dict[str, Split]:
         return mnist_splits(self.files(), self.validation, self.seed)

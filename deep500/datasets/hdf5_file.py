@@ -37,7 +37,9 @@ class Hdf5File(Dataset):
             return {split: _split(path, self.names, f"{split}/") for split in SPLITS}
         whole = _split(path, self.names, "")
         parts = random_parts(len(whole), self.validation, self.test, self.seed)
-        return {split: _split(path, self.names, "", rows) for split, rows in parts.items()}
+        return {
+            split: _split(path, self.names, "", rows) for split, rows in parts.items()
+        }
 
 
 class Hdf5Column(Column):
@@ -88,7 +90,9 @@ class Hdf5Column(Column):
         return self._opened[1]
 
 
-def _split(path: str, names: tuple[str, ...], group: str, rows: np.ndarray | None = None) -> Split:
+def _split(
+    path: str, names: tuple[str, ...], group: str, rows: np.ndarray | None = None
+) -> Split:
     columns = {name: Hdf5Column(path, group + name, rows) for name in names}
     lengths = {len(column) for column in columns.values()}
     if len(lengths) != 1 or not lengths.pop():
@@ -120,7 +124,9 @@ def _checked_array(file: Any, path: str, name: str) -> Any:
         link = group.get(part, getlink=True)
         if link is None:
             names = visible(", ".join(group)) or "nothing"
-            raise Deep500Error(f"{visible(path)} has no array {name!r}; there is: {names}")
+            raise Deep500Error(
+                f"{visible(path)} has no array {name!r}; there is: {names}"
+            )
         if not isinstance(link, h5py.HardLink):
             raise Deep500Error(f"{shown} is a link to elsewhere, which is not followed")
         group = group[part]

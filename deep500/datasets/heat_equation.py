@@ -65,4 +65,6 @@ class HeatEquation(Dataset):
         implicit = np.eye(self.points) - ratio * laplacian
         explicit = np.eye(self.points) + ratio * laplacian
         one_step = np.linalg.solve(implicit, explicit)
-        return start @ np.linalg.matrix_power(one_step, self.steps)  # both matrices are symmetric
+        return start @ np.linalg.matrix_power(
+            one_step, self.steps
+        )  # both matrices are symmetric

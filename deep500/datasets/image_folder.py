@@ -44,7 +44,9 @@ class ImageFolder(Dataset):
                 f"height is {self.height} and width is {self.width}: give both, or neither"
             )
         if self.dtype not in ("float32", "uint8"):
-            raise Deep500Error(f"the dtype of pictures is float32 or uint8, not {self.dtype!r}")
+            raise Deep500Error(
+                f"the dtype of pictures is float32 or uint8, not {self.dtype!r}"
+            )
         decoder_named(self.decoder)
 
     def load(self) -> dict[str, Split]:
@@ -80,7 +82,9 @@ class ImageFolder(Dataset):
             return {split: _chosen(*train, some) for split, some in rows.items()}
         if len(others) > 1:
             return {"train": train, "validation": others[1], "test": others[0]}
-        train_rows, chosen_rows = train_and_validation(len(train[0]), self.validation, self.seed)
+        train_rows, chosen_rows = train_and_validation(
+            len(train[0]), self.validation, self.seed
+        )
         return {
             "train": _chosen(*train, train_rows),
             "validation": _chosen(*train, chosen_rows),
@@ -102,7 +106,9 @@ def _class_names(folder: Path, root: Path) -> list[str]:
     for entry in _entries(folder):
         if entry.name.startswith(".") or not entry.is_dir():
             continue
-        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root.resolve()):
+        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(
+            root.resolve()
+        ):
             raise Deep500Error(
                 f"{visible(entry.path)} leads outside of the folder {shown(root)}: a data set "
                 "reads only what is in its folder"
@@ -121,7 +127,9 @@ def _examples(folder: Path, names: list[str], root: Path) -> Examples:
     unknown = set(_class_names(folder, root)) - set(names)
     if unknown:
         first = visible(min(unknown))
-        raise Deep500Error(f"{shown(folder)} has the class {first!r}, which train has not")
+        raise Deep500Error(
+            f"{shown(folder)} has the class {first!r}, which train has not"
+        )
     paths: list[str] = []
     labels: list[int] = []
     for label, name in enumerate(names):

@@ -29,10 +29,14 @@ class NumpyDataset(Dataset):
                 "NumpyDataset takes arrays by name, such as "
                 'd5.NumpyDataset({"x": inputs, "label": labels})'
             )
-        arrays = {str(name): np.asanyarray(values) for name, values in self.arrays.items()}
+        arrays = {
+            str(name): np.asanyarray(values) for name, values in self.arrays.items()
+        }
         lengths = {name: values.shape[:1] for name, values in arrays.items()}
         if len(set(lengths.values())) > 1 or () in lengths.values():
-            shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
+            shapes = ", ".join(
+                f"{name} {values.shape}" for name, values in arrays.items()
+            )
             raise Deep500Error(
                 f"the arrays have one entry per example each, and these differ: {shapes}"
             )
@@ -42,7 +46,9 @@ class NumpyDataset(Dataset):
     def load(self) -> dict[str, Split]:
         splits: dict[str, Split] = {}
         for name, rows in self._parts().items():
-            columns = {key: _chosen_rows(values, rows) for key, values in self.arrays.items()}
+            columns = {
+                key: _chosen_rows(values, rows) for key, values in self.arrays.items()
+            }
             splits[name] = Split(columns)
         return splits
 
@@ -51,8 +57,12 @@ class NumpyDataset(Dataset):
         return random_parts(size, self.validation, self.test, self.seed)
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in self.arrays.items())
-        return f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
+        shapes = ", ".join(
+            f"{name} {values.shape}" for name, values in self.arrays.items()
+        )
+        return (
+            f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
+        )
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, NumpyDataset) and self._digest() == other._digest()

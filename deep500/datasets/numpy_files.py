@@ -69,7 +69,9 @@ def _members(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
             return {name: arrays[name] for name in names}
     except Deep500Error:
         raise
-    except Exception as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+    except (
+        Exception
+    ) as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
         raise Deep500Error(
             f"{file} is no complete .npz file of numbers: {one_line(error)}"
         ) from None

@@ -35,4 +35,7 @@ class SyntheticClassification(Dataset):
         label = np.arange(self.size) % self.classes
         noise = bits.uniform(4, self.size, self.features).sum(axis=0)
         x = (centres[label] + self.spread * noise).astype(np.float32)
-        return {name: Split({"x": x[rows], "label": label[rows]}) for name, rows in parts.items()}
+        return {
+            name: Split({"x": x[rows], "label": label[rows]})
+            for name, rows in parts.items()
+        }

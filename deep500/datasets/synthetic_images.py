@@ -31,12 +31,17 @@ class SyntheticImages(Dataset):
             )
 
     def load(self) -> dict[str, Split]:
-        bits, pixels = np.random.Philox(key=[self.seed, STREAM]), int(np.prod(self.shape))
+        bits, pixels = (
+            np.random.Philox(key=[self.seed, STREAM]),
+            int(np.prod(self.shape)),
+        )
         rule = (bits.random_raw(pixels * self.classes) % 201).astype(np.int64).reshape(
             pixels, self.classes
         ) - 100
         ranks = np.argsort(
-            bits.random_raw(self.size * pixels).reshape(self.size, pixels), axis=1, kind="stable"
+            bits.random_raw(self.size * pixels).reshape(self.size, pixels),
+            axis=1,
+            kind="stable",
         )
         x = ((2 * ranks + 1) / (2 * pixels)).astype(np.float32).reshape(-1, *self.shape)
         label = np.argmax((2 * ranks - pixels + 1) @ rule, axis=1).astype(np.int64)
@@ -46,4 +51,7 @@ class SyntheticImages(Dataset):
             "validation": slice(-2 * fifth, -fifth),
             "test": slice(-fifth, None),
         }
-        return {name: Split({"x": x[rows], "label": label[rows]}) for name, rows in cuts.items()}
+        return {
+            name: Split({"x": x[rows], "label": label[rows]})
+            for name, rows in cuts.items()
+        }

@@ -42,7 +42,9 @@ def blocking(function: Callable[[Communication], Any], rank: int, size: int) -> 
     """
     channel = _Channel()
     communication = Communication(rank, size, channel.run)
-    thread = threading.Thread(target=_call, args=(function, communication, channel), daemon=True)
+    thread = threading.Thread(
+        target=_call, args=(function, communication, channel), daemon=True
+    )
     thread.start()
     try:
         while True:

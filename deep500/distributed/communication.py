@@ -66,7 +66,9 @@ def break_transports() -> None:
         transport.broken = True
 
 
-def communication(transport: str | None = None, deadline: float = DEADLINE) -> "Communication":
+def communication(
+    transport: str | None = None, deadline: float = DEADLINE
+) -> "Communication":
     """The ranks that a launcher (mpiexec, torchrun, srun) started; a single rank without one."""
     name = transport or launched_by()
     if name is None:
@@ -118,7 +120,9 @@ class Communication:
         if self.size > 1:
             self.run(barrier())
 
-    def _run_on_copy(self, array: Any, program: Callable[[np.ndarray], Program]) -> np.ndarray:
+    def _run_on_copy(
+        self, array: Any, program: Callable[[np.ndarray], Program]
+    ) -> np.ndarray:
         own = _copy(array)
         if self.size > 1:
             self.run(program(own))

@@ -28,7 +28,9 @@ ORDER_DEADLINE = 600.0  # seconds that followers wait while rank 0 loads and reh
 class Crew:
     """The ranks of one run, seen from this process."""
 
-    def __init__(self, recipe: Recipe, distribution: Distribution, deadline: float = DEADLINE):
+    def __init__(
+        self, recipe: Recipe, distribution: Distribution, deadline: float = DEADLINE
+    ):
         self.recipe = recipe
         self.distribution = distribution
         self.transport: Transport = distribution.open(deadline)
@@ -48,7 +50,9 @@ class Crew:
         """The trainer of one seed, with an executor for every rank of this process."""
         executors: dict[int, Executor] = {}
         for rank in self.transport.ranks:
-            executors[rank] = recipe_executor(self.recipe, task, splits["train"], seed, threads)
+            executors[rank] = recipe_executor(
+                self.recipe, task, splits["train"], seed, threads
+            )
         return DistributedTrainer(
             self.distribution.scheme,
             self.transport,
@@ -118,7 +122,9 @@ def follow(
     splits = recipe_dataset(recipe, data).load()
     while order := crew.order():
         [rank] = crew.transport.ranks
-        keeper = FollowersCheckpoints(crew, Path(order["checkpoints"]), order["seed"], rank)
+        keeper = FollowersCheckpoints(
+            crew, Path(order["checkpoints"]), order["seed"], rank
+        )
         trainer = crew.trainer(
             task, splits, order["seed"], order["epochs"], order["threads"], [keeper]
         )

@@ -62,7 +62,9 @@ def recipe_distribution(recipe: Recipe) -> Distribution | None:
         raise unknown("transport", transport, TRANSPORTS)
     ranks = recipe.entry("ranks", 1)
     if ranks < 1:
-        raise Deep500Error(f"recipe {recipe.name}: ranks is {ranks}, and there must be 1 or more")
+        raise Deep500Error(
+            f"recipe {recipe.name}: ranks is {ranks}, and there must be 1 or more"
+        )
     if recipe.has("procedure"):
         raise Deep500Error(
             f"recipe {recipe.name}: a procedure of one's own cannot be distributed: leave "

@@ -9,7 +9,9 @@ from ..contracts.transport import Program, all_reduce
 from .replica import Replica
 
 
-def mean_outputs(worker: Replica, batch: Mapping[str, Any], names: Sequence[str]) -> Program:
+def mean_outputs(
+    worker: Replica, batch: Mapping[str, Any], names: Sequence[str]
+) -> Program:
     """The outputs of these names for a batch, averaged over all ranks; native to the worker's framework."""
     framework = worker.executor.framework
     outputs = worker.executor.inference(batch)

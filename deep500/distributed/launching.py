@@ -18,15 +18,15 @@ from ..errors import Deep500Error, Unsupported, unknown
 from ..supervision.descendants import descendants
 from ..supervision.kernel import adopt_orphans
 
-ERRORS = "DEEP500_RANK_ERRORS"  # the folder in which ranks but the first leave what they say
+ERRORS = (
+    "DEEP500_RANK_ERRORS"  # the folder in which ranks but the first leave what they say
+)
 POLL_SECONDS = 0.02
 TRANSPORTS = ("mpi", "torch")
 MOST_RANKS = 256
 # Runs a rank and notes how it ended: MPI's launchers do not say which rank died, and end the others at once (MPICH's,
 # by SIGUSR1)
-NOTE = (
-    'trap "" USR1; "$@"; echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
-)
+NOTE = 'trap "" USR1; "$@"; echo $? > "$DEEP500_RANK_ERRORS/ended-${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
 NOTING = ("sh", "-c", NOTE, "rank")
 SIGNALLED = 128  # above this, a shell's exit code means a signal
 VERDICTS = (0, 1, 2, 3)  # exit codes of verbs
@@ -72,7 +72,9 @@ def launch(
     if transport not in TRANSPORTS:
         raise unknown("transport with processes", transport, TRANSPORTS)
     if not 1 <= ranks <= MOST_RANKS:
-        raise Deep500Error(f"{ranks} ranks cannot be started here: give 1 to {MOST_RANKS}")
+        raise Deep500Error(
+            f"{ranks} ranks cannot be started here: give 1 to {MOST_RANKS}"
+        )
     adopt_orphans()
     with tempfile.TemporaryDirectory() as folder:
         group = _Group(Path(folder), capture, {**os.environ, **(env or {})})
@@ -105,7 +107,11 @@ class _Group:
     def start_each(self, command: Sequence[str], ranks: int) -> None:
         address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
         for rank in range(ranks):
-            about = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank)}
+            about = {
+                "RANK": str(rank),
+                "WORLD_SIZE": str(ranks),
+                "LOCAL_RANK": str(rank),
+            }
             self.start(command, {"GLOO_SOCKET_IFNAME": "lo", **address, **about})
 
     def start(self, command: Sequence[str], more: Mapping[str, str]) -> None:
@@ -121,7 +127,9 @@ class _Group:
                 start_new_session=True,
             )
         except OSError as error:
-            raise Deep500Error(f"{command[0]} cannot be started: {error.strerror}") from None
+            raise Deep500Error(
+                f"{command[0]} cannot be started: {error.strerror}"
+            ) from None
         finally:
             if out is not None:
                 out.close()
@@ -159,7 +167,9 @@ class _Group:
         """The exit codes of the ranks that have ended, as far as they are known."""
         noted = sorted(self.folder.glob("ended-*"))
         if noted or self.is_mpi:
-            return {int(file.name.partition("-")[2]): _noted_code(file) for file in noted}
+            return {
+                int(file.name.partition("-")[2]): _noted_code(file) for file in noted
+            }
         codes = {}
         for rank, process in enumerate(self.processes):
             if process.poll() is not None:
@@ -173,7 +183,9 @@ class _Group:
     def errors(self) -> list[str]:
         """What ranks but the first have said."""
         files = sorted(self.folder.glob("rank-*"))
-        return [text for file in files if (text := file.read_text(errors="replace").strip())]
+        return [
+            text for file in files if (text := file.read_text(errors="replace").strip())
+        ]
 
 
 def _mpiexec() -> list[str]:
@@ -185,7 +197,9 @@ def _mpiexec() -> list[str]:
             "there is no mpiexec: install MPI (pip install 'deep500-bench[mpi]'), or use the "
             "transport torch or virtual"
         )
-    version = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30)
+    version = subprocess.run(
+        [found, "--version"], capture_output=True, text=True, timeout=30
+    )
     # MPICH would kill all ranks when one dies, before anyone can say which
     return [found, "-disable-auto-cleanup"] if "HYDRA" in version.stdout else [found]
 

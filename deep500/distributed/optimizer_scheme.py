@@ -27,9 +27,13 @@ class OptimizerScheme(Scheme):
 
         yield from blocking(train, worker.rank, worker.size)
 
-    def _new_optimizer(self, worker: Replica, communication: Communication) -> DistributedOptimizer:
+    def _new_optimizer(
+        self, worker: Replica, communication: Communication
+    ) -> DistributedOptimizer:
         base = worker.training_step.optimizer
-        optimizer = self.optimizer_class(base, worker.executor, communication=communication)
+        optimizer = self.optimizer_class(
+            base, worker.executor, communication=communication
+        )
         saved = {}
         for name, value in worker.state.items():
             if name.startswith(STATE):

@@ -142,7 +142,9 @@ class Replica:
 
     def _taken(self) -> Shard:
         if self.shard is None:
-            raise Deep500Error(f"rank {self.rank} has taken no batch: use worker.batches() first")
+            raise Deep500Error(
+                f"rank {self.rank} has taken no batch: use worker.batches() first"
+            )
         return self.shard
 
     def _finish_step(self) -> None:

@@ -25,7 +25,9 @@ class Replicas(Procedure):
         self.lead = self.replicas[min(self.replicas)]
         self.executors = {"network": self.lead.executor}
         if len(self.replicas) > 1:
-            self.executors = {f"rank {r}": own.executor for r, own in self.replicas.items()}
+            self.executors = {
+                f"rank {r}": own.executor for r, own in self.replicas.items()
+            }
         self.series = {"loss": self.lead.loss}
         self.parts = {"communication": Communication(self.replicas)}
 
@@ -39,7 +41,9 @@ class Replicas(Procedure):
         return self.lead.executor.inference(batch)
 
     def state(self) -> dict[str, np.ndarray]:
-        return _with_ranks({r: own.optimizer_state() for r, own in self.replicas.items()})
+        return _with_ranks(
+            {r: own.optimizer_state() for r, own in self.replicas.items()}
+        )
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         for rank, own in _by_rank(state, self.replicas).items():
@@ -70,7 +74,9 @@ def _with_ranks(states: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
     return named
 
 
-def _by_rank(state: Mapping[str, Any], ranks: Mapping[int, object]) -> dict[int, dict[str, Any]]:
+def _by_rank(
+    state: Mapping[str, Any], ranks: Mapping[int, object]
+) -> dict[int, dict[str, Any]]:
     """The other way round."""
     states: dict[int, dict[str, Any]] = {rank: {} for rank in ranks}
     for full_name, value in state.items():

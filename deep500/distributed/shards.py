@@ -40,7 +40,9 @@ def shards(
         yield shard_of(train, indices, epoch, index, count)
 
 
-def shard_of(train: Split, indices: np.ndarray, epoch: int, index: int, count: int) -> Shard:
+def shard_of(
+    train: Split, indices: np.ndarray, epoch: int, index: int, count: int
+) -> Shard:
     """One rank's part of the batch with these examples."""
     first, stop = bounds(len(indices), index, count)
     rows = indices[first:stop] if stop > first else indices[:1]

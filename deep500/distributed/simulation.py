@@ -68,7 +68,9 @@ def simulate(
         )
     results = virtual.run(_program(recipe_or_program, ranks))
     sent = {rank: traffic.sent_bytes for rank, traffic in virtual.traffic.items()}
-    messages = {rank: traffic.sent_messages for rank, traffic in virtual.traffic.items()}
+    messages = {
+        rank: traffic.sent_messages for rank, traffic in virtual.traffic.items()
+    }
     return Simulation(results, virtual.seconds, virtual.waited, sent, messages)
 
 

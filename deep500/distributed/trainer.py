@@ -56,7 +56,9 @@ class DistributedTrainer(Trainer):
         task: Task | type[Task] | str | None = None,
     ):
         lead = min(transport.ranks)
-        super().__init__(executors[lead], optimizer, splits, sampler, epochs, events, loss, task)
+        super().__init__(
+            executors[lead], optimizer, splits, sampler, epochs, events, loss, task
+        )
         self.scheme = scheme
         self.transport = transport
         self.trainers = scheme.trainers(transport.size)
@@ -136,12 +138,16 @@ class DistributedTrainer(Trainer):
             replica.steps.clear()
             replica.series.clear()
         steps_before = self.steps
-        before = {rank: traffic.to_json() for rank, traffic in self.transport.traffic.items()}
+        before = {
+            rank: traffic.to_json() for rank, traffic in self.transport.traffic.items()
+        }
         self.run_programs(self.scheme.epoch)
         reports = {}
         for rank, replica in self.replicas.items():
             traffic = self.transport.traffic[rank]
-            reports[rank] = EpochReport.of(replica, self._converted, before[rank], traffic)
+            reports[rank] = EpochReport.of(
+                replica, self._converted, before[rank], traffic
+            )
         self._merge(steps_before, reports)
         self.epoch, self.batch = self.epoch + 1, 0
 
@@ -157,7 +163,9 @@ class DistributedTrainer(Trainer):
 
     def _merge(self, steps_before: int, reports: Mapping[int, EpochReport]) -> None:
         """Replace the lead's own numbers of this epoch by those of all ranks."""
-        gathered = self._gather_json({r: report.to_json() for r, report in reports.items()})
+        gathered = self._gather_json(
+            {r: report.to_json() for r, report in reports.items()}
+        )
         all_reports = [EpochReport.from_json(document) for document in gathered]
         for values in self._native_series.values():
             values.clear()
@@ -191,7 +199,9 @@ class DistributedTrainer(Trainer):
                 self._end(hook, ending)
 
     def _consensus(self) -> float:
-        distances = self.run_programs(lambda worker: consensus_distance(worker, self.trainers))
+        distances = self.run_programs(
+            lambda worker: consensus_distance(worker, self.trainers)
+        )
         return distances[self.lead.rank]
 
     def _evaluate(self) -> dict[str, Any]:
@@ -229,7 +239,9 @@ class DistributedTrainer(Trainer):
         def program(worker: Replica) -> Program:
             text = json.dumps(documents.get(worker.rank)).encode()
             handle = yield AllGather(np.frombuffer(text, np.uint8).copy(), uneven=True)
-            [texts] = yield Wait([handle], max(EVALUATION_DEADLINE, self.transport.deadline))
+            [texts] = yield Wait(
+                [handle], max(EVALUATION_DEADLINE, self.transport.deadline)
+            )
             return [json.loads(text.tobytes()) for text in texts]
 
         return self.run_programs(program)[self.lead.rank]

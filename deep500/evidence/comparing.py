@@ -54,7 +54,10 @@ class BundleComparison:
 
     def blocks(self) -> list[Block]:
         sides = Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}")
-        problems = [*unverified(self.problems_of_a, "A"), *unverified(self.problems_of_b, "B")]
+        problems = [
+            *unverified(self.problems_of_a, "A"),
+            *unverified(self.problems_of_b, "B"),
+        ]
         tests = self.tests.blocks if self.tests else []
         environments = _environments(self.environments)
         return [*problems, sides, *tests, *self.contrast.blocks, *environments]
@@ -83,17 +86,26 @@ def compare_bundles(
         if equivalent is not None:
             tests = first.kind.equivalence(first, second, equivalent, level)
         differences = environment_difference(
-            Environment.from_json(first.environment), Environment.from_json(second.environment)
+            Environment.from_json(first.environment),
+            Environment.from_json(second.environment),
         )
     return BundleComparison(
-        str(a), str(b), contrast, tuple(differences), first.problems, second.problems, tests
+        str(a),
+        str(b),
+        contrast,
+        tuple(differences),
+        first.problems,
+        second.problems,
+        tests,
     )
 
 
 def _with_numbers(path: Path) -> Record:
     record = load(path)
     if record.derived is None:
-        raise Deep500Error(f"{path} holds no result yet: nothing can be compared with it")
+        raise Deep500Error(
+            f"{path} holds no result yet: nothing can be compared with it"
+        )
     return record
 
 

@@ -54,7 +54,9 @@ class Ledger:
     """The ledger in one SQLite file (the user's own if none is named), shared by any number of processes."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = (Path(path) if path is not None else home() / "ledger.sqlite").absolute()
+        self.path = (
+            Path(path) if path is not None else home() / "ledger.sqlite"
+        ).absolute()
 
     def started(self, folder: str | os.PathLike[str], kind: str, plan_hash: str) -> str:
         """Note that this process starts a run; returns the run's name, which sorts by time."""
@@ -63,9 +65,16 @@ class Ledger:
             moment = datetime.now(UTC)
             while _events(database, name := f"{moment:%Y%m%d-%H%M%S-%f}"):
                 moment += timedelta(microseconds=1)
-            row: Row = {"folder": _text(os.fspath(folder)), "kind": _text(kind), "plan": plan_hash}
+            row: Row = {
+                "folder": _text(os.fspath(folder)),
+                "kind": _text(kind),
+                "plan": plan_hash,
+            }
             _insert(
-                database, name, "started", row | {"pid": os.getpid(), "boot": boot, "start": start}
+                database,
+                name,
+                "started",
+                row | {"pid": os.getpid(), "boot": boot, "start": start},
             )
         return name
 
@@ -121,7 +130,10 @@ class Ledger:
                 return [], {}
             database.row_factory = sqlite3.Row
             rows = [
-                dict(row) for row in database.execute(f"SELECT {_COLUMNS} FROM events ORDER BY id")
+                dict(row)
+                for row in database.execute(
+                    f"SELECT {_COLUMNS} FROM events ORDER BY id"
+                )
             ]
             query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
             return rows, {row["name"]: row["sql"] for row in database.execute(query)}
@@ -133,7 +145,11 @@ class Ledger:
         with self._database() as database:
             database.execute("BEGIN IMMEDIATE")
             if not self._has_table(database):
-                for statement in (_TABLE, *_TRIGGERS.values(), f"PRAGMA user_version = {_FORMAT}"):
+                for statement in (
+                    _TABLE,
+                    *_TRIGGERS.values(),
+                    f"PRAGMA user_version = {_FORMAT}",
+                ):
                     database.execute(statement)
             yield database
             database.execute("COMMIT")
@@ -160,9 +176,14 @@ class Ledger:
         """Whether it is a ledger rather than empty; a Deep500Error when it is neither, or too new."""
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version > _FORMAT:
-            known = f"ledger format {version} is newer than this Deep500 reads ({_FORMAT})"
+            known = (
+                f"ledger format {version} is newer than this Deep500 reads ({_FORMAT})"
+            )
             raise Deep500Error(f"{known}: upgrade deep500-bench")
-        if version < _FORMAT and database.execute("SELECT 1 FROM sqlite_master").fetchone():
+        if (
+            version < _FORMAT
+            and database.execute("SELECT 1 FROM sqlite_master").fetchone()
+        ):
             raise Deep500Error(
                 f"{self.path} is a database, but no ledger of Deep500: set DEEP500_HOME"
             )
@@ -170,12 +191,16 @@ class Ledger:
 
 
 def _events(database: sqlite3.Connection, run: str) -> list[str]:
-    found = database.execute("SELECT event FROM events WHERE run = ? ORDER BY id", [run])
+    found = database.execute(
+        "SELECT event FROM events WHERE run = ? ORDER BY id", [run]
+    )
     return [event for (event,) in found]
 
 
 def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) -> None:
-    last = database.execute("SELECT id, hash FROM events ORDER BY id DESC LIMIT 1").fetchone() or (
+    last = database.execute(
+        "SELECT id, hash FROM events ORDER BY id DESC LIMIT 1"
+    ).fetchone() or (
         0,
         ZERO,
     )
@@ -184,13 +209,16 @@ def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) ->
     row |= dict.fromkeys(_CONTENT) | content | {"previous": last[1]}
     row["hash"] = _hash(row)
     database.execute(
-        f"INSERT INTO events ({_COLUMNS}) VALUES (:{_COLUMNS.replace(', ', ', :')})", row
+        f"INSERT INTO events ({_COLUMNS}) VALUES (:{_COLUMNS.replace(', ', ', :')})",
+        row,
     )
 
 
 def _hash(row: Row) -> str | None:
     """What the row's hash must be: the rule of a bundle's chain, over its other columns."""
-    content = {name: value for name, value in row.items() if name not in ("previous", "hash")}
+    content = {
+        name: value for name, value in row.items() if name not in ("previous", "hash")
+    }
     try:
         return link(str(row["previous"]), content)[0]
     except Deep500Error:
@@ -223,7 +251,9 @@ def _process(pid: int) -> tuple[str, int]:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:  # it is gone, or this system has no /proc: then nobody is called running
+    except (
+        OSError
+    ):  # it is gone, or this system has no /proc: then nobody is called running
         return "", 0
     return ("", 0) if fields[0] in (b"Z", b"X") else (boot, int(fields[19]))
 

@@ -18,7 +18,14 @@ from .testimony import testimony
 
 TOLERANCE = 1e-9  # another machine's mathematical library may differ in the last bits
 MOST_DIFFERENCES = 100  # that are listed
-HOSTILE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+HOSTILE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 def load(path: str | Path) -> Record:
@@ -48,7 +55,9 @@ def record_of(found: Bundle) -> Record:
         environment = {}
         problems.append("environment.json: there is none that can be used")
     if found.finished and not problems:
-        problems += _false_claims(kind, found, derived) + kind.check_files(blocks, found.files)
+        problems += _false_claims(kind, found, derived) + kind.check_files(
+            blocks, found.files
+        )
     sensors = found.documents.get("sensors.json")
     return Record(
         kind,
@@ -92,7 +101,9 @@ def one_line(what: str) -> Iterator[None]:
     except Deep500Error as error:
         raise Deep500Error(clean(error)) from None
     except HOSTILE as error:
-        raise Deep500Error(f"{what} ({type(error).__name__}: {clean(error)[:100]})") from None
+        raise Deep500Error(
+            f"{what} ({type(error).__name__}: {clean(error)[:100]})"
+        ) from None
 
 
 def _false_claims(kind: ResultKind, found: Bundle, derived: object) -> list[str]:
@@ -102,8 +113,12 @@ def _false_claims(kind: ResultKind, found: Bundle, derived: object) -> list[str]
         return ["derived.json: missing"]
     procedure = recorded.get("procedure")
     if procedure != kind.procedure:
-        return [f"derived.json: procedure {procedure!r}, this version computes {kind.procedure}"]
-    differences = list(islice(_differences(recorded, derived, ""), MOST_DIFFERENCES + 1))
+        return [
+            f"derived.json: procedure {procedure!r}, this version computes {kind.procedure}"
+        ]
+    differences = list(
+        islice(_differences(recorded, derived, ""), MOST_DIFFERENCES + 1)
+    )
     if len(differences) > MOST_DIFFERENCES:
         differences[MOST_DIFFERENCES:] = ["and more"]
     return [f"derived.json: {what}" for what in differences]

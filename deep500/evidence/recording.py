@@ -42,7 +42,9 @@ class Recording:
         self.kind, self.plan, self.environment = kind, plan, surroundings
         self.writer, self.blocks = writer, blocks
         self.record: Record | None = None  # once it is finished
-        self.resumption: dict[str, Any] | None = None  # for the first block after a resumption
+        self.resumption: dict[str, Any] | None = (
+            None  # for the first block after a resumption
+        )
 
     @property
     def folder(self) -> Path:
@@ -59,7 +61,9 @@ class Recording:
         files: Mapping[str, bytes] | None = None,
     ) -> Record:
         """Derive every number, once, write the manifest, and return the record as it is on disk."""
-        self.kind.check_blocks(self.plan, _as_json(self.blocks))  # as whoever reads it will
+        self.kind.check_blocks(
+            self.plan, _as_json(self.blocks)
+        )  # as whoever reads it will
         derived = _as_json(derived_numbers(self.kind, self.plan, self.blocks))
         documents = {"derived.json": derived}
         if sensors is not None:
@@ -98,14 +102,18 @@ def recording(
     own = result_kind(kind)
     place = Path(folder).absolute() if folder else _new_folder(name or kind)
     ledger = Ledger()
-    run = ledger.started(place, kind, hashlib.sha256(bundle.canonical(plan)).hexdigest())
+    run = ledger.started(
+        place, kind, hashlib.sha256(bundle.canonical(plan)).hexdigest()
+    )
     opened: Recording | None = None
     try:
         whole = _as_json(dict(plan) | dict(prepare() if prepare else {}))
         if resume and bundle.begun(place, DOCUMENTS):
             opened = _reopened(own, whole, place)
         else:
-            opened = _created(own, whole, place, surroundings or environment().to_json())
+            opened = _created(
+                own, whole, place, surroundings or environment().to_json()
+            )
         yield opened
         if opened.record is None:
             raise Deep500Error(f"nothing was finished in {place}")
@@ -135,13 +143,17 @@ def recorded_run(
         return record.finish(sensors)
 
 
-def recorded_diagnosis(budget_s: float = 2.0, folder: str | Path | None = None) -> Record:
+def recorded_diagnosis(
+    budget_s: float = 2.0, folder: str | Path | None = None
+) -> Record:
     """Look at everything that bears on measuring here, and measure the noise into a bundle."""
     plan, clock, surroundings = noise_plan(budget_s), calibrate(), environment()
     document = diagnosis_document(plan, clock, surroundings)
     broken = Ledger().problems()[:MOST_PROBLEMS]
     document["advice"] += [f"the ledger is broken: {problem}" for problem in broken]
-    with recording("doctor", document, folder, surroundings=surroundings.to_json()) as record:
+    with recording(
+        "doctor", document, folder, surroundings=surroundings.to_json()
+    ) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append)
         return record.finish(sensors)
 
@@ -155,7 +167,9 @@ def find_bundle(name: str | None = None) -> Path:
         if run.run == name or (name is None and _is_measurement(run.kind)):
             return Path(run.folder)
     if name is None:
-        raise Deep500Error("there is no run yet: make one with `d5 bench`, or name a bundle")
+        raise Deep500Error(
+            "there is no run yet: make one with `d5 bench`, or name a bundle"
+        )
     raise Deep500Error(
         f"no bundle {name!r}: give a folder or zip that exists, or a run of `d5 list`"
     )
@@ -164,16 +178,25 @@ def find_bundle(name: str | None = None) -> Path:
 def _is_measurement(kind: str) -> bool:
     try:
         return result_kind(kind).measurement
-    except Deep500Error:  # a kind of another version, or of a package that is not here any more
+    except (
+        Deep500Error
+    ):  # a kind of another version, or of a package that is not here any more
         return False
 
 
 def _new_folder(name: str) -> Path:
-    return home() / "runs" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{secrets.token_hex(3)}"
+    return (
+        home()
+        / "runs"
+        / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{secrets.token_hex(3)}"
+    )
 
 
 def _created(
-    kind: ResultKind, plan: Mapping[str, Any], folder: Path, surroundings: Mapping[str, Any]
+    kind: ResultKind,
+    plan: Mapping[str, Any],
+    folder: Path,
+    surroundings: Mapping[str, Any],
 ) -> Recording:
     surroundings = _as_json(surroundings)
     contents: tuple[object, object] = (kind.check_plan(plan), surroundings)

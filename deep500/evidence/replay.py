@@ -49,7 +49,10 @@ class Replay:
     @property
     def lines(self) -> list[str]:
         """For people: the verdict, then what it rests on."""
-        return [self._sentence, *(f"  {line}" for line in [*self.differences, *self._notes])]
+        return [
+            self._sentence,
+            *(f"  {line}" for line in [*self.differences, *self._notes]),
+        ]
 
     @property
     def _sentence(self) -> str:
@@ -61,7 +64,11 @@ class Replay:
         seeds = len({c.seed for c in self.comparisons})
         what = f"replayed: the weights of {seeds} seed{'s' * (seeds > 1)} give all {count} recorded numbers"
         inexact = sum(not c.same_bits for c in self.comparisons)
-        return f"{what}, {inexact} of them up to rounding" if inexact else f"{what} to the last bit"
+        return (
+            f"{what}, {inexact} of them up to rounding"
+            if inexact
+            else f"{what} to the last bit"
+        )
 
     @property
     def _notes(self) -> list[str]:
@@ -114,7 +121,8 @@ def replay(
         own = load_recipe(recipe_file)
     if not record.finished:
         return Replay(
-            "not decided", reason="the run is unfinished, its weights are not in the bundle"
+            "not decided",
+            reason="the run is unfinished, its weights are not in the bundle",
         )
     try:
         return _replayed(found, record, own)
@@ -209,7 +217,9 @@ def _check_recipe_file(record: Record, file: Path) -> None:
     try:
         actual = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
-        raise Deep500Error(f"the recipe {file} cannot be read: {error.strerror}") from None
+        raise Deep500Error(
+            f"the recipe {file} cannot be read: {error.strerror}"
+        ) from None
     if actual != recorded:
         raise Deep500Error(
             f"{file} is not the recipe of this bundle: its SHA-256 is {actual[:12]}…, "

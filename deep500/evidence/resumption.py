@@ -5,7 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..errors import Deep500Error
-from ..measure.machine import Difference, Environment, environment, environment_difference
+from ..measure.machine import (
+    Difference,
+    Environment,
+    environment,
+    environment_difference,
+)
 from ..measure.machine.table import CONTEXT
 
 MACHINE = "host name"  # context for a measurement, but another machine all the same
@@ -14,7 +19,9 @@ MACHINE = "host name"  # context for a measurement, but another machine all the 
 def resumption_note(begun_in: Mapping[str, Any]) -> dict[str, Any]:
     """The note for a run whose environment.json is `begun_in`, resumed by this process."""
     changes = []
-    for difference in environment_difference(recorded_environment(begun_in), environment()):
+    for difference in environment_difference(
+        recorded_environment(begun_in), environment()
+    ):
         if difference.weight != CONTEXT or difference.fact == MACHINE:
             changes.append(_change(difference))
     return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "changes": changes}

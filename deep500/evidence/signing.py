@@ -73,7 +73,9 @@ class Attestations:
 
     @staticmethod
     def _stamp_line(name: str) -> str:
-        return f"time stamp {name} (not checked here: {STAMPS[name.rpartition('.')[2]]})"
+        return (
+            f"time stamp {name} (not checked here: {STAMPS[name.rpartition('.')[2]]})"
+        )
 
     def to_json(self) -> dict[str, Any]:
         signed = [{"file": s.file, "key": s.key.fingerprint} for s in self.signed]
@@ -110,12 +112,18 @@ def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> S
     """Sign a bundle that verifies; `passphrase` is asked for a key that needs one."""
     folder = Path(path)
     if not folder.is_dir():
-        raise Deep500Error(f"{folder} is not a folder: sign the bundle's folder, then zip it")
+        raise Deep500Error(
+            f"{folder} is not a folder: sign the bundle's folder, then zip it"
+        )
     checked = verify(folder)
     if not checked.ok:
-        raise Wrong(f"{folder} does not verify, nothing was signed: {checked.problems[0]}")
+        raise Wrong(
+            f"{folder} does not verify, nothing was signed: {checked.problems[0]}"
+        )
     if not checked.finished:
-        raise Deep500Error(f"{folder} is unfinished: only a finished bundle can be signed")
+        raise Deep500Error(
+            f"{folder} is unfinished: only a finished bundle can be signed"
+        )
     private_key = load_private_key(key_file, passphrase)
     manifest, _ = read_attestations(folder)
     signature = make_signature(private_key, manifest, NAMESPACE)
@@ -123,11 +131,15 @@ def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> S
     try:
         (folder / name).write_text(signature.armoured(), encoding="ascii")
     except OSError as error:
-        raise Deep500Error(f"{folder / name} cannot be written: {error.strerror}") from None
+        raise Deep500Error(
+            f"{folder / name} cannot be written: {error.strerror}"
+        ) from None
     return Signed(name, signature.key)
 
 
-def load_private_key(file: Path, passphrase: Callable[[], bytes]) -> "Ed25519PrivateKey":
+def load_private_key(
+    file: Path, passphrase: Callable[[], bytes]
+) -> "Ed25519PrivateKey":
     """The Ed25519 key of an OpenSSH private-key file."""
     require_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
@@ -136,7 +148,9 @@ def load_private_key(file: Path, passphrase: Callable[[], bytes]) -> "Ed25519Pri
 
     data = _read_key(file)
     if b"PRIVATE KEY" not in data:
-        raise Deep500Error(f"{file} is no private key of OpenSSH: give the file without .pub")
+        raise Deep500Error(
+            f"{file} is no private key of OpenSSH: give the file without .pub"
+        )
     try:
         try:
             key = load_ssh_private_key(data, None)
@@ -147,7 +161,9 @@ def load_private_key(file: Path, passphrase: Callable[[], bytes]) -> "Ed25519Pri
             f"{file} cannot be used as a key ({one_line(error)}): give an OpenSSH Ed25519 key, and the right passphrase"
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise Deep500Error(f"{file} is no Ed25519 key: make one with `ssh-keygen -t ed25519`")
+        raise Deep500Error(
+            f"{file} is no Ed25519 key: make one with `ssh-keygen -t ed25519`"
+        )
     return key
 
 
@@ -157,13 +173,17 @@ def wanted_fingerprints(signer: str) -> list[str]:
         return [signer]
     data = _read_key(Path(signer))
     if b"PRIVATE KEY" in data:
-        raise Deep500Error(f"{signer} is a private key: give the public one, {signer}.pub")
+        raise Deep500Error(
+            f"{signer} is a private key: give the public one, {signer}.pub"
+        )
     try:
         keys = parse_public_keys(data.decode("utf-8", "replace"))
     except Deep500Error as error:
         raise Deep500Error(f"{signer} holds no usable key: {error}") from None
     if not keys:
-        raise Deep500Error(f"{signer} holds no line `ssh-ed25519 …`: give an OpenSSH public key")
+        raise Deep500Error(
+            f"{signer} holds no line `ssh-ed25519 …`: give an OpenSSH public key"
+        )
     return [key.fingerprint for key in keys]
 
 
@@ -177,5 +197,7 @@ def _read_key(file: Path) -> bytes:
 def _checked(data: bytes, manifest: bytes) -> Signature:
     signature = parse_signature(data)
     if not signature.holds(manifest, NAMESPACE):
-        raise Deep500Error("does not hold: it is of another bundle or purpose, or was changed")
+        raise Deep500Error(
+            "does not hold: it is of another bundle or purpose, or was changed"
+        )
     return signature

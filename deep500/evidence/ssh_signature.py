@@ -88,7 +88,9 @@ def require_cryptography() -> None:
         ) from None
 
 
-def make_signature(private_key: "Ed25519PrivateKey", message: bytes, namespace: str) -> Signature:
+def make_signature(
+    private_key: "Ed25519PrivateKey", message: bytes, namespace: str
+) -> Signature:
     """Sign a message for a purpose."""
     hash_name = b"sha512"
     signed = _signed_data(namespace.encode(), hash_name, message)
@@ -110,7 +112,9 @@ def parse_signature(data: bytes) -> Signature:
         raise Deep500Error("its hash is neither sha256 nor sha512")
     kind, raw = _split(signature, 2)
     if kind != TYPE or len(raw) != 64:
-        raise Deep500Error("not by an Ed25519 key (ssh-ed25519), the only type that is checked")
+        raise Deep500Error(
+            "not by an Ed25519 key (ssh-ed25519), the only type that is checked"
+        )
     return Signature(_public_key(key), namespace, hash_name, raw)
 
 
@@ -127,7 +131,9 @@ def parse_public_keys(text: str) -> list[PublicKey]:
 def _public_key(blob: bytes) -> PublicKey:
     kind, *rest = _split(blob, 2)
     if kind != TYPE or len(rest[0]) != 32:
-        raise Deep500Error("not an Ed25519 key (ssh-ed25519), the only type that is checked")
+        raise Deep500Error(
+            "not an Ed25519 key (ssh-ed25519), the only type that is checked"
+        )
     return PublicKey(rest[0])
 
 

@@ -34,12 +34,18 @@ def testimony(found: Bundle) -> Testimony:
     except Deep500Error as error:
         return Testimony("unreadable", f"the ledger cannot be asked: {error}")
     if found.hash and any(run.manifest == found.hash for run in runs):
-        return Testimony("differs", CHANGED) if found.problems else Testimony("agrees", AGREES)
+        return (
+            Testimony("differs", CHANGED)
+            if found.problems
+            else Testimony("agrees", AGREES)
+        )
     run = _run_of(found, runs)
     if run is None:
         return Testimony("unknown", UNKNOWN)
     if run.manifest is None:
-        return Testimony("unknown", f"the ledger has no hash of run {run.run}: it is {run.state}")
+        return Testimony(
+            "unknown", f"the ledger has no hash of run {run.run}: it is {run.state}"
+        )
     return Testimony("differs", _difference(found, run))
 
 
@@ -49,7 +55,9 @@ def checked_testimony(found: Bundle) -> Testimony:
     broken = [] if said.word == "unreadable" else Ledger().problems()
     if not broken:
         return said
-    return replace(said, sentence=f"{said.sentence}; but the ledger is broken: {broken[0]}")
+    return replace(
+        said, sentence=f"{said.sentence}; but the ledger is broken: {broken[0]}"
+    )
 
 
 def _difference(found: Bundle, run: Run) -> str:

@@ -25,12 +25,12 @@ class Verification:
     @property
     def sentence(self) -> str:
         if not self.ok:
-            return (
-                f"NOT VERIFIED: {len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
-            )
+            return f"NOT VERIFIED: {len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
         if not self.finished:
             lost = (
-                f", {self.lost_bytes} bytes of a block in flight dropped" if self.lost_bytes else ""
+                f", {self.lost_bytes} bytes of a block in flight dropped"
+                if self.lost_bytes
+                else ""
             )
             return f"unfinished, a clean prefix of {self.blocks} blocks{lost}"
         return f"verified: {self.blocks} blocks, all hashes and all derived numbers hold; manifest {self.hash}"
@@ -39,7 +39,11 @@ class Verification:
     def lines(self) -> list[str]:
         """What is printed: the verdict, every problem, and what the ledger says."""
         said = [] if self.ledger.problems else [f"  {clean(self.ledger.sentence)}"]
-        return [self.sentence, *(f"  {clean(problem)}" for problem in self.problems), *said]
+        return [
+            self.sentence,
+            *(f"  {clean(problem)}" for problem in self.problems),
+            *said,
+        ]
 
     def to_json(self) -> dict:
         return asdict(self) | {"problems": list(self.problems)}

@@ -19,7 +19,9 @@ class Onnx(Format):
 
     extra = "onnx"
 
-    def read(self, source: Any, given: Mapping[str, np.ndarray] | None = None) -> Network:
+    def read(
+        self, source: Any, given: Mapping[str, np.ndarray] | None = None
+    ) -> Network:
         self.require("onnx")
         from ..frameworks.reference import FRAMEWORK
         from ..onnx.files import read
@@ -43,8 +45,12 @@ class Onnx(Format):
         from ..onnx.recording.namespace import Recorder
 
         def record(sizes: Mapping[str, int]) -> "onnx.ModelProto":
-            shapes = {name: sized(spec, sizes).shape for name, spec in network.inputs.items()}
+            shapes = {
+                name: sized(spec, sizes).shape for name, spec in network.inputs.items()
+            }
             return backward_model(Recorder(), network, y, shapes, training)
 
-        model = any_size_model(record, network.inputs) if sizes is None else record(sizes)
+        model = (
+            any_size_model(record, network.inputs) if sizes is None else record(sizes)
+        )
         return self.read(model)

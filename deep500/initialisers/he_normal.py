@@ -15,4 +15,6 @@ class HeNormal(Initialiser):
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
     ) -> np.ndarray:
         inputs, _ = fans(shape, name)
-        return (random_of(seed, name).standard_normal(shape) * math.sqrt(2 / inputs)).astype(dtype)
+        return (
+            random_of(seed, name).standard_normal(shape) * math.sqrt(2 / inputs)
+        ).astype(dtype)

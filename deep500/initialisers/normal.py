@@ -15,4 +15,6 @@ class Normal(Initialiser):
     def array(
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
     ) -> np.ndarray:
-        return (random_of(seed, name).standard_normal(tuple(shape)) * self.deviation).astype(dtype)
+        return (
+            random_of(seed, name).standard_normal(tuple(shape)) * self.deviation
+        ).astype(dtype)

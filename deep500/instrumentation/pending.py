@@ -11,7 +11,11 @@ Step = tuple[float, int | None, dict[str, Any], list[float]]
 
 
 def stretch_block(
-    first: int, steps: Sequence[Step], paths: Sequence[str], outside: float, recording: float
+    first: int,
+    steps: Sequence[Step],
+    paths: Sequence[str],
+    outside: float,
+    recording: float,
 ) -> dict[str, Any]:
     """The steps as a block of a bundle; here, values become numbers, which waits for the device."""
     regions: dict[str, list[float]] = {path: [] for path in paths}

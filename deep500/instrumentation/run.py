@@ -92,12 +92,17 @@ class Run:
                 self._check_value(name, values[name])
         if self._wait:
             with self.region("wait"):
-                values = {name: as_number(name, value) for name, value in values.items()}
+                values = {
+                    name: as_number(name, value) for name, value in values.items()
+                }
         regions = self._regions.take()
         moment = perf_counter()
         self._steps.append((moment - self._mark, examples, values, regions))
         self._mark = moment
-        if moment - self._written > SECONDS_BETWEEN_BLOCKS or len(self._steps) >= MOST_PENDING:
+        if (
+            moment - self._written > SECONDS_BETWEEN_BLOCKS
+            or len(self._steps) >= MOST_PENDING
+        ):
             self._write_steps()
 
     def evaluation(self, split: str = "validation", **qualities: Any) -> None:
@@ -130,7 +135,9 @@ class Run:
         self._check_open()
         if not self.steps:
             self._abandon(
-                Deep500Error("nothing was recorded: call run.step(loss=loss) in the loop")
+                Deep500Error(
+                    "nothing was recorded: call run.step(loss=loss) in the loop"
+                )
             )
         self._end("")
         if self._lost:
@@ -163,14 +170,18 @@ class Run:
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Deep500Error(f"the run in {self.folder} is closed: nothing can be added to it")
+            raise Deep500Error(
+                f"the run in {self.folder} is closed: nothing can be added to it"
+            )
 
     def _write_steps(self) -> None:
         """Put the steps so far on disk."""
         begin = perf_counter()
         if self._steps:
             paths = self._regions.paths
-            block = stretch_block(self._done + 1, self._steps, paths, self._outside, self._writing)
+            block = stretch_block(
+                self._done + 1, self._steps, paths, self._outside, self._writing
+            )
             self._append(block)
             self._done += len(self._steps)
             self._steps = []
@@ -187,7 +198,9 @@ class Run:
             self._recording.append(block)
         except Deep500Error as error:
             self._lost = error
-            warnings.warn(f"recording stopped, the script goes on: {error}", stacklevel=4)
+            warnings.warn(
+                f"recording stopped, the script goes on: {error}", stacklevel=4
+            )
 
     def _end(self, reason: str) -> None:
         self._write_steps()

@@ -15,7 +15,9 @@ def seed_generators(seed: int) -> list[str]:
     JAX has no generator of its own to seed: its keys are made from a seed by the script.
     """
     if not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-        raise Deep500Error(f"seed is {seed!r}: give a whole number from 0 to {LARGEST_SEED}")
+        raise Deep500Error(
+            f"seed is {seed!r}: give a whole number from 0 to {LARGEST_SEED}"
+        )
     import numpy as np
 
     random.seed(seed)

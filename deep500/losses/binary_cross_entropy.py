@@ -13,4 +13,6 @@ class BinaryCrossEntropy(Loss):
         confidence = network.add_node("Softplus", (prediction,))
         agreement = network.add_node("Mul", (prediction, target))
         losses = network.add_node("Sub", (confidence, agreement))
-        return network.add_node("ReduceMean", (losses,), ["loss"], name="loss", keepdims=0)
+        return network.add_node(
+            "ReduceMean", (losses,), ["loss"], name="loss", keepdims=0
+        )

@@ -42,17 +42,25 @@ def checked_calls(calls: object, entries: int) -> list[int]:
     return calls
 
 
-def checked_rounds(rounds: object, orders: Sequence[Sequence[int]], least: int) -> list[list[int]]:
+def checked_rounds(
+    rounds: object, orders: Sequence[Sequence[int]], least: int
+) -> list[list[int]]:
     """The nanoseconds that a process has sent, one for each visit of these rounds."""
     if not isinstance(rounds, list) or len(rounds) != len(orders):
-        raise Deep500Error(f"it sent no times of {len(orders)} rounds: {_shown(rounds)}")
+        raise Deep500Error(
+            f"it sent no times of {len(orders)} rounds: {_shown(rounds)}"
+        )
     for times, order in zip(rounds, orders, strict=True):
         if not _are_counts(times, len(order), least):
-            raise Deep500Error(f"it sent no times of {len(order)} visits: {_shown(times)}")
+            raise Deep500Error(
+                f"it sent no times of {len(order)} visits: {_shown(times)}"
+            )
     return rounds
 
 
-def checked_clocks(wall_ns: int, spent_ns: object, rounds: Sequence[Sequence[int]]) -> Clocks:
+def checked_clocks(
+    wall_ns: int, spent_ns: object, rounds: Sequence[Sequence[int]]
+) -> Clocks:
     """The times of one answer, unless the process reports more than has passed."""
     if type(spent_ns) is not int or not 0 <= spent_ns <= wall_ns:
         raise Deep500Error(
@@ -81,9 +89,13 @@ def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str 
     `bare`: nothing but the timed statements runs in a round, neither emptying of caches nor waiting for a device.
     `one_group`: a block is one message, not one for every visit.
     """
-    total = sum((Clocks(**block["clocks"]) for block in blocks if "clocks" in block), Clocks())
+    total = sum(
+        (Clocks(**block["clocks"]) for block in blocks if "clocks" in block), Clocks()
+    )
     if one_group and _too_little(total.spent_ns, total.wall_ns, LEAST_SPENT):
-        return _note("processes say that they worked for", total.spent_ns, total.wall_ns)
+        return _note(
+            "processes say that they worked for", total.spent_ns, total.wall_ns
+        )
     if bare and _too_little(
         total.timed_ns + _visits(blocks) * VISIT_NS, total.spent_ns, LEAST_TIMED
     ):

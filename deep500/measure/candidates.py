@@ -46,12 +46,17 @@ class Statement:
     kind = "statement"
 
     def timer(
-        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+        self,
+        levels: Mapping[str, Level],
+        before: Callable | None,
+        after: Callable | None,
     ) -> Timer:
         factors = "\n".join(f"{name} = {value!r}" for name, value in levels.items())
         setup = _parse(factors, "factors") + _parse(self.setup, "setup")
         teardown = _parse(self.teardown, "teardown")
-        return _loop(setup, _parse(self.text, "statement"), None, before, after, teardown)
+        return _loop(
+            setup, _parse(self.text, "statement"), None, before, after, teardown
+        )
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,18 @@ class Function:
     kind = "function"
 
     def timer(
-        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+        self,
+        levels: Mapping[str, Level],
+        before: Callable | None,
+        after: Callable | None,
     ) -> Timer:
-        return _loop(_parse(self.setup, "setup"), _call(levels), resolve(self.text), before, after)
+        return _loop(
+            _parse(self.setup, "setup"),
+            _call(levels),
+            resolve(self.text),
+            before,
+            after,
+        )
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,10 @@ class InProcess:
         return f"{getattr(self.target, '__module__', '?')}.{getattr(self.target, '__qualname__', repr(self.target))}"
 
     def timer(
-        self, levels: Mapping[str, Level], before: Callable | None, after: Callable | None
+        self,
+        levels: Mapping[str, Level],
+        before: Callable | None,
+        after: Callable | None,
     ) -> Timer:
         return _loop([], _call(levels), self.target, before, after)
 
@@ -115,7 +132,9 @@ def candidate(value: object, setup: str = "") -> Candidate:
     if isinstance(value, str):
         named = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value)
         return Function(value, setup) if named else Statement(value, setup)
-    raise Deep500Error(f"cannot time {value!r}: give a callable, a statement or 'module:name'")
+    raise Deep500Error(
+        f"cannot time {value!r}: give a callable, a statement or 'module:name'"
+    )
 
 
 def check(candidate: Candidate) -> None:
@@ -125,9 +144,13 @@ def check(candidate: Candidate) -> None:
     else:
         _parse(candidate.setup, "setup")
     if isinstance(candidate, Statement) and not _parse(candidate.text, "statement"):
-        raise Deep500Error(f"the statement {candidate.text!r} is empty: give Python code to time")
+        raise Deep500Error(
+            f"the statement {candidate.text!r} is empty: give Python code to time"
+        )
     if isinstance(candidate, Function) and candidate.text.count(":") != 1:
-        raise Deep500Error(f"{candidate.text!r} does not name a function: write module:name")
+        raise Deep500Error(
+            f"{candidate.text!r} does not name a function: write module:name"
+        )
 
 
 def resolve(path: str) -> Callable:
@@ -154,13 +177,21 @@ def _parse(text: str, what: str) -> list[ast.stmt]:
         compile(text, f"<{what}>", "exec", dont_inherit=True)
         return ast.parse(text).body
     except (SyntaxError, ValueError) as error:
-        where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+        where = (
+            f" (line {error.lineno})"
+            if isinstance(error, SyntaxError) and error.lineno
+            else ""
+        )
         message = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise Deep500Error(f"the {what} {text!r} does not parse{where}: {message}") from None
+        raise Deep500Error(
+            f"the {what} {text!r} does not parse{where}: {message}"
+        ) from None
 
 
 def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
-    return _parse(f"_d5_target({', '.join(f'{k}={v!r}' for k, v in levels.items())})", "call")
+    return _parse(
+        f"_d5_target({', '.join(f'{k}={v!r}' for k, v in levels.items())})", "call"
+    )
 
 
 def _loop(
@@ -184,10 +215,14 @@ def _loop(
     namespace: dict = {"__name__": "__d5__"}
     try:
         exec(
-            compile(ast.fix_missing_locations(tree), "<timed>", "exec", dont_inherit=True),
+            compile(
+                ast.fix_missing_locations(tree), "<timed>", "exec", dont_inherit=True
+            ),
             namespace,
         )
-    except SyntaxError as error:  # legal alone, not inside a function: `from m import *`
+    except (
+        SyntaxError
+    ) as error:  # legal alone, not inside a function: `from m import *`
         raise Deep500Error(f"this cannot be timed: {error.msg}") from None
     loop = namespace["_d5_loop"](now, before, after, target, itertools.repeat)
     try:
@@ -195,7 +230,9 @@ def _loop(
     except Deep500Error:
         raise
     except Exception as error:
-        raise Deep500Error(f"the setup raised {one_line(error, 300, kind=True)}") from None
+        raise Deep500Error(
+            f"the setup raised {one_line(error, 300, kind=True)}"
+        ) from None
     return loop.send
 
 
@@ -207,7 +244,11 @@ class _Splice(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
         value = node.value.func if isinstance(node.value, ast.Call) else node.value
-        return self.replacements.get(value.id, node) if isinstance(value, ast.Name) else node
+        return (
+            self.replacements.get(value.id, node)
+            if isinstance(value, ast.Name)
+            else node
+        )
 
 
 def command_words(text: str) -> list[str]:

@@ -51,7 +51,9 @@ class CommandSession:
                 f"the command {text!r} did not end within {command.timeout_s:g} s: raise --timeout or --budget"
             ) from None
         except Ended as end:
-            raise Deep500Error(f"the process that ran {text!r} ended {end.how}") from None
+            raise Deep500Error(
+                f"the process that ran {text!r} ended {end.how}"
+            ) from None
         except Died as death:
             raise Deep500Error(f"the command {text!r}: {death}") from None
         except Deep500Error as error:

@@ -82,7 +82,9 @@ def _entry(result: "Result", name: str) -> dict:
         entry["notes"] = [str(refusal)]
     entry |= _drift(result, [np.log(p.rounds[index]) for p in result.processes])
     if isinstance(work := result.plan["entries"][index].get("work"), dict):
-        entry["rates"] = rates(entry, work, dict(result.plan.get("about") or {}).get("peaks"))
+        entry["rates"] = rates(
+            entry, work, dict(result.plan.get("about") or {}).get("peaks")
+        )
     entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
     if unsteady := sum(s.kind == "none" for s in states):
         where = f" in {unsteady} of {len(states)} processes" if len(states) > 1 else ""
@@ -98,7 +100,9 @@ def _quantile(result: "Result", name: str, q: float) -> dict:
         return {"q": q, "refused": str(refusal)}
 
 
-def _comparison(result: "Result", a: str, b: str, c: Comparison | TooFewSamples) -> dict:
+def _comparison(
+    result: "Result", a: str, b: str, c: Comparison | TooFewSamples
+) -> dict:
     if isinstance(c, TooFewSamples):
         return {
             "base": a,
@@ -176,7 +180,9 @@ def _control(result: "Result") -> dict | None:
 
 def _notes(result: "Result") -> list[str]:
     notes = (
-        [ONE_PROCESS] if len(result.processes) == 1 and not result.each_call_is_a_process else []
+        [ONE_PROCESS]
+        if len(result.processes) == 1 and not result.each_call_is_a_process
+        else []
     )
     if said := disagreement(result.blocks, result.bare, result.one_group):
         notes.append(said)
@@ -193,7 +199,9 @@ def _more(result: "Result") -> int | None:
     precision = result.plan["precision"]
     try:
         if not result.comparisons:
-            return max(more_needed(result.interval(name), precision) for name in result.names)
+            return max(
+                more_needed(result.interval(name), precision) for name in result.names
+            )
         needed = []
         for _, _, c in result.comparisons:
             if isinstance(c, TooFewSamples):
@@ -216,12 +224,15 @@ def _status(result: "Result", settled: bool, more: int | None) -> str:
         return f"inconclusive, because {used}: wait, or give --wait-for-quiet SECONDS"
     unit = "processes" if len(result.processes) > 1 else "samples"
     if result.comparisons and all(
-        isinstance(c, Comparison) and c.verdict != "inconclusive" for _, _, c in result.comparisons
+        isinstance(c, Comparison) and c.verdict != "inconclusive"
+        for _, _, c in result.comparisons
     ):
         width = f"±{100 * result.plan['precision']:.3g} %"
         return f"every ratio has a verdict; about {more} more {unit} would narrow all of them to {width}"
     return "inconclusive, " + (
-        f"about {more} more {unit} needed" if more else f"too few {unit} to say how many"
+        f"about {more} more {unit} needed"
+        if more
+        else f"too few {unit} to say how many"
     )
 
 

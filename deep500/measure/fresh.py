@@ -77,6 +77,10 @@ class FreshSession:
                 f"no answer from {self.names} within {self.timeout_s:g} s: raise --timeout or --budget"
             ) from None
         except Ended as end:
-            raise Deep500Error(f"the process that timed {self.names} ended {end.how}") from None
+            raise Deep500Error(
+                f"the process that timed {self.names} ended {end.how}"
+            ) from None
         except Died as death:
-            raise Deep500Error(f"the process that timed {self.names} failed: {death}") from None
+            raise Deep500Error(
+                f"the process that timed {self.names} failed: {death}"
+            ) from None

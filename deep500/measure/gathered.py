@@ -26,7 +26,9 @@ class GatheredSession:
         for group, members in self.members.items():
             part = replace(plan, entries=tuple(plan.entries[i] for i in members))
             try:
-                self.sessions[group] = FreshSession(part, clock, self.layout.part(members))
+                self.sessions[group] = FreshSession(
+                    part, clock, self.layout.part(members)
+                )
             except BaseException:
                 self.kill()
                 raise
@@ -56,13 +58,17 @@ class GatheredSession:
         """The first visit is made twice and counts once: it wakes threads and fills caches after the others' turn."""
         members = self.members[group]
         places = [members.index(i) for i in visits]
-        made = self._turn(group).block([calls[i] for i in members], [[places[0], *places]])
+        made = self._turn(group).block(
+            [calls[i] for i in members], [[places[0], *places]]
+        )
         self.sessions[group].pause()
         return made
 
     def take_clocks(self) -> Clocks:
         """The clocks of all blocks of all processes since this was last asked for."""
-        return sum((session.take_clocks() for session in self.sessions.values()), Clocks())
+        return sum(
+            (session.take_clocks() for session in self.sessions.values()), Clocks()
+        )
 
     def finish(self) -> None:
         for group in self.sessions:

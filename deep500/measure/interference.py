@@ -67,7 +67,11 @@ def interference(blocks: Sequence[Mapping[str, Any]]) -> Interference | None:
 
 
 def exposure(
-    found: Interference, blocks: Sequence[Mapping[str, Any]], entry: int, name: str, threads: int
+    found: Interference,
+    blocks: Sequence[Mapping[str, Any]],
+    entry: int,
+    name: str,
+    threads: int,
 ) -> Exposure:
     """How an entry was exposed that was allowed so many threads (1 where nobody told it).
 
@@ -86,7 +90,11 @@ def exposure(
 
 
 def judged(
-    c: Comparison, found: Interference, base: Exposure, other: Exposure, fewer_threads: str
+    c: Comparison,
+    found: Interference,
+    base: Exposure,
+    other: Exposure,
+    fewer_threads: str,
 ) -> Comparison:
     """The comparison; inconclusive if without others the ratio could lead to another verdict."""
     if not base.contended and not other.contended:
@@ -111,11 +119,19 @@ def is_load(load: object, entries: int) -> bool:
     if not isinstance(load, dict) or set(load) - {"others", "cpus", "used"}:
         return False
     cpus, used = load.get("cpus"), load.get("used")
-    if type(cpus) is not int or not 0 < cpus < 1_000_000 or not _is_share(load.get("others"), 1.0):
+    if (
+        type(cpus) is not int
+        or not 0 < cpus < 1_000_000
+        or not _is_share(load.get("others"), 1.0)
+    ):
         return False
     if used is None:
         return True
-    return isinstance(used, list) and len(used) == entries and all(_is_share(u, 1e6) for u in used)
+    return (
+        isinstance(used, list)
+        and len(used) == entries
+        and all(_is_share(u, 1e6) for u in used)
+    )
 
 
 def _is_share(value: object, most: float) -> bool:

@@ -67,7 +67,9 @@ class Plan:
     timeout_s: float = 15.0  # make_plan: max(10, 3 * budget_s)
     sync: Callable | str | None = None
     seed: int = 0
-    user_imports: bool = True  # whether statements may import modules of the current folder
+    user_imports: bool = (
+        True  # whether statements may import modules of the current folder
+    )
     about: Mapping[str, Any] = field(
         default_factory=dict
     )  # what else belongs to the record: scope, peaks, threads …
@@ -100,7 +102,8 @@ class Plan:
         """Endless rounds for one process: a random permutation and its mirror (ABBA), so that drift cancels."""
         rng = random.Random(f"{self.seed}/{process}")
         groups = [
-            [i for i, e in enumerate(self.entries) if e.group == group] for group in self.groups
+            [i for i, e in enumerate(self.entries) if e.group == group]
+            for group in self.groups
         ]
         while True:
             for group in groups:
@@ -158,10 +161,15 @@ def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) ->
     if not candidates:
         raise Deep500Error("nothing to measure: give at least one candidate")
     asked: dict[str, Any] = (
-        {f.name: f.default for f in fields(Plan)} | {"timeout_s": None, "seed": None} | settings
+        {f.name: f.default for f in fields(Plan)}
+        | {"timeout_s": None, "seed": None}
+        | settings
     )
     _check_settings(asked, settings)
-    named = {name: candidate(value, asked.get("setup", "")) for name, value in candidates.items()}
+    named = {
+        name: candidate(value, asked.get("setup", ""))
+        for name, value in candidates.items()
+    }
     if asked["control"]:
         first = next(iter(named))
         if first + CONTROL in named:
@@ -239,7 +247,9 @@ def _check_settings(asked: Mapping, given: Mapping) -> None:
     }
     for name, allows in allowed.items():
         if not allows(asked[name]):
-            raise Deep500Error(f"{name} = {asked[name]!r} makes no sense: {_MEANING[name]}")
+            raise Deep500Error(
+                f"{name} = {asked[name]!r} makes no sense: {_MEANING[name]}"
+            )
 
 
 _MEANING = {
@@ -256,8 +266,12 @@ _MEANING = {
 def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
     for name, levels in factors.items():
         if not name.isidentifier():
-            raise Deep500Error(f"the factor {name!r} is not a name: use letters, digits and _")
-        if not levels or any(not isinstance(v, int | float | str | bool) for v in levels):
+            raise Deep500Error(
+                f"the factor {name!r} is not a name: use letters, digits and _"
+            )
+        if not levels or any(
+            not isinstance(v, int | float | str | bool) for v in levels
+        ):
             raise Deep500Error(
                 f"the factor {name!r} needs levels that are numbers, texts or booleans, got {levels!r}"
             )
@@ -268,13 +282,21 @@ def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
 
 
 def _engine(c: Candidate) -> str:
-    return {Statement: "fresh", Function: "fresh", InProcess: "local", Command: "command"}[type(c)]
+    return {
+        Statement: "fresh",
+        Function: "fresh",
+        InProcess: "local",
+        Command: "command",
+    }[type(c)]
 
 
 def _importable(name: str, c: Candidate) -> Candidate:
     if not isinstance(c, InProcess):
         return c
-    module, qualname = getattr(c.target, "__module__", None), getattr(c.target, "__qualname__", "")
+    module, qualname = (
+        getattr(c.target, "__module__", None),
+        getattr(c.target, "__qualname__", ""),
+    )
     if module in (None, "__main__", "builtins") or "<" in qualname or not qualname:
         raise Refused(
             f"candidate {name!r} lives only in this process: for fresh processes give a statement or "

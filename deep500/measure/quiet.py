@@ -24,7 +24,11 @@ class Moment:
     waited_s: float
 
     def to_json(self) -> dict[str, Any]:
-        return {"others": self.others, "asked_s": self.asked_s, "waited_s": self.waited_s}
+        return {
+            "others": self.others,
+            "asked_s": self.asked_s,
+            "waited_s": self.waited_s,
+        }
 
 
 def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:
@@ -39,7 +43,9 @@ def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:
             said = None if others is None else round(others, 4)
             return Moment(said, most_s, round(waited, 1) if most_s else 0.0)
         if progress:
-            progress(waited / most_s, f"waiting: others use {100 * others:.0f} % of the CPUs")
+            progress(
+                waited / most_s, f"waiting: others use {100 * others:.0f} % of the CPUs"
+            )
 
 
 def lack_of_cpus(moment: Moment, threads: int, fewer_threads: str = "") -> str | None:

@@ -8,14 +8,27 @@ from .bounds.peak_cache import Peaks, peaks_from_json
 from .bounds.roofline import roofline
 
 
-def rates(entry: Mapping[str, Any], work: Mapping[str, Any], peaks: object) -> dict[str, Any]:
+def rates(
+    entry: Mapping[str, Any], work: Mapping[str, Any], peaks: object
+) -> dict[str, Any]:
     """flop/s and B/s at the median, with the interval of the median turned over, and the fraction of the roofline."""
-    times = [entry["median"], entry["high"], entry["low"]]  # the longest time gives the lowest rate
+    times = [
+        entry["median"],
+        entry["high"],
+        entry["low"],
+    ]  # the longest time gives the lowest rate
     found = {
         name: dict(
-            zip(("value", "low", "high"), [amount / t if t else None for t in times], strict=True)
+            zip(
+                ("value", "low", "high"),
+                [amount / t if t else None for t in times],
+                strict=True,
+            )
         )
-        for name, amount in (("flops", _count(work, "flops")), ("bytes", _count(work, "bytes")))
+        for name, amount in (
+            ("flops", _count(work, "flops")),
+            ("bytes", _count(work, "bytes")),
+        )
         if amount
     }
     return found | _share(
@@ -24,7 +37,11 @@ def rates(entry: Mapping[str, Any], work: Mapping[str, Any], peaks: object) -> d
 
 
 def _share(times: list, work: Mapping[str, Any], peaks: Peaks | None) -> dict[str, Any]:
-    flops, moved, dtype = _count(work, "flops"), _count(work, "bytes"), str(work.get("dtype"))
+    flops, moved, dtype = (
+        _count(work, "flops"),
+        _count(work, "bytes"),
+        str(work.get("dtype")),
+    )
     if not peaks or not flops or not moved:
         return {
             "roofline": None,
@@ -53,7 +70,11 @@ def _count(work: Mapping[str, Any], key: str) -> float | None:
     value = work.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e30:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value < 1e30
+    ):
         raise Deep500Error(
             f"plan.json: {key} = {str(value)[:40]} is not a count of what a call does"
         )

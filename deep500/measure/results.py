@@ -73,7 +73,9 @@ class Result:
         series = [p.seconds[self.index(name)] for p in self.processes]
         return series[0] if len(series) == 1 else series
 
-    def interval(self, name: str, quantile: float = 0.5, level: float | None = None) -> Interval:
+    def interval(
+        self, name: str, quantile: float = 0.5, level: float | None = None
+    ) -> Interval:
         """The interval of a quantile of one candidate's time per call."""
         batch = self.batch(name)
         if batch > 1 and not 0.25 <= quantile <= 0.75:
@@ -115,7 +117,9 @@ class Result:
         if self.interference is None:
             return Exposure(name, 1, False, 1.0)
         entry = self.index(name)
-        return exposure(self.interference, self.blocks, entry, name, self.told_threads or 1)
+        return exposure(
+            self.interference, self.blocks, entry, name, self.told_threads or 1
+        )
 
     @property
     def told_threads(self) -> int | None:
@@ -127,7 +131,9 @@ class Result:
     def comparisons(self) -> list[tuple[str, str, Comparison | TooFewSamples]]:
         """Every candidate against the first at the same levels, as one family (Holm)."""
         pairs = [(a, b) for a, b in self.pairs if not self.is_control(b)]
-        family = holm([partial(self.compare, a, b) for a, b in pairs], self.looked_level)
+        family = holm(
+            [partial(self.compare, a, b) for a, b in pairs], self.looked_level
+        )
         return [(a, b, found) for (a, b), found in zip(pairs, family, strict=True)]
 
     @property
@@ -142,7 +148,9 @@ class Result:
                     and math.sqrt(c.high / c.low) - 1 <= precision
                     for _, _, c in self.comparisons
                 )
-            return all(self.interval(name).half_width <= precision for name in self.names)
+            return all(
+                self.interval(name).half_width <= precision for name in self.names
+            )
         except Refused:
             return False
 
@@ -161,7 +169,10 @@ class Result:
 
     def documents(self) -> dict[str, object]:
         """What is written before the first sample."""
-        return {"plan.json": dict(self.plan), "environment.json": dict(self.environment or {})}
+        return {
+            "plan.json": dict(self.plan),
+            "environment.json": dict(self.environment or {}),
+        }
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
@@ -187,7 +198,9 @@ class Result:
     def looked_level(self) -> float:
         """The level at which intervals are computed, so that after all the looks the level asked for holds."""
         if (self.plan.get("processes") or 1) > 1:
-            return self.plan["level"]  # the number of processes was given: nothing was looked at
+            return self.plan[
+                "level"
+            ]  # the number of processes was given: nothing was looked at
         return 1 - (1 - self.plan["level"]) * (
             LOOKS_AT_PROCESSES if len(self.processes) > 1 else LOOKS_AT_ROUNDS
         )
@@ -211,7 +224,9 @@ class Result:
         rest = name.removeprefix(plain + CONTROL)
         # A bundle sorts the levels by name, so only their order in the name may be another.
         parts = [f" {factor}={level}" for factor, level in levels.items()]
-        whole = len(rest) == len(_suffix(levels)) and all(part in rest for part in parts)
+        whole = len(rest) == len(_suffix(levels)) and all(
+            part in rest for part in parts
+        )
         return name.startswith(plain + CONTROL) and whole
 
     def index(self, name: str) -> int:

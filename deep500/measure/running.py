@@ -35,7 +35,9 @@ FIRST_LOOK, LOOK_GROWTH = (
 FIRST_PROCESSES, PROCESSES_GROWTH = 6, 1.25  # the same for looks after whole processes
 GUESSED_PROCESSES = 10  # share the budget at first; later Kalibera and Jones decide
 FEWEST_PROCESSES = 3  # an interval over processes needs as many
-MOST_ROUNDS = 1000  # per process: beyond, only the differences between processes are left
+MOST_ROUNDS = (
+    1000  # per process: beyond, only the differences between processes are left
+)
 MOST_ROUNDS_ALONE = 20_000
 PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dear
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
@@ -64,7 +66,9 @@ def execute(
 ) -> Result:
     """Run a plan that was made before."""
     clock = calibrate()
-    result = Result(plan.to_json() | {"clock": asdict(clock)}, [], environment().to_json())
+    result = Result(
+        plan.to_json() | {"clock": asdict(clock)}, [], environment().to_json()
+    )
     if folder is None:
         measure_plan(plan, clock, result.plan, result.blocks.append, progress)
         return result
@@ -76,7 +80,9 @@ def execute(
 
     try:
         readings = measure_plan(plan, clock, result.plan, record, progress)
-        result.manifest = writer.finish({"derived.json": result.derived, "sensors.json": readings})
+        result.manifest = writer.finish(
+            {"derived.json": result.derived, "sensors.json": readings}
+        )
     except BaseException as error:
         if not result.blocks or isinstance(error, Wrong):
             writer.discard()  # nothing was measured, or nothing that means anything: leave nothing behind
@@ -114,7 +120,12 @@ class _Run:
         record: Callable[[dict], None],
         progress: Progress | None,
     ):
-        self.plan, self.clock, self.document, self.record = plan, clock, document, record
+        self.plan, self.clock, self.document, self.record = (
+            plan,
+            clock,
+            document,
+            record,
+        )
         self.blocks: list[dict] = []
         self.progress = progress or (lambda fraction, text: None)
         self.began = time.monotonic()
@@ -137,7 +148,11 @@ class _Run:
         for process in itertools.count():
             self._process(process)
             done = process + 1
-            if self.alone or done == self.plan.processes or self.blocks[-1]["process"] != process:
+            if (
+                self.alone
+                or done == self.plan.processes
+                or self.blocks[-1]["process"] != process
+            ):
                 return
             if self.plan.processes is None and done >= FEWEST_PROCESSES:
                 if (
@@ -182,7 +197,12 @@ class _Run:
             others = self.others.share()
             ended = time.monotonic()
             self.round_s = (ended - began) / size
-            block = {"process": process, "calls": self.calls, "orders": rounds, "ns": visits.ns}
+            block = {
+                "process": process,
+                "calls": self.calls,
+                "orders": rounds,
+                "ns": visits.ns,
+            }
             block["span_s"] = [round(t - self.began, 4) for t in (began, ended)]
             if isinstance(session, FreshSession | GatheredSession):
                 block["clocks"] = session.take_clocks().to_json()
@@ -195,7 +215,9 @@ class _Run:
             done += size
             if self.alone and done >= next_look:
                 # One process where several were wanted is never precise enough: it has the whole budget.
-                if (not self.plan.fresh or self.plan.processes == 1) and self._settled():
+                if (
+                    not self.plan.fresh or self.plan.processes == 1
+                ) and self._settled():
                     return
                 next_look = math.ceil(done * LOOK_GROWTH)
             size = max(
@@ -213,7 +235,9 @@ class _Run:
             return load  # emptying caches and waiting for devices use CPUs, too
         order = np.concatenate(orders)
         used = np.concatenate(visits.cpu_ns) / np.maximum(np.concatenate(visits.ns), 1)
-        medians = [np.median(used[order == entry]) for entry in range(len(self.plan.entries))]
+        medians = [
+            np.median(used[order == entry]) for entry in range(len(self.plan.entries))
+        ]
         return load | {"used": [round(float(median), 3) for median in medians]}
 
     def _share(self) -> None:
@@ -221,7 +245,9 @@ class _Run:
         budget = self.plan.budget_s
         if self.alone:
             return
-        processes = self.plan.processes or min(GUESSED_PROCESSES, int(budget / (3 * self.start_s)))
+        processes = self.plan.processes or min(
+            GUESSED_PROCESSES, int(budget / (3 * self.start_s))
+        )
         if processes < FEWEST_PROCESSES and self.plan.processes is None:
             affordable = FEWEST_PROCESSES * (self.start_s + LEAST_WORK_S) <= budget
             processes = FEWEST_PROCESSES if affordable else 1
@@ -263,13 +289,21 @@ class _Run:
         self.record(block)
         spent = (time.monotonic() - self.began) / self.plan.budget_s
         rounds = sum(len(b["orders"]) for b in self.blocks)
-        self.progress(min(1.0, spent), f"{block['process'] + 1} processes, {rounds} rounds")
+        self.progress(
+            min(1.0, spent), f"{block['process'] + 1} processes, {rounds} rounds"
+        )
 
     @contextmanager
     def _session(self, process: int) -> Iterator[AnySession]:
         if self.plan.local:
-            sync = resolve(self.plan.sync) if isinstance(self.plan.sync, str) else self.plan.sync
-            yield Session(self.plan.entries, self.clock, sync, self.plan.cache == "cold")
+            sync = (
+                resolve(self.plan.sync)
+                if isinstance(self.plan.sync, str)
+                else self.plan.sync
+            )
+            yield Session(
+                self.plan.entries, self.clock, sync, self.plan.cache == "cold"
+            )
             return
         session = self._supervised(process)
         try:
@@ -279,7 +313,9 @@ class _Run:
             raise
         session.close()
 
-    def _supervised(self, process: int) -> CommandSession | FreshSession | GatheredSession:
+    def _supervised(
+        self, process: int
+    ) -> CommandSession | FreshSession | GatheredSession:
         if not self.plan.fresh:
             return self._command_session()
         layout = self.plan.layout(process)

@@ -18,14 +18,18 @@ class ProcessSamples:
     """What one process measured after its warm-up."""
 
     seconds: list[np.ndarray]  # per entry: every visit, seconds per call
-    rounds: list[np.ndarray]  # per entry: one value per round, the geometric mean of its visits
+    rounds: list[
+        np.ndarray
+    ]  # per entry: one value per round, the geometric mean of its visits
     states: list[SteadyState]  # per entry: how the times settled
     cut: int  # rounds left out as warm-up
     discarded: list[np.ndarray]  # per entry: the visits left out, for pictures
 
 
 def arrange(
-    entries: int, blocks: Sequence[Mapping], known: Mapping[int, ProcessSamples] | None = None
+    entries: int,
+    blocks: Sequence[Mapping],
+    known: Mapping[int, ProcessSamples] | None = None,
 ) -> dict[int, ProcessSamples]:
     """Sort the blocks' visits by process and entry and cut the warm-up, the same for all entries of a process.
 
@@ -35,7 +39,9 @@ def arrange(
     for block in blocks:
         processes.setdefault(block["process"], []).append(block)
     return {
-        process: known[process] if known and process in known else _process(entries, own)
+        process: known[process]
+        if known and process in known
+        else _process(entries, own)
         for process, own in processes.items()
     }
 
@@ -46,7 +52,8 @@ def _process(entries: int, blocks: Sequence[Mapping]) -> ProcessSamples:
     times = (
         np.concatenate(
             [
-                np.asarray(b["ns"], float) / np.asarray(b["calls"])[np.asarray(b["orders"])]
+                np.asarray(b["ns"], float)
+                / np.asarray(b["calls"])[np.asarray(b["orders"])]
                 for b in blocks
             ]
         )
@@ -99,7 +106,9 @@ def check_plan(plan: object) -> dict:
         ):
             raise Deep500Error("plan.json: an entry lacks its name, kind or text")
         if not isinstance(entry.get("levels"), dict):
-            raise Deep500Error(f"plan.json: the entry {entry['name'][:40]!r} lacks its levels")
+            raise Deep500Error(
+                f"plan.json: the entry {entry['name'][:40]!r} lacks its levels"
+            )
     if len({e["name"] for e in plan["entries"]}) < len(plan["entries"]):
         raise Deep500Error("plan.json: two entries have the same name")
     return plan
@@ -115,7 +124,9 @@ def check_blocks(plan: Mapping, blocks: Sequence[object]) -> list[dict]:
             )
         checked.append(block)
     if len({tuple(b["calls"]) for b in checked}) > 1:
-        raise Deep500Error("samples.jsonl: the number of calls in a batch changes between blocks")
+        raise Deep500Error(
+            "samples.jsonl: the number of calls in a batch changes between blocks"
+        )
     return checked
 
 
@@ -131,11 +142,15 @@ def _is_block(block: dict, entries: int) -> bool:
         and isinstance(times, list)
         and len(orders) == len(times) > 0
         and all(
-            isinstance(o, list) and all(_is_count(i, 0) for i in o) and sorted(o) == visits
+            isinstance(o, list)
+            and all(_is_count(i, 0) for i in o)
+            and sorted(o) == visits
             for o in orders
         )
         and all(
-            isinstance(t, list) and len(t) == len(visits) and all(_is_count(v) for v in t)
+            isinstance(t, list)
+            and len(t) == len(visits)
+            and all(_is_count(v) for v in t)
             for t in times
         )
         and ("load" not in block or is_load(block["load"], entries))

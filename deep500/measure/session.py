@@ -97,13 +97,17 @@ class Session:
             return 1
         calls = 1
         while (elapsed := min(timer(calls), timer(calls))) < self.clock.shortest_ns:
-            calls = max(calls * 2, min(calls * 100, self.clock.calls_for(elapsed / calls)))
+            calls = max(
+                calls * 2, min(calls * 100, self.clock.calls_for(elapsed / calls))
+            )
         return calls
 
 
 def _timer(entry: Entry, before: Callable | None, after: Callable | None) -> Timer:
     if isinstance(entry.candidate, Command):
-        raise Deep500Error(f"{entry.name!r} is a command, which runs in a process of its own")
+        raise Deep500Error(
+            f"{entry.name!r} is a command, which runs in a process of its own"
+        )
     return entry.candidate.timer(entry.levels, before, after)
 
 

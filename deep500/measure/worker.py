@@ -22,7 +22,9 @@ class Worker:
         try:
             return self._answer(request)
         except SystemExit as error:
-            raise Deep500Error(f"the timed code called sys.exit({error.code!r})") from None
+            raise Deep500Error(
+                f"the timed code called sys.exit({error.code!r})"
+            ) from None
 
     def _answer(self, request: Message) -> Message:
         if self.session is None:

@@ -15,7 +15,9 @@ class Cost(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.price < 1e9:
-            raise Deep500Error(f"a price of {self.price} per hour is none: give a number from 0 up")
+            raise Deep500Error(
+                f"a price of {self.price} per hour is none: give a number from 0 up"
+            )
 
     def value(self, history: History) -> float | None:
         seconds = history.counters.get("run seconds")

@@ -23,4 +23,7 @@ class Staleness(Metric):
         if not values:
             return {}
         numbers, counts = np.unique(np.concatenate(values), return_counts=True)
-        return {int(number): int(count) for number, count in zip(numbers, counts, strict=True)}
+        return {
+            int(number): int(count)
+            for number, count in zip(numbers, counts, strict=True)
+        }

@@ -20,7 +20,9 @@ class StepLatency(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.quantile < 1:
-            raise Deep500Error(f"the quantile is {self.quantile}: give a number between 0 and 1")
+            raise Deep500Error(
+                f"the quantile is {self.quantile}: give a number between 0 and 1"
+            )
 
     def value(self, history: History) -> float | None:
         ordered = sorted(history.step_seconds)

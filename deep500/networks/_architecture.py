@@ -44,7 +44,9 @@ class Architecture(Model):
     ) -> Network:
         """The network for inputs "x" of this shape and "label"s, with outputs "loss" and "logits"."""
         loss = loss or registry.find("losses", self.loss)()
-        return loss.attach(self.predictor(shape, outputs, seed, dtype), "logits", "label")
+        return loss.attach(
+            self.predictor(shape, outputs, seed, dtype), "logits", "label"
+        )
 
     def predictor(
         self,

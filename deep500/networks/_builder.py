@@ -42,7 +42,9 @@ class Builder:
         self._tensors[name] = Tensor((BATCH, *shape), dtype)
         return self.network.add_input(name, (0, *shape), dtype)
 
-    def param(self, name: str, shape: Sequence[int], rule: Initialiser | None = None) -> str:
+    def param(
+        self, name: str, shape: Sequence[int], rule: Initialiser | None = None
+    ) -> str:
         """A trained parameter; without a rule it starts as weights do."""
         return self._add_param(name, shape, rule or self.weights, trainable=True)
 
@@ -119,7 +121,9 @@ class Builder:
         weight = self.param(f"{name}.weight", (self.shape(x)[0], channels, 2, 2))
         bias = self.param(f"{name}.bias", (channels,), zeros())
         inputs, window = (x, weight, bias), (2, 2)
-        return self.node("ConvTranspose", inputs, name, kernel_shape=window, strides=window)
+        return self.node(
+            "ConvTranspose", inputs, name, kernel_shape=window, strides=window
+        )
 
     def batch_norm(self, name: str, x: str, epsilon: float = 1e-5) -> str:
         """Normalises every channel; in training by the batch's statistics, which move the running ones."""
@@ -153,7 +157,9 @@ class Builder:
     def embedding(self, name: str, indices: str, rows: int, width: int) -> str:
         """The rows of a table that whole numbers name."""
         table = self.param(f"{name}.weight", (rows, width), normal())
-        output = f"{name}.rows" if name == indices else name  # data may call their tokens so
+        output = (
+            f"{name}.rows" if name == indices else name
+        )  # data may call their tokens so
         return self.node("Gather", (table, indices), output)
 
     def relu(self, x: str) -> str:
@@ -208,7 +214,9 @@ class Builder:
 
     def average_pool(self, x: str, kernel: int = 2) -> str:
         window = (kernel, kernel)
-        return self.node("AveragePool", (x,), f"{x}.pool", kernel_shape=window, strides=window)
+        return self.node(
+            "AveragePool", (x,), f"{x}.pool", kernel_shape=window, strides=window
+        )
 
     def channel_means(self, x: str) -> str:
         """The mean of every channel over height and width."""

@@ -4,11 +4,15 @@ from ..errors import Deep500Error
 from ._builder import Builder
 
 
-def attention(builder: Builder, name: str, x: str, heads: int, causal: bool = False) -> str:
+def attention(
+    builder: Builder, name: str, x: str, heads: int, causal: bool = False
+) -> str:
     """Self-attention of several heads, between a product that makes queries, keys and values and one behind."""
     width = builder.shape(x)[-1]
     if width % heads:
-        raise Deep500Error(f"a width of {width} cannot be divided among {heads} heads: give others")
+        raise Deep500Error(
+            f"a width of {width} cannot be divided among {heads} heads: give others"
+        )
     together = builder.dense(f"{name}.qkv", x, 3 * width)
     parts = [f"{name}.query", f"{name}.key", f"{name}.value"]
     builder.node("Split", (together, (width,) * 3), f"{name}.split", parts, axis=-1)
@@ -32,7 +36,9 @@ def feed_forward(
     return builder.dense(f"{name}.fc2", x, width)
 
 
-def token_and_position(builder: Builder, tokens: str, vocabulary: int, width: int) -> str:
+def token_and_position(
+    builder: Builder, tokens: str, vocabulary: int, width: int
+) -> str:
     """An embedding of every token plus one of its position."""
     (length,) = builder.shape(tokens)
     embedded = builder.embedding("tokens", tokens, vocabulary, width)

@@ -15,7 +15,9 @@ class AlexNet(Architecture):
     tiny = ({"width": 1 / 32}, (3, 64, 64), 3)
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
-        def conv(place: int, x: str, channels: int, kernel: int, stride: int = 1) -> str:
+        def conv(
+            place: int, x: str, channels: int, kernel: int, stride: int = 1
+        ) -> str:
             padding = 2 if kernel > 3 else 1
             name, scaled = f"features.{place}", self._scaled(channels)
             return builder.relu(builder.conv(name, x, scaled, kernel, stride, padding))

@@ -46,19 +46,29 @@ class GoogLeNet(Architecture):
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         return (3, 224, 224), 1000
 
-    def _inception(self, builder: Builder, name: str, x: str, channels: tuple[int, ...]) -> str:
+    def _inception(
+        self, builder: Builder, name: str, x: str, channels: tuple[int, ...]
+    ) -> str:
         plain, reduced, wide, reduced_more, wider, behind_pool = channels
         first = self._conv(builder, f"{name}.branch1", x, plain, kernel=1)
         second = self._conv(builder, f"{name}.branch2.0", x, reduced, kernel=1)
         second = self._conv(builder, f"{name}.branch2.1", second, wide)
         third = self._conv(builder, f"{name}.branch3.0", x, reduced_more, kernel=1)
         third = self._conv(builder, f"{name}.branch3.1", third, wider)
-        pooled = builder.max_pool(x, kernel=3, stride=1, padding=1, name=f"{name}.branch4.0")
+        pooled = builder.max_pool(
+            x, kernel=3, stride=1, padding=1, name=f"{name}.branch4.0"
+        )
         fourth = self._conv(builder, f"{name}.branch4.1", pooled, behind_pool, kernel=1)
         return builder.concat(name, (first, second, third, fourth))
 
     def _conv(
-        self, builder: Builder, name: str, x: str, channels: int, kernel: int = 3, stride: int = 1
+        self,
+        builder: Builder,
+        name: str,
+        x: str,
+        channels: int,
+        kernel: int = 3,
+        stride: int = 1,
     ) -> str:
         scaled = max(1, round(channels * self.width))
         x = builder.conv(f"{name}.conv", x, scaled, kernel, stride, bias=False)

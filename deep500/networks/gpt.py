@@ -27,7 +27,9 @@ class GPT(Architecture):
         for layer in range(self.layers):
             x = self._layer(builder, f"layer{layer}", x)
         x = builder.layer_norm("norm", x)
-        table = builder.node("Transpose", ("tokens.weight",), "head.weight", perm=(1, 0))
+        table = builder.node(
+            "Transpose", ("tokens.weight",), "head.weight", perm=(1, 0)
+        )
         return builder.node("MatMul", (x, table), "head")
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
@@ -38,5 +40,7 @@ class GPT(Architecture):
         mixed = attention(builder, f"{name}.attention", normal, self.heads, causal=True)
         x = builder.add(x, builder.dropout(mixed, self.dropout))
         normal = builder.layer_norm(f"{name}.norm2", x)
-        new = feed_forward(builder, f"{name}.mlp", normal, 4 * self.width, approximate="tanh")
+        new = feed_forward(
+            builder, f"{name}.mlp", normal, 4 * self.width, approximate="tanh"
+        )
         return builder.add(x, builder.dropout(new, self.dropout))

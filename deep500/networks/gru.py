@@ -9,5 +9,7 @@ class GRU(RecurrentClassifier):
     """GRU layers over a sequence of vectors; the state at its end says the class."""
 
     operator, gates = "GRU", 3
-    attributes = MappingProxyType({"linear_before_reset": 1})  # as PyTorch and cuDNN compute it
+    attributes = MappingProxyType(
+        {"linear_before_reset": 1}
+    )  # as PyTorch and cuDNN compute it
     tiny = ({"hidden": 4, "layers": 2}, (5, 3), 3)

@@ -33,7 +33,9 @@ class MobileNetV2(Architecture):
         for expansion, channels, count, first_stride in STAGES:
             for i in range(count):
                 stride = first_stride if i == 0 else 1
-                x = self._block(builder, f"features.{place}.conv", x, expansion, channels, stride)
+                x = self._block(
+                    builder, f"features.{place}.conv", x, expansion, channels, stride
+                )
                 place += 1
         last = max(1280, self._scaled(1280))
         x = _conv(builder, f"features.{place}", x, last, kernel=1)
@@ -44,7 +46,13 @@ class MobileNetV2(Architecture):
         return (3, 224, 224), 1000
 
     def _block(
-        self, builder: Builder, name: str, x: str, expansion: int, channels: int, stride: int
+        self,
+        builder: Builder,
+        name: str,
+        x: str,
+        expansion: int,
+        channels: int,
+        stride: int,
     ) -> str:
         inputs, results = builder.shape(x)[0], self._scaled(channels)
         shortcut, inside, place = x, expansion * inputs, 0
@@ -73,6 +81,8 @@ def _conv(
     groups: int = 1,
 ) -> str:
     """A convolution, normalised, and kept between 0 and 6."""
-    x = builder.conv(f"{name}.0", x, channels, kernel, stride, groups=groups, bias=False)
+    x = builder.conv(
+        f"{name}.0", x, channels, kernel, stride, groups=groups, bias=False
+    )
     x = builder.batch_norm(f"{name}.1", x)
     return builder.node("Clip", (x, "zero", "six"), f"{name}.2")

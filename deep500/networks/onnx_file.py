@@ -18,7 +18,10 @@ class OnnxFile(Model):
     ) -> Network:
         """The network in the file, which brings its own weights: the seed changes nothing."""
         network = Network.from_onnx(self.path)
-        wanted = {"x": Tensor(("batch", *shape), dtype), "label": Tensor(("batch",), "int64")}
+        wanted = {
+            "x": Tensor(("batch", *shape), dtype),
+            "label": Tensor(("batch",), "int64"),
+        }
         if network.inputs != wanted or not {"loss", "logits"} <= set(network.outputs):
             raise Deep500Error(
                 f"{self.path} has the inputs {network.inputs} and the outputs {network.outputs}; "

@@ -29,10 +29,16 @@ class ResNet(Architecture):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.form not in (None, "cifar", "imagenet"):
-            raise Deep500Error(f"ResNet has no form {self.form!r}: give 'cifar' or 'imagenet'")
+            raise Deep500Error(
+                f"ResNet has no form {self.form!r}: give 'cifar' or 'imagenet'"
+            )
         in_cifar = self.depth >= 8 and self.depth % 6 == 2
         in_imagenet = self.depth in BLOCKS
-        asked = {"cifar": in_cifar, "imagenet": in_imagenet, None: in_cifar or in_imagenet}
+        asked = {
+            "cifar": in_cifar,
+            "imagenet": in_imagenet,
+            None: in_cifar or in_imagenet,
+        }
         if not asked[self.form]:
             of_form = "" if self.form is None else f" in the form {self.form!r}"
             raise Deep500Error(
@@ -41,7 +47,11 @@ class ResNet(Architecture):
             )
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
-        x = self._for_cifar(builder, x) if self._is_cifar else self._for_imagenet(builder, x)
+        x = (
+            self._for_cifar(builder, x)
+            if self._is_cifar
+            else self._for_imagenet(builder, x)
+        )
         return builder.dense("fc", builder.channel_means(x), outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
@@ -82,7 +92,9 @@ class ResNet(Architecture):
         return max(1, round(channels * self.width))
 
 
-def _basic(builder: Builder, name: str, x: str, shortcut: str, channels: int, stride: int) -> str:
+def _basic(
+    builder: Builder, name: str, x: str, shortcut: str, channels: int, stride: int
+) -> str:
     x = builder.conv(f"{name}.conv1", x, channels, stride=stride, bias=False)
     x = builder.relu(builder.batch_norm(f"{name}.bn1", x))
     x = builder.conv(f"{name}.conv2", x, channels, bias=False)

@@ -16,7 +16,11 @@ class ViT(Architecture):
     hidden: int = 3072
     dropout: float = 0.0
     weights = "Normal"
-    tiny = ({"patch": 4, "layers": 2, "width": 8, "heads": 2, "hidden": 12}, (3, 8, 12), 3)
+    tiny = (
+        {"patch": 4, "layers": 2, "width": 8, "heads": 2, "hidden": 12},
+        (3, 8, 12),
+        3,
+    )
 
     def forward(self, builder: Builder, x: str, outputs: int) -> str:
         x = self._tokens(builder, x)

@@ -28,19 +28,25 @@ class WideResNet(Architecture):
         for stage, channels in enumerate((16, 32, 64), 1):
             for i in range((self.depth - 4) // 6):
                 stride = 2 if stage > 1 and i == 0 else 1
-                x = self._block(builder, f"block{stage}.{i}", x, channels * self.widen, stride)
+                x = self._block(
+                    builder, f"block{stage}.{i}", x, channels * self.widen, stride
+                )
         x = builder.relu(builder.batch_norm("bn", x))
         return builder.dense("fc", builder.channel_means(x), outputs)
 
     def usual_sizes(self) -> tuple[tuple[int, ...], int]:
         return (3, 32, 32), 10
 
-    def _block(self, builder: Builder, name: str, x: str, channels: int, stride: int) -> str:
+    def _block(
+        self, builder: Builder, name: str, x: str, channels: int, stride: int
+    ) -> str:
         active = builder.relu(builder.batch_norm(f"{name}.bn1", x))
         shortcut = x
         if builder.shape(x)[0] != channels or stride > 1:
             place = f"{name}.shortcut"
-            shortcut = builder.conv(place, active, channels, kernel=1, stride=stride, bias=False)
+            shortcut = builder.conv(
+                place, active, channels, kernel=1, stride=stride, bias=False
+            )
         x = builder.conv(f"{name}.conv1", active, channels, stride=stride, bias=False)
         x = builder.relu(builder.batch_norm(f"{name}.bn2", x))
         x = builder.dropout(x, self.dropout)

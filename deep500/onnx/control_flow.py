@@ -67,7 +67,9 @@ def _if(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refere
         for name in ("then", "else")
     }
     if len({len(body.graph.output) for body in bodies.values()}) > 1:
-        raise Deep500Error(f"node {label(node)} has branches with different numbers of outputs")
+        raise Deep500Error(
+            f"node {label(node)} has branches with different numbers of outputs"
+        )
     condition = _single(reader, node, scope, node.input[0], "bool")
     if condition is None:
         return _branches(reader, node, scope, bodies)
@@ -79,7 +81,10 @@ def _branches(
     reader: "Reader", node: onnx.NodeProto, scope: Scope, bodies: dict[str, Body]
 ) -> Sequence[Reference]:
     """An operator that holds both branches; what they see of the values around them are its inputs."""
-    parts = [reader.apart(node, partial(body.write, (), name)) for name, body in bodies.items()]
+    parts = [
+        reader.apart(node, partial(body.write, (), name))
+        for name, body in bodies.items()
+    ]
     seen = tuple(dict.fromkeys(name for part in parts for name in part.inputs))
     branches = [replace(part, inputs=seen) for part in parts]
     operator = If(*branches)
@@ -87,12 +92,18 @@ def _branches(
 
 
 def _loop(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
-    given = max(2, len(node.input))  # the number of rounds and the condition may be left out
-    body = Body(reader, node, "body", scope, given, 1 + max(given - 2, len(node.output)))
+    given = max(
+        2, len(node.input)
+    )  # the number of rounds and the condition may be left out
+    body = Body(
+        reader, node, "body", scope, given, 1 + max(given - 2, len(node.output))
+    )
     before = len(reader.nodes)
     found = _rounds(reader, node, scope, body)
     if found is None:
-        del reader.nodes[before:]  # what was written before a round that cannot be foreseen
+        del reader.nodes[
+            before:
+        ]  # what was written before a round that cannot be foreseen
         return _endless(reader, node, scope, body)
     return found
 
@@ -104,7 +115,10 @@ def _rounds(
     count, condition = [*node.input, "", ""][:2]
     known = [
         np.asarray(default) if not name else _single(reader, node, scope, name, dtype)
-        for name, default, dtype in ((count, np.inf, "int64"), (condition, True, "bool"))
+        for name, default, dtype in (
+            (count, np.inf, "int64"),
+            (condition, True, "bool"),
+        )
     ]
     if known[0] is None or known[1] is None:
         return None
@@ -112,7 +126,9 @@ def _rounds(
     state = [scope[name] for name in node.input[2:]]
     rows: list[list[Reference]] = []
     while go and len(rows) < most:
-        t = reader.constant(f"{body.scope.prefix}{len(rows)}.t", np.asarray(len(rows), np.int64))
+        t = reader.constant(
+            f"{body.scope.prefix}{len(rows)}.t", np.asarray(len(rows), np.int64)
+        )
         stay = reader.constant(f"{body.scope.prefix}{len(rows)}.go", np.asarray(True))
         after, *made = body.write([t, stay, *state], str(len(rows)))
         state, row = made[: len(state)], made[len(state) :]
@@ -123,7 +139,10 @@ def _rounds(
     infos = body.graph.output[1 + len(state) :]
     return [
         *state,
-        *(_stacked(reader, node, [row[i] for row in rows], info) for i, info in enumerate(infos)),
+        *(
+            _stacked(reader, node, [row[i] for row in rows], info)
+            for i, info in enumerate(infos)
+        ),
     ]
 
 
@@ -139,7 +158,9 @@ def _endless(
     return reader.hold(Loop(graph, carried, rows), node, [*given, *around], scope)
 
 
-def _held(reader: "Reader", node: onnx.NodeProto, body: Body) -> tuple[Subgraph, list[str]]:
+def _held(
+    reader: "Reader", node: onnx.NodeProto, body: Body
+) -> tuple[Subgraph, list[str]]:
     """The body as a graph of its own, and what it sees of the values around it: its further inputs."""
     formal = [reader.unknown(f"{body.scope.prefix}{i.name}") for i in body.graph.input]
     part = reader.apart(node, lambda: body.write(formal, "body"))
@@ -163,9 +184,13 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
         )
     given, scanned = _attributes(node), _attributes(node)["num_scan_inputs"]
     if not 1 <= scanned <= len(node.input):
-        raise Deep500Error(f"node {label(node)} scans {scanned} of its {len(node.input)} inputs")
+        raise Deep500Error(
+            f"node {label(node)} scans {scanned} of its {len(node.input)} inputs"
+        )
     carried = len(node.input) - scanned
-    body = Body(reader, node, "body", scope, len(node.input), max(carried, len(node.output)))
+    body = Body(
+        reader, node, "body", scope, len(node.input), max(carried, len(node.output))
+    )
     outputs = len(body.graph.output) - carried
     axes, back = _ways(node, given, "scan_input", scanned)
     names = [scope.value(node, name) for name in node.input]
@@ -173,7 +198,9 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
         graph, around = _held(reader, node, body)
         kinds = tuple(map(_row_kind, body.graph.output[carried:]))
         row_ways = _ways(node, given, "scan_output", outputs)
-        operator = Scan(graph, carried, tuple(axes), tuple(back), kinds, *map(tuple, row_ways))
+        operator = Scan(
+            graph, carried, tuple(axes), tuple(back), kinds, *map(tuple, row_ways)
+        )
         return reader.hold(operator, node, [*names, *around], scope)
     columns = [
         _slices(reader, node, scope.value(node, name), axis, bool(b))
@@ -192,7 +219,11 @@ def _scan(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Refe
         *state,
         *(
             _stacked(
-                reader, node, [row[i] for row in (rows[::-1] if back[i] else rows)], info, axes[i]
+                reader,
+                node,
+                [row[i] for row in (rows[::-1] if back[i] else rows)],
+                info,
+                axes[i],
             )
             for i, info in enumerate(infos)
         ),
@@ -203,7 +234,9 @@ def _ways(
     node: onnx.NodeProto, given: dict[str, Any], what: str, count: int
 ) -> tuple[list[int], list[int]]:
     """Along which axes and in which directions, one of each for every value."""
-    axes, back = (given.get(f"{what}_{key}") or [0] * count for key in ("axes", "directions"))
+    axes, back = (
+        given.get(f"{what}_{key}") or [0] * count for key in ("axes", "directions")
+    )
     if len(axes) != count or len(back) != count or not {0, 1}.issuperset(back):
         raise Deep500Error(
             f"node {label(node)} needs {count} {what}_axes and {what}_directions (0 or 1), not "
@@ -212,7 +245,9 @@ def _ways(
     return axes, back
 
 
-def _sequence_map(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Sequence[Reference]:
+def _sequence_map(
+    reader: "Reader", node: onnx.NodeProto, scope: Scope
+) -> Sequence[Reference]:
     body = Body(reader, node, "body", scope, len(node.input), len(node.output))
     given = [scope[name] for name in node.input]
     length = len(scope.sequence(node, node.input[0]))
@@ -251,7 +286,9 @@ def _stacked(
     if not rows:
         kind = tensor(info)
         if any(isinstance(size, str) for size in kind.shape):
-            raise Unsupported(f"node {label(node)} collects nothing, in a shape that is not known")
+            raise Unsupported(
+                f"node {label(node)} collects nothing, in a shape that is not known"
+            )
         shape = [*kind.shape]
         shape.insert(axis % (len(shape) + 1), 0)
         empty = np.zeros(shape, kind.dtype)

@@ -59,7 +59,9 @@ def with_separate_weights(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list
     return separate, [*copied_from]
 
 
-def _add_copy(graph: onnx.GraphProto, shared: onnx.TensorProto, original: Original) -> None:
+def _add_copy(
+    graph: onnx.GraphProto, shared: onnx.TensorProto, original: Original
+) -> None:
     copy = graph.initializer.add()
     copy.CopyFrom(shared)
     copy.name = original.name
@@ -98,8 +100,12 @@ def _originals(
     node: onnx.NodeProto, weights: Counter[str], declared: dict[str, Original]
 ) -> dict[int, Original]:
     """What the weights of a node were, by position: as the node says, or else its running statistics at least."""
-    positions = [position for position, name in enumerate(node.input) if name in weights]
-    source = next((entry.value for entry in node.metadata_props if entry.key == SOURCE), "")
+    positions = [
+        position for position, name in enumerate(node.input) if name in weights
+    ]
+    source = next(
+        (entry.value for entry in node.metadata_props if entry.key == SOURCE), ""
+    )
     arguments = source.partition("(args = ")[2]
     mentioned = [declared[a] for a in ARGUMENT.findall(arguments) if a in declared]
     if len(mentioned) == len(positions):

@@ -32,7 +32,9 @@ def read(
     return network_of(model, evaluate, what, given)
 
 
-def write(network: Network, path: str | os.PathLike[str] | None = None) -> onnx.ModelProto:
+def write(
+    network: Network, path: str | os.PathLike[str] | None = None
+) -> onnx.ModelProto:
     """The network as a model, also written to `path` if there is one."""
     model = model_of(network)
     if path is not None:
@@ -53,7 +55,9 @@ def _model(source: Source) -> tuple[onnx.ModelProto, Path | None, str]:
             folder, what = Path(source).parent, os.fspath(source)
             content = _content(source)
         except (OSError, TypeError, ValueError) as error:
-            raise Deep500Error(f"cannot read an ONNX model from {source!r}: {error}") from None
+            raise Deep500Error(
+                f"cannot read an ONNX model from {source!r}: {error}"
+            ) from None
     try:
         model = onnx.ModelProto.FromString(content)
     except (DecodeError, ValueError):
@@ -82,13 +86,17 @@ def _check_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise OSError("it is no regular file")
     if status.st_size > LARGEST_FILE:
-        raise OSError(f"it has {status.st_size} bytes, and protobuf reads at most {LARGEST_FILE}")
+        raise OSError(
+            f"it has {status.st_size} bytes, and protobuf reads at most {LARGEST_FILE}"
+        )
 
 
 def _load_external_data(model: onnx.ModelProto, folder: Path | None, what: str) -> None:
     """Weights kept beside the file; onnx itself refuses paths that leave the folder, links and wrong sizes."""
     outside = [
-        t.name for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL
+        t.name
+        for t in model.graph.initializer
+        if t.data_location == onnx.TensorProto.EXTERNAL
     ]
     if outside and folder is None:
         raise Deep500Error(

@@ -33,14 +33,17 @@ def flex_attention(
     keys, v_size = _kind(reader, node, v).shape[2:]
     kind = _kind(reader, node, q).dtype
     wide = given.get(
-        "softmax_precision", onnx.TensorProto.FLOAT if kind in ("float16", "bfloat16") else None
+        "softmax_precision",
+        onnx.TensorProto.FLOAT if kind in ("float16", "bfloat16") else None,
     )
     stem = node.output[0]
     rows = (
         heads // kv_heads * length
     )  # heads of queries that share one of keys stand below each other
 
-    def put(operator: str, *inputs: Reference | tuple[int, ...], **attributes: Any) -> str:
+    def put(
+        operator: str, *inputs: Reference | tuple[int, ...], **attributes: Any
+    ) -> str:
         return reader.emit(operator, inputs, stem, **attributes)[0]
 
     def changed(x: str, attribute: str) -> Reference:
@@ -57,7 +60,9 @@ def flex_attention(
     )
     scores = put("Reshape", scores, (batch, heads, length, keys))
     scores, values = (put("Cast", x, to=wide) if wide else x for x in (scores, v))
-    scale = np.asarray(given.get("scale", 1 / math.sqrt(size)), _kind(reader, node, values).dtype)
+    scale = np.asarray(
+        given.get("scale", 1 / math.sqrt(size)), _kind(reader, node, values).dtype
+    )
     scores = put("Mul", scores, reader.constant(f"{stem}.scale", scale))
     weights = changed(put("Softmax", changed(scores, "score_mod"), axis=-1), "prob_mod")
     y = put("MatMul", put("Reshape", weights, (batch, kv_heads, rows, keys)), values)

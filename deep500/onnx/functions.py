@@ -23,7 +23,9 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
         return sum(map(weight, functions[key].node))
 
     def weight(node: onnx.NodeProto) -> int:
-        inner = sum(weight(n) for a in node.attribute for g in (a.g, *a.graphs) for n in g.node)
+        inner = sum(
+            weight(n) for a in node.attribute for g in (a.g, *a.graphs) for n in g.node
+        )
         key = (node.domain, node.op_type)
         called = size(key) if key in functions else 0
         return (

@@ -42,7 +42,10 @@ class If(Expandable):
         shapes: list = []  # of both branches, where both are run to be recorded
         try:
             return xp.cond(
-                xp.reshape(condition, ()), branch(self.then_branch), branch(self.else_branch), *xs
+                xp.reshape(condition, ()),
+                branch(self.then_branch),
+                branch(self.else_branch),
+                *xs,
             )
         finally:
             if shapes[1:] and shapes[0] != shapes[1]:
@@ -53,14 +56,19 @@ class If(Expandable):
 
     def backward(self, xp, condition, xs, ys, dys):
         asked, used = (
-            [i for i, x in enumerate(values) if kind(x) == "float"] for values in (xs, ys)
+            [i for i, x in enumerate(values) if kind(x) == "float"]
+            for values in (xs, ys)
         )
 
         def pull(graph):
             def run(*values):
                 grads = dict(zip(used, values[len(xs) :], strict=True))
                 return tape.pull(
-                    xp, graph, values[: len(xs)], [grads.get(i) for i in range(len(ys))], asked
+                    xp,
+                    graph,
+                    values[: len(xs)],
+                    [grads.get(i) for i in range(len(ys))],
+                    asked,
                 )
 
             return run
@@ -84,7 +92,9 @@ class If(Expandable):
         return yes
 
     def stands(self, derivative: bool) -> bool:
-        return stands(self.then_branch, derivative) and stands(self.else_branch, derivative)
+        return stands(self.then_branch, derivative) and stands(
+            self.else_branch, derivative
+        )
 
     def keeps_shapes(self, *inputs: Tensor) -> bool:
         return _infers(self, inputs)
@@ -95,7 +105,9 @@ class If(Expandable):
         if value is None:
             return None
         branch = self.then_branch if value.item() else self.else_branch
-        return writer.copy(branch, xs, f"{node.name}.{'then' if value.item() else 'else'}")
+        return writer.copy(
+            branch, xs, f"{node.name}.{'then' if value.item() else 'else'}"
+        )
 
 
 class Loop(Expandable):
@@ -130,10 +142,10 @@ class Loop(Expandable):
             return t + 1, xp.reshape(go, ()), *after
 
         rounds, _, *results = xp.while_loop(going, round_, (start, go, *state))
-        message = (
-            f"a Loop runs more than {MOST_ROUNDS} rounds, which is taken for one without an end"
+        message = f"a Loop runs more than {MOST_ROUNDS} rounds, which is taken for one without an end"
+        return tuple(
+            xp.require(rounds <= MOST_ROUNDS, message, result) for result in results
         )
-        return tuple(xp.require(rounds <= MOST_ROUNDS, message, result) for result in results)
 
     def infer(self, most=None, go=None, *xs):
         count, truth = Tensor((), "int64"), Tensor((), "bool")
@@ -200,7 +212,9 @@ class Scan(Expandable):
         return False
 
     def expand(self, writer: Writer, node: Node) -> list[str] | None:
-        scanned: list[Any] = [*node.inputs[self.carried : self.carried + len(self.axes)]]
+        scanned: list[Any] = [
+            *node.inputs[self.carried : self.carried + len(self.axes)]
+        ]
         around = node.inputs[self.carried + len(self.axes) :]
         columns: list[list[str]] = []
         for name, axis, back in zip(scanned, self.axes, self.backwards, strict=True):
@@ -208,7 +222,9 @@ class Scan(Expandable):
             if length is None:
                 return None
             columns.append(
-                slices(writer.emit, name, length, axis, bool(back), f"{node.name}.{name}")
+                slices(
+                    writer.emit, name, length, axis, bool(back), f"{node.name}.{name}"
+                )
             )
         if len({len(column) for column in columns}) != 1:
             raise Deep500Error(f"node {node.name!r} scans inputs of different lengths")
@@ -220,7 +236,9 @@ class Scan(Expandable):
             rows.append(made[self.carried :])
         return [
             *state,
-            *_columns(writer, node, rows, self.rows, self.row_axes, self.rows_backwards),
+            *_columns(
+                writer, node, rows, self.rows, self.row_axes, self.rows_backwards
+            ),
         ]
 
 
@@ -235,7 +253,9 @@ def _infers(operator: Any, inputs: Sequence[Tensor]) -> bool:
 def _limits(writer: Writer, node: Node) -> tuple[float, bool] | None:
     """How often a loop may run, and whether it does at all."""
     most, go = node.inputs[:2]
-    count = np.asarray(math.inf) if most is None else _single(writer, node, most, "int64")
+    count = (
+        np.asarray(math.inf) if most is None else _single(writer, node, most, "int64")
+    )
     start = np.asarray(True) if go is None else _single(writer, node, go, "bool")
     if count is None or start is None:
         return None

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import LiftSubgraphInitializersToMainGraphPass, TopologicalSortPass
+from onnx_ir.passes.common import (
+    LiftSubgraphInitializersToMainGraphPass,
+    TopologicalSortPass,
+)
 
 from ..errors import Deep500Error, one_line
 from .values import label
@@ -79,7 +82,9 @@ def check_sources(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         for name in node.input:
             if name not in sources:
-                raise Deep500Error(f"node {label(node)} needs {name!r}, which nothing makes")
+                raise Deep500Error(
+                    f"node {label(node)} needs {name!r}, which nothing makes"
+                )
 
 
 def _representation(model: onnx.ModelProto) -> ir.Model:
@@ -104,7 +109,12 @@ def _holds_weights(graph: onnx.GraphProto) -> bool:
 
 def _lift_constants(model: ir.Model) -> None:
     """Move large Constant nodes of subgraphs to the beginning of the main graph, under names of their own."""
-    names = {value.name for graph in model.graphs() for node in graph for value in node.outputs}
+    names = {
+        value.name
+        for graph in model.graphs()
+        for node in graph
+        for value in node.outputs
+    }
     names |= {*model.graph.initializers, *(value.name for value in model.graph.inputs)}
     for graph in [*model.graphs()]:
         if graph is model.graph:
@@ -112,7 +122,9 @@ def _lift_constants(model: ir.Model) -> None:
         for node in [*graph]:
             if _is_large_constant(node):
                 graph.remove(node)
-                node.outputs[0].name = _unused(f"{graph.name}.{node.outputs[0].name}", names)
+                node.outputs[0].name = _unused(
+                    f"{graph.name}.{node.outputs[0].name}", names
+                )
                 model.graph.insert_before(model.graph[0], node)
 
 

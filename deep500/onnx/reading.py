@@ -63,8 +63,12 @@ def network_of(
         raise Unsupported(f"{what}: {error}") from None
     except Deep500Error as error:
         raise Deep500Error(f"{what}: {error}") from None
-    except Exception as error:  # what no check foresaw: memory, depth, numbers beyond 64 bits
-        raise Deep500Error(f"{what} cannot be read: {one_line(error, kind=True)}") from error
+    except (
+        Exception
+    ) as error:  # what no check foresaw: memory, depth, numbers beyond 64 bits
+        raise Deep500Error(
+            f"{what} cannot be read: {one_line(error, kind=True)}"
+        ) from error
     if separated:
         network.remarks.append(
             f"{', '.join(separated)} was written as one with weights that were equal: each is a weight "
@@ -79,21 +83,32 @@ class Reader:
     Names in the network are those of the main graph; what stands in a subgraph gets new ones, by its `Scope`.
     """
 
-    def __init__(self, model: onnx.ModelProto, given: Mapping[str, np.ndarray], evaluate: Evaluate):
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        given: Mapping[str, np.ndarray],
+        evaluate: Evaluate,
+    ):
         graph = model.graph
         self.opsets = _opsets(model)
         self.classes: dict[tuple[str, str], type[Operator] | None] = {}
         for node in graph.node:
             if _expansion(node) is None:
-                self._class(node)  # which says more than onnx's checker of what is not there
+                self._class(
+                    node
+                )  # which says more than onnx's checker of what is not there
         graph = _checked(model).graph
         self.network = Network(graph.name or "network")
         self.nodes: list[Node] = []
-        self.trained: dict[str, None] = {}  # names of weights, in the order of their first use
+        self.trained: dict[
+            str, None
+        ] = {}  # names of weights, in the order of their first use
         self.roles = Roles(graph)
         self.weights = {weight.name: array(weight) for weight in graph.initializer}
         self.constants = dict(self.weights)
-        self.network.inputs = {i.name: tensor(i) for i in graph.input if i.name not in self.weights}
+        self.network.inputs = {
+            i.name: tensor(i) for i in graph.input if i.name not in self.weights
+        }
         self.known = {*self.network.inputs, *self.constants}
         self.reserved = {
             name for node in graph.node for name in node.output
@@ -110,8 +125,12 @@ class Reader:
         self.network.nodes = self.folding.without_folded(self.network, self.nodes)
         self.network.ordered()
         self.network.trainable = [*self.trained]
-        read_roles(self.network, {entry.key: entry.value for entry in model.metadata_props})
-        tie_again(self.network, [name for name, trained in self.roles.said.items() if trained])
+        read_roles(
+            self.network, {entry.key: entry.value for entry in model.metadata_props}
+        )
+        tie_again(
+            self.network, [name for name, trained in self.roles.said.items() if trained]
+        )
 
     def read(self, protos: Iterable[onnx.NodeProto], scope: Scope) -> None:
         """Add nodes of a graph; those about sequences and control flow come to an end here."""
@@ -126,7 +145,8 @@ class Reader:
             made.input[:] = [scope.value(proto, name) for name in proto.input]
             if scope.outer:
                 made.output[:] = [
-                    self.free(scope.prefix + name) if name else "" for name in proto.output
+                    self.free(scope.prefix + name) if name else ""
+                    for name in proto.output
                 ]
                 made.name = scope.prefix + (proto.name or proto.op_type)
                 scope.bind(proto.output, made.output)
@@ -164,21 +184,34 @@ class Reader:
         return name
 
     def emit(
-        self, operator: str, inputs: Iterable[Any], stem: str, count: int = 1, **attributes: Any
+        self,
+        operator: str,
+        inputs: Iterable[Any],
+        stem: str,
+        count: int = 1,
+        **attributes: Any,
     ) -> list[str]:
         """A node of our own with so many results."""
         made = cast(Operator, registry.find("operators", operator)(**attributes))
-        outputs = [self.free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)]
+        outputs = [
+            self.free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)
+        ]
         inputs = [self._carried(i) if isinstance(i, str) else i for i in inputs]
         self._append(Node(self._name(stem), made, tuple(inputs), tuple(outputs)))
         return outputs
 
     def hold(
-        self, operator: Operator, proto: onnx.NodeProto, inputs: Iterable[str | None], scope: Scope
+        self,
+        operator: Operator,
+        proto: onnx.NodeProto,
+        inputs: Iterable[str | None],
+        scope: Scope,
     ) -> list[str]:
         """An operator with subgraphs in the place of a node."""
         names = [
-            name if name and not scope.outer else self.free(scope.prefix + (name or "unused"))
+            name
+            if name and not scope.outer
+            else self.free(scope.prefix + (name or "unused"))
             for name in proto.output
         ]
         given = tuple(i and self._carried(i) for i in inputs)
@@ -198,12 +231,16 @@ class Reader:
         self.known.add(name)
         return name
 
-    def apart(self, node: onnx.NodeProto, write: Callable[[], Sequence[Reference]]) -> Subgraph:
+    def apart(
+        self, node: onnx.NodeProto, write: Callable[[], Sequence[Reference]]
+    ) -> Subgraph:
         """What `write` makes as a graph of its own; its inputs are all values that it sees."""
         network = self.network
         nodes, updates, self.nodes = self.nodes, dict(network.state_updates), []
         try:
-            outputs = [self._parameter(o) if isinstance(o, str) else "" for o in write()]
+            outputs = [
+                self._parameter(o) if isinstance(o, str) else "" for o in write()
+            ]
             made = self.nodes
         finally:
             self.nodes, network.state_updates = nodes, updates
@@ -219,7 +256,9 @@ class Reader:
                 kept.append(inner)
         own = {o for inner in kept for o in inner.outputs}
         return Subgraph(
-            tuple(name for name in used if name not in own), tuple(kept[::-1]), tuple(outputs)
+            tuple(name for name in used if name not in own),
+            tuple(kept[::-1]),
+            tuple(outputs),
         )
 
     def _set(self, name: str, value: np.ndarray) -> None:
@@ -299,9 +338,15 @@ class Reader:
             and re.fullmatch(re.escape(node.op_type) + "[0-9_]*", c.__name__)
         ]
         if not (old_enough := [c for c in there if c.since <= version]):
-            if lifted := [c for c in there if c.since <= FIRST.get(node.op_type, 0) and not domain]:
+            if lifted := [
+                c for c in there if c.since <= FIRST.get(node.op_type, 0) and not domain
+            ]:
                 return max(lifted, key=lambda c: c.since)
-            first = f"from opset {min(c.since for c in there)} on" if there else "in another domain"
+            first = (
+                f"from opset {min(c.since for c in there)} on"
+                if there
+                else "in another domain"
+            )
             raise Unsupported(
                 f"node {label(node)} is a {node.op_type} of opset {version}; it is there {first}"
             )
@@ -330,9 +375,13 @@ class Reader:
                 f"{len(made.outputs)}"
             )
         names = made.result_names(len(outputs))
-        outputs = [o or self.free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)]
+        outputs = [
+            o or self.free(f"{name}.{n}") for o, n in zip(outputs, names, strict=True)
+        ]
         if taken := self.known.intersection(outputs):
-            raise Deep500Error(f"node {label(proto)} makes {taken.pop()!r}, which is already there")
+            raise Deep500Error(
+                f"node {label(proto)} makes {taken.pop()!r}, which is already there"
+            )
         self._append(Node(name, made, tuple(inputs), tuple(outputs)))
         for position, output in RUNNING.get(proto.op_type, {}).items():
             if (
@@ -348,14 +397,21 @@ class Reader:
             if made.op_type == "Constant":
                 self._set(made.output[0], constant(made))
             else:
-                self._add(made, cast(type[Operator], registry.find("operators", made.op_type)))
+                self._add(
+                    made, cast(type[Operator], registry.find("operators", made.op_type))
+                )
 
     def _inputs(
-        self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]
+        self,
+        proto: onnx.NodeProto,
+        operator: type[Operator],
+        attributes: dict[str, Any],
     ) -> list:
         """Names of values; static ones as Python values, from constants or (older opsets) from an attribute."""
         parameters = list(operator.inputs.values())
-        variadic = bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
+        variadic = (
+            bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL
+        )
         if len(proto.input) > len(parameters) and not variadic:
             raise Unsupported(
                 f"node {label(proto)} has {len(proto.input)} inputs, and {proto.op_type} takes "
@@ -367,20 +423,32 @@ class Reader:
             parameter = operator.inputs[own]
             static = own in operator.static
             found.append(
-                self._static(proto, name, parameter) if static else self._dynamic(proto, name, i)
+                self._static(proto, name, parameter)
+                if static
+                else self._dynamic(proto, name, i)
             )
         for parameter in parameters[len(found) :]:
             old = (
-                attributes.pop(parameter.name, None) if parameter.name in operator.static else None
+                attributes.pop(parameter.name, None)
+                if parameter.name in operator.static
+                else None
             )
-            if old is None and parameter.default is inspect.Parameter.empty and not variadic:
-                raise Deep500Error(f"node {label(proto)} lacks its input {parameter.name!r}")
+            if (
+                old is None
+                and parameter.default is inspect.Parameter.empty
+                and not variadic
+            ):
+                raise Deep500Error(
+                    f"node {label(proto)} lacks its input {parameter.name!r}"
+                )
             found.append(old)
         while found and found[-1] is None:
             found.pop()
         return found
 
-    def _static(self, proto: onnx.NodeProto, name: str, parameter: inspect.Parameter) -> Any:
+    def _static(
+        self, proto: onnx.NodeProto, name: str, parameter: inspect.Parameter
+    ) -> Any:
         if not name:
             return None
         if (found := self.folding.value(name)) is None:
@@ -432,7 +500,10 @@ class Reader:
         return name
 
     def _settings(
-        self, proto: onnx.NodeProto, operator: type[Operator], attributes: dict[str, Any]
+        self,
+        proto: onnx.NodeProto,
+        operator: type[Operator],
+        attributes: dict[str, Any],
     ) -> dict[str, Any]:
         fields = {f.name for f in dataclasses.fields(operator)}
         for name in attributes.keys() - fields:
@@ -468,7 +539,11 @@ class Reader:
 def _expansion(node: onnx.NodeProto) -> Expansion | None:
     if (node.domain, node.op_type) == ("ai.onnx.preview", "FlexAttention"):
         return flex_attention
-    return (CONTROL_FLOW | SEQUENCES).get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    return (
+        (CONTROL_FLOW | SEQUENCES).get(node.op_type)
+        if node.domain in ("", "ai.onnx")
+        else None
+    )
 
 
 def _opsets(model: onnx.ModelProto) -> dict[str, int]:
@@ -503,7 +578,10 @@ def _problem(model: onnx.ModelProto) -> str:
     """What onnx's checker says about types, missing inputs, cycles and names that are used twice."""
     try:
         onnx.checker.check_model(model)
-    except (onnx.checker.ValidationError, ValueError) as error:  # the latter beyond protobuf's 2 GB
+    except (
+        onnx.checker.ValidationError,
+        ValueError,
+    ) as error:  # the latter beyond protobuf's 2 GB
         return one_line(error, 300)
     return ""
 
@@ -520,7 +598,11 @@ def _defaults(node: onnx.NodeProto, opsets: dict[str, int]) -> dict[str, Any]:
     """The defaults of the attributes of a standard operator."""
     schema = _schema(node, opsets)
     given = (
-        {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
+        {
+            name: a.default_value
+            for name, a in schema.attributes.items()
+            if a.default_value.name
+        }
         if schema
         else {}
     )

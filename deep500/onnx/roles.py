@@ -31,9 +31,7 @@ PARAMETRIC = {
 }
 PRODUCTS = {"MatMul", "Gemm", "Conv", "Einsum"}  # an Add behind one adds its bias
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
-KIND = (
-    "pkg.torch.export.graph_signature.InputSpec.kind"  # how PyTorch's exporter marks what it writes
-)
+KIND = "pkg.torch.export.graph_signature.InputSpec.kind"  # how PyTorch's exporter marks what it writes
 
 
 class Roles:
@@ -53,7 +51,9 @@ class Roles:
             for entry in info.metadata_props
             if entry.key == KIND
         }
-        self.makers = {output: node.op_type for node in graph.node for output in node.output}
+        self.makers = {
+            output: node.op_type for node in graph.node for output in node.output
+        }
 
     def trains(
         self,
@@ -93,7 +93,10 @@ def _without_derivative(schema: onnx.defs.OpSchema | None, position: int) -> boo
 def _finite(weight: np.ndarray) -> bool:
     """Whether all entries could be weights: masks hold infinities, or the least number of their type."""
     return bool(
-        np.all(np.abs(weight.astype(np.float32)) < (3e4 if weight.dtype == np.float16 else 1e30))
+        np.all(
+            np.abs(weight.astype(np.float32))
+            < (3e4 if weight.dtype == np.float16 else 1e30)
+        )
     )
 
 

@@ -7,7 +7,9 @@ Emit = Callable[
 ]  # a node: its operator, inputs, the stem of its name, how many results
 
 
-def slices(emit: Emit, name: str, length: int, axis: int, backwards: bool, stem: str) -> list[str]:
+def slices(
+    emit: Emit, name: str, length: int, axis: int, backwards: bool, stem: str
+) -> list[str]:
     """The slices of a value of this length along an axis, which they lack."""
     if not length:
         return []

@@ -65,7 +65,8 @@ def _piece(reader: "Reader", node: onnx.NodeProto, scope: Scope, pieces: Pieces)
 def _length(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
     return [
         reader.constant(
-            _stem(node, scope), np.asarray(len(scope.sequence(node, node.input[0])), np.int64)
+            _stem(node, scope),
+            np.asarray(len(scope.sequence(node, node.input[0])), np.int64),
         )
     ]
 
@@ -106,7 +107,10 @@ def _split(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
         "Split", [name, sizes], f"{_stem(node, scope)}.parts", len(sizes), axis=axis
     )
     if not keeps_axis:
-        parts = [reader.emit("Squeeze", [part, (axis,)], _stem(node, scope))[0] for part in parts]
+        parts = [
+            reader.emit("Squeeze", [part, (axis,)], _stem(node, scope))[0]
+            for part in parts
+        ]
     return [tuple(parts)]
 
 
@@ -135,7 +139,9 @@ def _get(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
 
 
 def _has(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found:
-    there = bool(node.input) and bool(node.input[0]) and scope[node.input[0]] is not None
+    there = (
+        bool(node.input) and bool(node.input[0]) and scope[node.input[0]] is not None
+    )
     return [reader.constant(_stem(node, scope), np.asarray(there))]
 
 
@@ -145,7 +151,12 @@ def _identity(reader: "Reader", node: onnx.NodeProto, scope: Scope) -> Found | N
 
 
 def _position(
-    reader: "Reader", node: onnx.NodeProto, scope: Scope, at: int, length: int, last: int
+    reader: "Reader",
+    node: onnx.NodeProto,
+    scope: Scope,
+    at: int,
+    length: int,
+    last: int,
 ) -> int:
     """The place in a sequence that an input names, by default its end; negative ones count from there."""
     if len(node.input) <= at or not node.input[at]:
@@ -158,12 +169,17 @@ def _position(
             "brings"
         )
     if not 0 <= found <= last:
-        raise Deep500Error(f"node {label(node)} takes place {found} of a sequence of {length}")
+        raise Deep500Error(
+            f"node {label(node)} takes place {found} of a sequence of {length}"
+        )
     return found
 
 
 def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
-    return next((helper.get_attribute_value(a) for a in node.attribute if a.name == name), default)
+    return next(
+        (helper.get_attribute_value(a) for a in node.attribute if a.name == name),
+        default,
+    )
 
 
 def _stem(node: onnx.NodeProto, scope: Scope) -> str:

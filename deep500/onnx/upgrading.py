@@ -40,7 +40,9 @@ def upgraded(
 ) -> list[onnx.NodeProto]:
     """What computes the same in the opset that FIRST gives; `tensors` tells the shapes that are known."""
     given = {
-        a.name: helper.get_attribute_value(a) for a in node.attribute if a.name != "consumed_inputs"
+        a.name: helper.get_attribute_value(a)
+        for a in node.attribute
+        if a.name != "consumed_inputs"
     }
     if node.op_type in OVER_MATRICES:
         return _over_matrices(node, given.pop("axis", 1), tensors)
@@ -49,13 +51,18 @@ def upgraded(
     broadcast, axis = given.pop("broadcast", 0), given.pop("axis", None)
     if node.op_type == "PRelu":
         axis = 1  # one slope per channel
-    if node.op_type == "Gemm" or (node.op_type != "PRelu" and (not broadcast or axis is None)):
+    if node.op_type == "Gemm" or (
+        node.op_type != "PRelu" and (not broadcast or axis is None)
+    ):
         return [_like(node, given)]
     return _aligned(node, given, axis, tensors)
 
 
 def _aligned(
-    node: onnx.NodeProto, given: dict[str, Any], axis: int, tensors: Mapping[str, Tensor]
+    node: onnx.NodeProto,
+    given: dict[str, Any],
+    axis: int,
+    tensors: Mapping[str, Tensor],
 ) -> list:
     """The second input's axes begin at `axis` of the first's: give it axes of length 1 behind them."""
     a, b = _known(node, node.input[0], tensors), _known(node, node.input[1], tensors)
@@ -85,7 +92,9 @@ def _over_matrices(
     ]
 
 
-def _normalising(node: onnx.NodeProto, given: dict[str, Any], version: int) -> onnx.NodeProto:
+def _normalising(
+    node: onnx.NodeProto, given: dict[str, Any], version: int
+) -> onnx.NodeProto:
     trained = version < 7 and not given.pop("is_test", 0)
     if trained or len(node.output) > 1 or not given.pop("spatial", 1):
         raise Unsupported(

@@ -37,8 +37,14 @@ def array(tensor: onnx.TensorProto) -> np.ndarray:
         len(tensor.int64_data),
     )
     width = bits(dtype)
-    packed = 8 // width if width < 8 else 1  # elements that share a byte, or a number of int32_data
-    there = len(tensor.raw_data) * 8 / width if tensor.HasField("raw_data") else typed * packed
+    packed = (
+        8 // width if width < 8 else 1
+    )  # elements that share a byte, or a number of int32_data
+    there = (
+        len(tensor.raw_data) * 8 / width
+        if tensor.HasField("raw_data")
+        else typed * packed
+    )
     if not wanted <= there < wanted + packed:
         raise Deep500Error(
             f"the tensor {tensor.name!r} of shape {tuple(tensor.dims)} has data for {there:g} elements"
@@ -52,7 +58,9 @@ def _dtype(number: int, name: str) -> str:
     if number not in NAMES:
         known = {value: key.lower() for key, value in onnx.TensorProto.DataType.items()}
         dtype = known.get(number, f"type {number}")
-        raise Unsupported(f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}")
+        raise Unsupported(
+            f"{name!r} is of {dtype}; those that can be read: {listed(ALL)}"
+        )
     return NAMES[number]
 
 
@@ -63,7 +71,9 @@ def tensor(value: onnx.ValueInfoProto) -> Tensor:
         raise Unsupported(f"the input {value.name!r} is no tensor of known shape")
     shape = [_dimension(value.name, axis, d) for axis, d in enumerate(kind.shape.dim)]
     if any(isinstance(n, int) and n < 0 for n in shape):
-        raise Unsupported(f"the input {value.name!r} has the negative shape {tuple(shape)}")
+        raise Unsupported(
+            f"the input {value.name!r} has the negative shape {tuple(shape)}"
+        )
     return Tensor(tuple(shape), _dtype(kind.elem_type, value.name))
 
 
@@ -113,7 +123,10 @@ def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
         onnx.AttributeProto.STRING,
         onnx.AttributeProto.STRINGS,
     }
-    if attribute.type == onnx.AttributeProto.TENSOR and math.prod(attribute.t.dims) == 1:
+    if (
+        attribute.type == onnx.AttributeProto.TENSOR
+        and math.prod(attribute.t.dims) == 1
+    ):
         return array(attribute.t).reshape(-1)[0]
     if attribute.type not in plain:
         raise Unsupported(
@@ -124,7 +137,11 @@ def value(attribute: onnx.AttributeProto, node: onnx.NodeProto) -> Any:
         return given.decode("utf-8", "replace")
     if attribute.type == onnx.AttributeProto.STRINGS:
         return tuple(text.decode("utf-8", "replace") for text in given)
-    return _shortest(given) if isinstance(given, int | float) else tuple(map(_shortest, given))
+    return (
+        _shortest(given)
+        if isinstance(given, int | float)
+        else tuple(map(_shortest, given))
+    )
 
 
 def _shortest(number: Any) -> Any:

@@ -59,10 +59,16 @@ def model_of(network: Network) -> onnx.ModelProto:
         },
     )
     try:
-        model = onnx.shape_inference.infer_shapes(model)  # which also gives the outputs their types
+        model = onnx.shape_inference.infer_shapes(
+            model
+        )  # which also gives the outputs their types
         _match_dtypes(model.graph, constants.keys())
         onnx.checker.check_model(model, full_check=True)
-    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError) as error:
+    except (
+        onnx.checker.ValidationError,
+        onnx.shape_inference.InferenceError,
+        ValueError,
+    ) as error:
         raise Deep500Error(
             f"the network {network.name!r} cannot be written as ONNX: {one_line(error, 300)}"
         ) from None
@@ -77,14 +83,24 @@ def _match_dtypes(graph: onnx.GraphProto, constants: Set[str]) -> None:
     tensors = {tensor.name: tensor for tensor in graph.initializer}
     types |= {name: t.data_type for name, t in tensors.items() if name not in constants}
     for node in graph.node:
-        if constants.isdisjoint(node.input) or not onnx.defs.has(node.op_type, OPSET, node.domain):
+        if constants.isdisjoint(node.input) or not onnx.defs.has(
+            node.op_type, OPSET, node.domain
+        ):
             continue
-        formals = [formal_input(node.op_type, place).type_str for place in range(len(node.input))]
-        known = {f: types[n] for f, n in zip(formals, node.input, strict=True) if types.get(n)}
+        formals = [
+            formal_input(node.op_type, place).type_str
+            for place in range(len(node.input))
+        ]
+        known = {
+            f: types[n]
+            for f, n in zip(formals, node.input, strict=True)
+            if types.get(n)
+        }
         for formal, name in zip(formals, node.input, strict=True):
             if (
                 name in constants
-                and known.get(formal, tensors[name].data_type) != tensors[name].data_type
+                and known.get(formal, tensors[name].data_type)
+                != tensors[name].data_type
             ):
                 dtype = helper.tensor_dtype_to_np_dtype(known[formal])
                 array = numpy_helper.to_array(tensors[name]).astype(dtype)
@@ -104,7 +120,9 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
     schema = onnx.defs.get_schema(name, OPSET) if known else None
     settings = operator.settings if schema is None else fields(operator)
     attributes = {
-        key: numpy_helper.from_array(value.reshape(1)) if isinstance(value, np.generic) else value
+        key: numpy_helper.from_array(value.reshape(1))
+        if isinstance(value, np.generic)
+        else value
         for key, value in settings.items()
         if value is not None
     }
@@ -120,7 +138,12 @@ def _node(network: Network, node: Node) -> tuple[onnx.NodeProto, dict[str, np.nd
             constants[inputs[-1]] = _constant(value)
     _check_attributes(node, attributes, schema)
     made = helper.make_node(
-        name, inputs, list(node.outputs), name=node.name, domain=operator.domain, **attributes
+        name,
+        inputs,
+        list(node.outputs),
+        name=node.name,
+        domain=operator.domain,
+        **attributes,
     )
     return made, constants
 
@@ -140,7 +163,10 @@ def _constant(value: Any) -> np.ndarray:
 
 
 def _integers(value: Any) -> bool:
-    return all(isinstance(v, int) for v in (value if isinstance(value, tuple | list) else (value,)))
+    return all(
+        isinstance(v, int)
+        for v in (value if isinstance(value, tuple | list) else (value,))
+    )
 
 
 def _type(dtype: str) -> int:

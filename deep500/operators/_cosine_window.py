@@ -21,9 +21,12 @@ class CosineWindow(Operator):
     def forward(self, xp, size: int):  # type: ignore[no-untyped-def]
         length = size if self.periodic else size - 1
         squares = [
-            math.sin(math.pi * min(n, length - n) / max(length, 1)) ** 2 for n in range(size)
+            math.sin(math.pi * min(n, length - n) / max(length, 1)) ** 2
+            for n in range(size)
         ]
-        values = [sum(c * s**k for k, c in enumerate(self.coefficients)) for s in squares]
+        values = [
+            sum(c * s**k for k, c in enumerate(self.coefficients)) for s in squares
+        ]
         return xp.asarray(values, dtype_of(self.output_datatype))
 
     def infer(self, size):

@@ -21,7 +21,10 @@ class ExtremeIndex(Operator):
 
     def infer(self, data):
         return (
-            Tensor(reduced(data.shape, (self.axis % len(data.shape),), self.keepdims), "int64"),
+            Tensor(
+                reduced(data.shape, (self.axis % len(data.shape),), self.keepdims),
+                "int64",
+            ),
         )
 
     def flops(self, data):

@@ -51,7 +51,9 @@ def coordinate(mode: str, at: int, line: Line) -> float:
     if mode == "tf_crop_and_resize":
         start, end = line.roi
         inner = (end - start) * (size - 1)
-        return start * (size - 1) + (inner / 2 if length == 1 else at * inner / (length - 1))
+        return start * (size - 1) + (
+            inner / 2 if length == 1 else at * inner / (length - 1)
+        )
     raise ValueError(f"there is no coordinate_transformation_mode {mode!r}")
 
 
@@ -73,13 +75,17 @@ def kernel_rows(
     exclude_outside: bool,
 ) -> Rows:
     """Weights by distance; beyond the ends the last element goes on, or what is there does not count."""
-    shrink = min(line.scale, 1.0) if antialias else 1.0  # a smaller picture takes a wider kernel
+    shrink = (
+        min(line.scale, 1.0) if antialias else 1.0
+    )  # a smaller picture takes a wider kernel
     reach = math.ceil(radius / shrink)
     places, weights = [], []
     for x in coordinates:
         near = range(math.floor(x) - reach + 1, math.floor(x) + reach + 1)
         row = [
-            0.0 if exclude_outside and not 0 <= i < line.size else kernel(shrink * (i - x))
+            0.0
+            if exclude_outside and not 0 <= i < line.size
+            else kernel(shrink * (i - x))
             for i in near
         ]
         total = sum(row) if antialias or exclude_outside else 1.0
@@ -114,14 +120,18 @@ def resample(xp, x, axis, rows, fill):
             axis=axis + 1,
         )
     if any(rows.outside):
-        y = xp.where(xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), fill, y)
+        y = xp.where(
+            xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), fill, y
+        )
     return y
 
 
 def resample_adjoint(xp, dy, axis, rows, size):
     behind = [1] * (dy.ndim - axis - 1)
     if any(rows.outside):
-        dy = xp.where(xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), 0, dy)
+        dy = xp.where(
+            xp.reshape(xp.asarray(rows.outside, "bool"), (-1, *behind)), 0, dy
+        )
     shape = (*dy.shape[:axis], size, *dy.shape[axis + 1 :])
     if rows.weights is not None:
         dy = xp.expand_dims(dy, axis + 1) * xp.reshape(
@@ -132,7 +142,8 @@ def resample_adjoint(xp, dy, axis, rows, size):
 
 def _places(xp, rows):
     return xp.asarray(
-        [row[0] for row in rows.places] if rows.weights is None else rows.places, "int64"
+        [row[0] for row in rows.places] if rows.weights is None else rows.places,
+        "int64",
     )
 
 

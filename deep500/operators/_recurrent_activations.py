@@ -77,7 +77,11 @@ class Activation:
 
     def gradient(self, xp, dy, x, y):
         dx = self.function.gradients(xp, [dy], [self._clipped(xp, x)], [y])[0]
-        return dx if self.clip is None else xp.where(xp.abs(x) < self.clip, dx, xp.zeros_like(dx))
+        return (
+            dx
+            if self.clip is None
+            else xp.where(xp.abs(x) < self.clip, dx, xp.zeros_like(dx))
+        )
 
     def _clipped(self, xp, x):
         return x if self.clip is None else xp.clip(x, -self.clip, self.clip)
@@ -94,7 +98,9 @@ def activations(names, alphas, betas, clip):
             )
         function = KNOWN[name.lower()]()
         given = {
-            key: next(left[key], value) for key, value in function.settings.items() if key in left
+            key: next(left[key], value)
+            for key, value in function.settings.items()
+            if key in left
         }
         found.append(Activation(type(function)(**given), clip))
     return found

@@ -24,7 +24,8 @@ class Reduction(Operator):
         x, where = self._some(xp, data, axes)
         wide = reduced(x.shape, where)
         return xp.reshape(
-            self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where), data.shape
+            self.spread(xp, xp.reshape(dy, wide), x, xp.reshape(y, wide), where),
+            data.shape,
         )
 
     def pytorch(self, torch, data, axes=None):
@@ -48,7 +49,9 @@ class Reduction(Operator):
     def _some(self, module, data, axes):
         """Data and the axes to reduce, of which there is at least one: frameworks take none for all."""
         where = self._axes(data.shape, axes)
-        return (data, where) if where else (module.reshape(data, (1, *data.shape)), (0,))
+        return (
+            (data, where) if where else (module.reshape(data, (1, *data.shape)), (0,))
+        )
 
     def _asked(self, module, data, axes):
         """What a framework's own function takes: data, axes, and whether these stay."""
@@ -79,7 +82,9 @@ def is_empty(shape, axes):
 
 def reduced(shape, axes, keepdims=True):
     """The shape that is left."""
-    return tuple(1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes)
+    return tuple(
+        1 if i in axes else n for i, n in enumerate(shape) if keepdims or i not in axes
+    )
 
 
 def limits(x):
@@ -87,4 +92,8 @@ def limits(x):
     if (what := kind(x)) in ("float", "bool"):
         return (-math.inf, math.inf) if what == "float" else (False, True)
     bits = int("".join(filter(str.isdigit, str(x.dtype))))
-    return (0, 2**bits - 1) if what == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return (
+        (0, 2**bits - 1)
+        if what == "uint"
+        else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    )

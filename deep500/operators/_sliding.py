@@ -40,7 +40,9 @@ def windows(
     spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
     axes = list(zip(shape, spans, strides, strict=True))
     if operator.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        return Windows(strides, tuple(_same(*axis, operator.auto_pad) for axis in axes), dilations)
+        return Windows(
+            strides, tuple(_same(*axis, operator.auto_pad) for axis in axes), dilations
+        )
     if operator.auto_pad == "VALID":
         return Windows(strides, ((0, 0),) * n, dilations)
     if ceil_mode:
@@ -52,7 +54,9 @@ def windows(
     return Windows(strides, tuple(pads), dilations)
 
 
-def counts(shape: Sequence[int], kernel: Sequence[int], where: Windows) -> tuple[int, ...]:
+def counts(
+    shape: Sequence[int], kernel: Sequence[int], where: Windows
+) -> tuple[int, ...]:
     """How many windows there are along every axis."""
     padded = [size + lo + hi for size, (lo, hi) in zip(shape, where.pads, strict=True)]
     return window_counts(padded, kernel, where.strides, where.dilations)

@@ -17,7 +17,11 @@ class ArrayFeatureExtractor(Operator):
     def backward(self, xp, dy, x, indices):
         flat = xp.reshape(indices, (-1,))
         return take_adjoint(
-            xp, xp.reshape(dy, (*x.shape[:-1], flat.shape[0])), flat, x.shape, x.ndim - 1
+            xp,
+            xp.reshape(dy, (*x.shape[:-1], flat.shape[0])),
+            flat,
+            x.shape,
+            x.ndim - 1,
         )
 
     def infer(self, x, indices):

@@ -28,4 +28,7 @@ class BitCast(Operator):
             )
         return dtype
 
-    cases = (case({"to": 12}, x=Tensor((3, 4), "int32")), case({"to": 2}, x=Tensor((5,), "int8")))
+    cases = (
+        case({"to": 12}, x=Tensor((3, 4), "int32")),
+        case({"to": 2}, x=Tensor((5,), "int8")),
+    )

@@ -24,6 +24,12 @@ class BitShift(Operator):
         return xp.where(beyond, left, shift(x, xp.where(beyond, xp.zeros_like(by), by)))
 
     cases = (
-        case({"direction": "LEFT"}, x=Tensor((3, 4), "uint8"), by=Tensor((4,), "uint8")),
-        case({"direction": "RIGHT"}, x=Tensor((3, 4), "uint8"), by=Tensor((3, 1), "uint8")),
+        case(
+            {"direction": "LEFT"}, x=Tensor((3, 4), "uint8"), by=Tensor((4,), "uint8")
+        ),
+        case(
+            {"direction": "RIGHT"},
+            x=Tensor((3, 4), "uint8"),
+            by=Tensor((3, 1), "uint8"),
+        ),
     )

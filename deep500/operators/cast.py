@@ -24,7 +24,10 @@ class Cast(Operator):
         return x.astype(dtype_of(self.to))
 
     def tensorflow(self, tf, x):
-        packed = x.dtype.name in ("int4", "uint4")  # which become nothing else than int32
+        packed = x.dtype.name in (
+            "int4",
+            "uint4",
+        )  # which become nothing else than int32
         return tf.cast(tf.cast(x, "int32") if packed else x, dtype_of(self.to))
 
     def native(self, framework):

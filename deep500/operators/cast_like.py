@@ -20,7 +20,9 @@ class CastLike(Operator):
         return (Tensor(x.shape, like.dtype),)
 
     def bytes_moved(self, x, like):
-        return x.nbytes + self.infer(x, like)[0].nbytes  # nothing of the other value is read
+        return (
+            x.nbytes + self.infer(x, like)[0].nbytes
+        )  # nothing of the other value is read
 
     cases = (
         case(x=(3, 4), like=(2,)),

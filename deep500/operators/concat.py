@@ -26,7 +26,9 @@ class Concat(Operator):
         shape = list(xs[0].shape)
         for x in xs:
             if len(x.shape) != len(shape):
-                raise ValueError(f"the shapes {xs[0].shape} and {x.shape} differ in rank")
+                raise ValueError(
+                    f"the shapes {xs[0].shape} and {x.shape} differ in rank"
+                )
             other = [*x.shape]
             other[self.axis] = shape[self.axis]
             if other != shape:

@@ -44,5 +44,9 @@ class ConvInteger(Operator):
             w=Tensor((2, 2, 2, 2), "uint8"),
             x_zero_point=Tensor((), "uint8"),
         ),
-        case({"strides": (2,)}, x=Tensor((2, 2, 6), "uint8"), w=Tensor((3, 2, 3), "uint8")),
+        case(
+            {"strides": (2,)},
+            x=Tensor((2, 2, 6), "uint8"),
+            w=Tensor((3, 2, 3), "uint8"),
+        ),
     )

@@ -10,9 +10,13 @@ class DepthToSpace(Operator):
     def forward(self, xp, x):
         (n, c, h, w), b = x.shape, self.blocksize
         if self.mode == "DCR":
-            y = xp.permute_dims(xp.reshape(x, (n, b, b, c // b**2, h, w)), (0, 3, 4, 1, 5, 2))
+            y = xp.permute_dims(
+                xp.reshape(x, (n, b, b, c // b**2, h, w)), (0, 3, 4, 1, 5, 2)
+            )
         else:
-            y = xp.permute_dims(xp.reshape(x, (n, c // b**2, b, b, h, w)), (0, 1, 4, 2, 5, 3))
+            y = xp.permute_dims(
+                xp.reshape(x, (n, c // b**2, b, b, h, w)), (0, 1, 4, 2, 5, 3)
+            )
         return xp.reshape(y, (n, c // b**2, h * b, w * b))
 
     def backward(self, xp, dy):

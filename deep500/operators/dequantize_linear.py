@@ -14,7 +14,9 @@ class DequantizeLinear(Operator):
 
     def forward(self, xp, x, x_scale, x_zero_point=None):
         scale = xp.astype(self._spread(xp, x_scale, x), self._wide(x_scale))
-        return xp.astype(self._centred(xp, x, x_scale, x_zero_point) * scale, self._dtype(x_scale))
+        return xp.astype(
+            self._centred(xp, x, x_scale, x_zero_point) * scale, self._dtype(x_scale)
+        )
 
     def backward(self, xp, dy, x, x_scale, x_zero_point):
         dy = xp.astype(dy, self._wide(x_scale))
@@ -42,10 +44,14 @@ class DequantizeLinear(Operator):
         return "float64" if name_of(x_scale.dtype) == "float64" else "float32"
 
     def _dtype(self, x_scale):
-        return dtype_of(self.output_dtype) if self.output_dtype else name_of(x_scale.dtype)
+        return (
+            dtype_of(self.output_dtype) if self.output_dtype else name_of(x_scale.dtype)
+        )
 
     cases = (
-        case(x=Tensor((3, 4), "uint8"), x_scale=[0.1], x_zero_point=Tensor((1,), "uint8")),
+        case(
+            x=Tensor((3, 4), "uint8"), x_scale=[0.1], x_zero_point=Tensor((1,), "uint8")
+        ),
         case(
             {"axis": 0},
             x=Tensor((3, 4), "int8"),

@@ -10,7 +10,9 @@ class Det(Operator):
 
     def forward(self, xp, x):
         n = x.shape[-1]
-        return xp.reshape(_det(xp, xp.reshape(x, (math.prod(x.shape[:-2]), n, n))), x.shape[:-2])
+        return xp.reshape(
+            _det(xp, xp.reshape(x, (math.prod(x.shape[:-2]), n, n))), x.shape[:-2]
+        )
 
     def backward(self, xp, dy, x):
         """The cofactors, which singular matrices have too."""
@@ -19,12 +21,18 @@ class Det(Operator):
             return xp.zeros_like(x)
         if n == 1:
             return xp.expand_dims(dy, (-1, -2))
-        without = xp.asarray([[k for k in range(n) if k != i] for i in range(n)], "int64")
+        without = xp.asarray(
+            [[k for k in range(n) if k != i] for i in range(n)], "int64"
+        )
         minors = xp.take(
             xp.take(xp.reshape(x, (count, n, n)), without, 1), without, 3
         )  # (count, n, n-1, n, n-1)
-        minors = xp.reshape(xp.permute_dims(minors, (0, 1, 3, 2, 4)), (count * n * n, n - 1, n - 1))
-        signs = xp.asarray([[float((-1) ** (i + j)) for j in range(n)] for i in range(n)], x.dtype)
+        minors = xp.reshape(
+            xp.permute_dims(minors, (0, 1, 3, 2, 4)), (count * n * n, n - 1, n - 1)
+        )
+        signs = xp.asarray(
+            [[float((-1) ** (i + j)) for j in range(n)] for i in range(n)], x.dtype
+        )
         cofactors = xp.reshape(_det(xp, minors), (count, n, n)) * signs
         return xp.expand_dims(dy, (-1, -2)) * xp.reshape(cofactors, x.shape)
 

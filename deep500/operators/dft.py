@@ -45,13 +45,17 @@ class DFT(Operator):
             at,
             x.shape[-1] == 1,
             lambda z: np.stack([z.real, z.imag], -1),
-            lambda y, axis, start, length: jax.lax.slice_in_dim(y, start, length, axis=axis),
+            lambda y, axis, start, length: jax.lax.slice_in_dim(
+                y, start, length, axis=axis
+            ),
         )
 
     def _transformed(self, fft, z, n, axis, real, parts, narrow):
         if self.inverse:
             return (
-                fft.irfft(z, n, axis)[..., None] if self.onesided else parts(fft.ifft(z, n, axis))
+                fft.irfft(z, n, axis)[..., None]
+                if self.onesided
+                else parts(fft.ifft(z, n, axis))
             )
         if real and self.onesided:
             return parts(fft.rfft(z, n, axis))
@@ -78,7 +82,11 @@ class DFT(Operator):
     def _matrix(self, x, dft_length, axis):
         n = self._length(x, dft_length, axis)
         return transform(
-            x.shape[_axis(x, axis)], x.shape[-1], n, bool(self.inverse), bool(self.onesided)
+            x.shape[_axis(x, axis)],
+            x.shape[-1],
+            n,
+            bool(self.inverse),
+            bool(self.onesided),
         )
 
     cases = (

@@ -24,7 +24,11 @@ class Dropout(Operator):
         return _kept(xp, data, mask, ratio), mask
 
     def backward(self, xp, dy, mask, ratio, training_mode):
-        return _kept(xp, dy, mask, 0.5 if ratio is None else ratio) if training_mode else dy
+        return (
+            _kept(xp, dy, mask, 0.5 if ratio is None else ratio)
+            if training_mode
+            else dy
+        )
 
     def infer(self, data, ratio=None, training_mode=None):
         return data, Tensor(data.shape, "bool")

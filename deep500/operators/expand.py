@@ -26,4 +26,8 @@ class Expand(Operator):
     def flops(self, x, shape):
         return 0
 
-    cases = (case(x=(3, 1), shape=[2, 1, 4]), case(x=(2, 3), shape=[1]), case(x=(), shape=[2, 2]))
+    cases = (
+        case(x=(3, 1), shape=[2, 1, 4]),
+        case(x=(2, 3), shape=[1]),
+        case(x=(), shape=[2, 2]),
+    )

@@ -15,7 +15,9 @@ class EyeLike(Operator):
         return xp.astype(xp.expand_dims(rows + self.k, 1) == columns, dtype)
 
     def infer(self, x):
-        return (Tensor(x.shape, x.dtype if self.dtype is None else dtype_of(self.dtype)),)
+        return (
+            Tensor(x.shape, x.dtype if self.dtype is None else dtype_of(self.dtype)),
+        )
 
     def flops(self, x):
         return 0

@@ -20,11 +20,18 @@ class Gather(Operator):
         indices = torch.where(indices < 0, indices + data.shape[self.axis], indices)
         axis = self.axis % data.ndim
         rows = torch.index_select(data, axis, torch.reshape(indices, (-1,)))
-        return torch.reshape(rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]))
+        return torch.reshape(
+            rows, (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :])
+        )
 
     def infer(self, data, indices):
         axis = self.axis % len(data.shape)
-        return (Tensor((*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]), data.dtype),)
+        return (
+            Tensor(
+                (*data.shape[:axis], *indices.shape, *data.shape[axis + 1 :]),
+                data.dtype,
+            ),
+        )
 
     def flops(self, data, indices):
         return 0

@@ -20,4 +20,8 @@ class GlobalLpPool(Operator):
     def flops(self, x):
         return 2 * x.size
 
-    cases = (case(x=(2, 3, 4, 5)), case({"p": 1}, x=(1, 2, 6)), case({"p": 3}, x=(1, 2, 2, 2)))
+    cases = (
+        case(x=(2, 3, 4, 5)),
+        case({"p": 1}, x=(1, 2, 6)),
+        case({"p": 3}, x=(1, 2, 2, 2)),
+    )

@@ -36,11 +36,15 @@ class GroupNormalization(Operator):
         )
 
     def pytorch(self, torch, x, scale, bias):
-        return torch.nn.functional.group_norm(x, self.num_groups, scale, bias, self.epsilon)
+        return torch.nn.functional.group_norm(
+            x, self.num_groups, scale, bias, self.epsilon
+        )
 
     def infer(self, x, scale, bias):
         if x.shape[1] % self.num_groups:
-            raise ValueError(f"{x.shape[1]} channels do not make {self.num_groups} groups")
+            raise ValueError(
+                f"{x.shape[1]} channels do not make {self.num_groups} groups"
+            )
         return (x,)
 
     def flops(self, x, scale, bias):

@@ -34,7 +34,9 @@ class MatMul(Operator):
         rows, inner = a.shape[-2:-1], a.shape[-1]
         columns = b.shape[-1:] if len(b.shape) > 1 else ()
         if inner != b.shape[-1 if len(b.shape) == 1 else -2]:
-            raise ValueError(f"the shapes {a.shape} and {b.shape} share no inner dimension")
+            raise ValueError(
+                f"the shapes {a.shape} and {b.shape} share no inner dimension"
+            )
         return (Tensor((*batch, *rows, *columns), a.dtype),)
 
     def flops(self, a, b):

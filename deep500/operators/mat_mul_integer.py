@@ -10,7 +10,9 @@ class MatMulInteger(Operator):
 
     def forward(self, xp, a, b, a_zero_point=None, b_zero_point=None):
         return MatMul().forward(
-            xp, centred(xp, a, per_row(xp, a_zero_point, a)), centred(xp, b, b_zero_point)
+            xp,
+            centred(xp, a, per_row(xp, a_zero_point, a)),
+            centred(xp, b, b_zero_point),
         )
 
     def infer(self, a, b, a_zero_point=None, b_zero_point=None):

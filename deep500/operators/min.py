@@ -13,4 +13,8 @@ class Min(Extreme):
     def pytorch(self, torch, *xs):
         return reduce(torch.minimum, xs)
 
-    cases = (case(xs=[(2, 3, 4), (3, 1), (4,)]), case(xs=[(3,)]), case(xs=[[1, 5], [3, 2]]))
+    cases = (
+        case(xs=[(2, 3, 4), (3, 1), (4,)]),
+        case(xs=[(3,)]),
+        case(xs=[[1, 5], [3, 2]]),
+    )

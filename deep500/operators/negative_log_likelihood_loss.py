@@ -46,7 +46,12 @@ class NegativeLogLikelihoodLoss(Operator):
 
     cases = (
         case(x=(6, 4), target=[0, 1, 2, 3, 0, 1]),
-        case({"reduction": "sum"}, x=(3, 4), target=[3, 3, 0], weight=[0.5, 1.0, 2.0, 0.25]),
+        case(
+            {"reduction": "sum"},
+            x=(3, 4),
+            target=[3, 3, 0],
+            weight=[0.5, 1.0, 2.0, 0.25],
+        ),
         case({"reduction": "none", "ignore_index": 2}, x=(3, 4), target=[0, 2, 3]),
         case(
             {"ignore_index": -1},
@@ -54,5 +59,9 @@ class NegativeLogLikelihoodLoss(Operator):
             target=[[0, 1], [-1, 3], [2, -1]],
             weight=[0.5, 1.0, 2.0, 0.25],
         ),
-        case({"ignore_index": 1}, x=(2, 3, 2, 2), target=[[[0, 1], [2, 2]], [[1, 1], [0, 2]]]),
+        case(
+            {"ignore_index": 1},
+            x=(2, 3, 2, 2),
+            target=[[[0, 1], [2, 2]], [[1, 1], [0, 2]]],
+        ),
     )

@@ -14,11 +14,17 @@ class OneHot(Operator):
 
     def backward(self, xp, dy, indices, depth):
         hot, none = self._hot(xp, indices, depth), xp.zeros_like(dy)
-        return None, xp.stack([xp.sum(xp.where(hot, none, dy)), xp.sum(xp.where(hot, dy, none))])
+        return None, xp.stack(
+            [xp.sum(xp.where(hot, none, dy)), xp.sum(xp.where(hot, dy, none))]
+        )
 
     def infer(self, indices, depth, values):
         axis = self.axis % (len(indices.shape) + 1)
-        return (Tensor((*indices.shape[:axis], int(depth), *indices.shape[axis:]), values.dtype),)
+        return (
+            Tensor(
+                (*indices.shape[:axis], int(depth), *indices.shape[axis:]), values.dtype
+            ),
+        )
 
     def flops(self, indices, depth, values):
         return 0

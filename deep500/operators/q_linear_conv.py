@@ -23,7 +23,17 @@ class QLinearConv(Operator):
     strides: Ints = None
 
     def forward(
-        self, xp, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None
+        self,
+        xp,
+        x,
+        x_scale,
+        x_zero_point,
+        w,
+        w_scale,
+        w_zero_point,
+        y_scale,
+        y_zero_point,
+        b=None,
     ):
         # float64 has room for every sum of such products, and every framework convolves it
         y = self._conv().forward(
@@ -32,19 +42,44 @@ class QLinearConv(Operator):
             centred(xp, w, per_kernel(xp, w_zero_point, w), "float64"),
             None if b is None else xp.astype(b, "float64"),
         )
-        scale = xp.astype(x_scale * w_scale / y_scale, "float32")  # one, or one per channel
-        scale = xp.reshape(scale, (-1, *[1] * (x.ndim - 2))) if scale.ndim == 1 else scale
+        scale = xp.astype(
+            x_scale * w_scale / y_scale, "float32"
+        )  # one, or one per channel
+        scale = (
+            xp.reshape(scale, (-1, *[1] * (x.ndim - 2))) if scale.ndim == 1 else scale
+        )
         return quantised(
-            xp, xp.astype(y, "float32") * scale, y_zero_point, name_of(y_zero_point.dtype)
+            xp,
+            xp.astype(y, "float32") * scale,
+            y_zero_point,
+            name_of(y_zero_point.dtype),
         )
 
     def infer(
-        self, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None
+        self,
+        x,
+        x_scale,
+        x_zero_point,
+        w,
+        w_scale,
+        w_zero_point,
+        y_scale,
+        y_zero_point,
+        b=None,
     ):
         return (Tensor(self._conv().infer(x, w)[0].shape, y_zero_point.dtype),)
 
     def flops(
-        self, x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, b=None
+        self,
+        x,
+        x_scale,
+        x_zero_point,
+        w,
+        w_scale,
+        w_zero_point,
+        y_scale,
+        y_zero_point,
+        b=None,
     ):
         return self._conv().flops(x, w)
 

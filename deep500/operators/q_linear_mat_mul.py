@@ -10,21 +10,41 @@ class QLinearMatMul(Operator):
     since = 10
 
     def forward(
-        self, xp, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+        self,
+        xp,
+        a,
+        a_scale,
+        a_zero_point,
+        b,
+        b_scale,
+        b_zero_point,
+        y_scale,
+        y_zero_point,
     ):
         product = MatMul().forward(
-            xp, centred(xp, a, per_row(xp, a_zero_point, a)), centred(xp, b, b_zero_point)
+            xp,
+            centred(xp, a, per_row(xp, a_zero_point, a)),
+            centred(xp, b, b_zero_point),
         )
-        scale = xp.astype(per_row(xp, a_scale, a), "float32") * xp.astype(b_scale, "float32")
+        scale = xp.astype(per_row(xp, a_scale, a), "float32") * xp.astype(
+            b_scale, "float32"
+        )
         scale = scale / xp.astype(y_scale, "float32")
         return quantised(
-            xp, xp.astype(product, "float32") * scale, y_zero_point, name_of(y_zero_point.dtype)
+            xp,
+            xp.astype(product, "float32") * scale,
+            y_zero_point,
+            name_of(y_zero_point.dtype),
         )
 
-    def infer(self, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
+    def infer(
+        self, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+    ):
         return (Tensor(MatMul().infer(a, b)[0].shape, y_zero_point.dtype),)
 
-    def flops(self, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point):
+    def flops(
+        self, a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point
+    ):
         return MatMul().flops(a, b)
 
     cases = (

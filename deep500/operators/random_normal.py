@@ -12,7 +12,9 @@ class RandomNormal(Operator):
     seed: float | None = None
 
     def forward(self, xp, *, key):  # type: ignore[override]
-        return xp.astype(self.mean + self.scale * normal(xp, key, self.shape), kind(self.dtype))
+        return xp.astype(
+            self.mean + self.scale * normal(xp, key, self.shape), kind(self.dtype)
+        )
 
     def infer(self):
         return (Tensor(tuple(self.shape), kind(self.dtype)),)

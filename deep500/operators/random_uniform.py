@@ -12,7 +12,9 @@ class RandomUniform(Operator):
     seed: float | None = None
 
     def forward(self, xp, *, key):  # type: ignore[override]
-        return xp.astype(uniform(xp, key, self.shape, self.low, self.high), kind(self.dtype))
+        return xp.astype(
+            uniform(xp, key, self.shape, self.low, self.high), kind(self.dtype)
+        )
 
     def infer(self):
         return (Tensor(tuple(self.shape), kind(self.dtype)),)

@@ -20,7 +20,11 @@ class Range(Operator):
 
     def forward(self, xp, start: Number, limit: Number, delta: Number):  # type: ignore[no-untyped-def]
         (made,) = self.infer(start, limit, delta)
-        wide = dtype_of(self.stash_type) if made.dtype in ("float16", "bfloat16") else made.dtype
+        wide = (
+            dtype_of(self.stash_type)
+            if made.dtype in ("float16", "bfloat16")
+            else made.dtype
+        )
         first, step = _number(start), _number(delta)
         return xp.astype(xp.arange(made.size, wide) * step + first, made.dtype)
 

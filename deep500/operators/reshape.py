@@ -39,7 +39,9 @@ class Reshape(Operator):
         return 0  # a view
 
     def _shape(self, old, new):
-        new = tuple(old[i] if n == 0 and not self.allowzero else n for i, n in enumerate(new))
+        new = tuple(
+            old[i] if n == 0 and not self.allowzero else n for i, n in enumerate(new)
+        )
         rest = math.prod(n for n in new if n != -1)
         return tuple(math.prod(old) // rest if n == -1 else n for n in new)
 

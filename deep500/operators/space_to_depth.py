@@ -25,4 +25,7 @@ class SpaceToDepth(Operator):
     def _inverse(self):
         return DepthToSpace(self.blocksize, self.mode or "DCR")
 
-    cases = (case({"blocksize": 2}, x=(2, 2, 4, 2)), case({"blocksize": 3}, x=(1, 1, 3, 6)))
+    cases = (
+        case({"blocksize": 2}, x=(2, 2, 4, 2)),
+        case({"blocksize": 3}, x=(1, 1, 3, 6)),
+    )

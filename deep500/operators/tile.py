@@ -9,7 +9,8 @@ class Tile(Operator):
     def forward(self, xp, x, repeats: tuple[int, ...]):  # type: ignore[no-untyped-def]
         apart = xp.reshape(x, _interleaved((1,) * x.ndim, x.shape))
         return xp.reshape(
-            xp.broadcast_to(apart, _interleaved(repeats, x.shape)), _shape(x.shape, repeats)
+            xp.broadcast_to(apart, _interleaved(repeats, x.shape)),
+            _shape(x.shape, repeats),
         )
 
     def backward(self, xp, dy, x, repeats):

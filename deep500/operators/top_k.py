@@ -16,7 +16,8 @@ class TopK(Operator):
             values, indices = xp.sort_descending(x, axis)
         else:  # backwards twice, so that equal ones keep their order; -x is not there for unsigned types
             values, indices = (
-                xp.flip(part, axis) for part in xp.sort_descending(xp.flip(x, axis), axis)
+                xp.flip(part, axis)
+                for part in xp.sort_descending(xp.flip(x, axis), axis)
             )
             indices = x.shape[axis] - 1 - indices
         return slice_axis(values, axis, 0, count), slice_axis(indices, axis, 0, count)

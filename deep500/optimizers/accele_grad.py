@@ -23,7 +23,9 @@ class AcceleGrad(Optimizer):
         zeros = xp.zeros_like(param)
         return {"z": zeros + param, "squares": xp.sum(zeros)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         weight = xp.maximum(step / 4, 1)
         squares = state["squares"] + xp.square(weight) * xp.sum(xp.square(grad))

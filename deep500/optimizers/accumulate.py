@@ -41,8 +41,14 @@ class Accumulate(Modifier):
         own_step = xp.floor(step / self.steps)
         is_due = own_step * self.steps == step
         first_or_later = xp.maximum(own_step, 1)
-        for name, param, state in optimizer.updates(xp, params, totals, states, first_or_later):
+        for name, param, state in optimizer.updates(
+            xp, params, totals, states, first_or_later
+        ):
             before = states[name]
             chosen = {key: xp.where(is_due, state[key], before[key]) for key in state}
             rest = xp.where(is_due, xp.zeros_like(totals[name]), totals[name])
-            yield name, xp.where(is_due, param, params[name]), chosen | {"accumulated": rest}
+            yield (
+                name,
+                xp.where(is_due, param, params[name]),
+                chosen | {"accumulated": rest},
+            )

@@ -16,7 +16,9 @@ class AdaGrad(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"sum": xp.zeros_like(param) + self.initial_sum}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         total = state["sum"] + xp.square(grad)
         rate = self.learning_rate / (1 + (step - 1) * self.rate_decay)

@@ -17,7 +17,9 @@ class Adam(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"mean": xp.zeros_like(param), "square": xp.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
@@ -53,7 +55,9 @@ class Adam(Optimizer):
         for param, grad, state in zip(params, grads, states, strict=True):
             count = tf.cast(step, param.dtype)
             root = tf.sqrt(bias_correction(tf, self.beta2, count))
-            rate = tf.cast(tf.convert_to_tensor(self.learning_rate, tf.float64), param.dtype)
+            rate = tf.cast(
+                tf.convert_to_tensor(self.learning_rate, tf.float64), param.dtype
+            )
             tf.raw_ops.ResourceApplyAdam(
                 var=param.handle,
                 m=state["mean"].handle,

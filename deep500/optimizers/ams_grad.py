@@ -18,7 +18,9 @@ class AMSGrad(Optimizer):
         zeros = xp.zeros_like
         return {"mean": zeros(param), "square": zeros(param), "largest": zeros(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         mean = self.beta1 * state["mean"] + (1 - self.beta1) * grad
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)

@@ -29,4 +29,6 @@ class ClipByNorm(Modifier):
         for grad in grads.values():
             squares = squares + xp.sum(xp.square(xp.astype(grad, dtype)))
         scale = xp.minimum(self.limit / (xp.sqrt(squares) + self.epsilon), 1.0)
-        return {name: grad * xp.astype(scale, grad.dtype) for name, grad in grads.items()}
+        return {
+            name: grad * xp.astype(scale, grad.dtype) for name, grad in grads.items()
+        }

@@ -17,4 +17,6 @@ class ClipByValue(Modifier):
 
     def gradients(self, xp: Any, params: Arrays, grads: Arrays) -> Arrays:
         limit = self.limit
-        return {name: xp.minimum(xp.maximum(g, -limit), limit) for name, g in grads.items()}
+        return {
+            name: xp.minimum(xp.maximum(g, -limit), limit) for name, g in grads.items()
+        }

@@ -43,7 +43,10 @@ class Grouped(Modified):
 
     @property
     def needs_all_gradients(self) -> bool:
-        return self.optimizer.needs_all_gradients or self.modifier.optimizer.needs_all_gradients
+        return (
+            self.optimizer.needs_all_gradients
+            or self.modifier.optimizer.needs_all_gradients
+        )
 
     def init(self, xp: Any, param: Any) -> State:
         return self.optimizer.init(xp, param)
@@ -60,7 +63,10 @@ class Grouped(Modified):
         states: Mapping[str, State],
         step: Any,
     ) -> Iterator[Update]:
-        for optimizer, in_group in ((self.optimizer, False), (self.modifier.optimizer, True)):
+        for optimizer, in_group in (
+            (self.optimizer, False),
+            (self.modifier.optimizer, True),
+        ):
             names = [name for name in params if self._in_group(name) is in_group]
             if names:
                 own_params = {name: params[name] for name in names}

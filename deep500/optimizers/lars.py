@@ -20,7 +20,9 @@ class LARS(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"velocity": xp.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         size = norm(xp, param)
         spread = norm(xp, grad) + self.weight_decay * size
         # a parameter or gradient of zeros gets the rate as it is

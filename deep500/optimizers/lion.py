@@ -16,7 +16,9 @@ class Lion(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"mean": xp.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         direction = xp.sign(self.beta1 * state["mean"] + (1 - self.beta1) * grad)
         mean = self.beta2 * state["mean"] + (1 - self.beta2) * grad
         move = direction + self.weight_decay * param

@@ -29,7 +29,9 @@ class Muon(Optimizer):
             return Adam().init(xp, param)
         return {"velocity": xp.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         if len(param.shape) < 2:
             adam = Adam().with_values({"learning_rate": self.learning_rate})
             return adam.update(xp, param, grad, state, step)

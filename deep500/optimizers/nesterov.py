@@ -15,7 +15,9 @@ class Nesterov(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"velocity": xp.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         velocity = self.momentum * state["velocity"] + grad
         ahead = grad + self.momentum * velocity
         return param - self.learning_rate * ahead, {"velocity": velocity}

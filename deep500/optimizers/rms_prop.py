@@ -25,7 +25,9 @@ class RMSProp(Optimizer):
             state["velocity"] = xp.zeros_like(param)
         return state
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         square = self.alpha * state["square"] + (1 - self.alpha) * xp.square(grad)
         new = {"square": square}
         spread = square

@@ -10,7 +10,9 @@ class SGD(Optimizer):
 
     learning_rate: Rate = 1e-3
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         return param - self.learning_rate * grad, state
 
     def pytorch(

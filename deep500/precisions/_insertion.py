@@ -56,7 +56,9 @@ class Casting:
     def __init__(self, network: Network, dtype: str):
         self.network, self.dtype = network, dtype
         self.dtypes = {name: spec.dtype for name, spec in network.specs().items()}
-        self.low: dict[str, str] = {}  # values by name, and the narrow ones that stand for them
+        self.low: dict[
+            str, str
+        ] = {}  # values by name, and the narrow ones that stand for them
         self.wide: dict[str, str] = {}  # the other way round
         self.nodes: list[Node] = []
 

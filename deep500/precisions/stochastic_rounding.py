@@ -27,5 +27,9 @@ class StochasticRounding(Precision):
     def apply(self, network: Network) -> None:
         round_factors(network, lambda: RoundStochastically(self.format))
 
-    def round_weights(self, xp: Namespace, weights: np.ndarray, key: np.ndarray) -> np.ndarray:
-        return rounded(xp, weights, format_named(self.format), xp.uniform(key, weights.shape))
+    def round_weights(
+        self, xp: Namespace, weights: np.ndarray, key: np.ndarray
+    ) -> np.ndarray:
+        return rounded(
+            xp, weights, format_named(self.format), xp.uniform(key, weights.shape)
+        )

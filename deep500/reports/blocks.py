@@ -28,7 +28,9 @@ class Banner:
 
     sentence: Text
     headline: Text
-    verdicts: Mapping[Verdict, int] = field(default_factory=dict)  # how often each was given
+    verdicts: Mapping[Verdict, int] = field(
+        default_factory=dict
+    )  # how often each was given
     figures: Sequence[tuple[Text, Text]] = ()  # label and value
     status: Text = ""
 
@@ -85,7 +87,9 @@ class Figures:
     """Pictures; `draw` is called only by a renderer that can show them. `numbers` says one of them in numbers."""
 
     draw: Callable[[], Sequence[Picture]]
-    numbers: Mapping[str, "Details"] = field(default_factory=dict)  # by the picture's name
+    numbers: Mapping[str, "Details"] = field(
+        default_factory=dict
+    )  # by the picture's name
 
 
 @dataclass(frozen=True)

@@ -74,10 +74,14 @@ def svg(figure: "Figure", name: str, description: str) -> str:
     text = file.getvalue()
     text = _smaller(text[text.index("<svg") :])
     used = set(re.findall(r"#([\w-]+)[\")]", text))
-    text = re.sub(r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", text)
+    text = re.sub(
+        r' id="([^"]*)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", text
+    )
     text = re.sub(r'(url\(|href=")#', rf"\1#{name}-", text)
     return text.replace(
-        "<svg ", f'<svg role="img" aria-label="{description}" style="font-family: {_FONTS}" ', 1
+        "<svg ",
+        f'<svg role="img" aria-label="{description}" style="font-family: {_FONTS}" ',
+        1,
     )
 
 
@@ -136,7 +140,9 @@ def time_axis(axes: "Axes", which: str, low: float, high: float, log: bool) -> s
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda v, _: _short_time(v)))
         return "log scale"
-    axis.set_major_locator(MaxNLocator(6 if which == "x" else 3, steps=(1, 2, 2.5, 5, 10)))
+    axis.set_major_locator(
+        MaxNLocator(6 if which == "x" else 3, steps=(1, 2, 2.5, 5, 10))
+    )
     axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v / scale:.10g}"))
     return unit
 
@@ -147,12 +153,16 @@ def number_axis(axes: "Axes", which: str, low: float, high: float, log: bool) ->
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     set_scale, set_limits = (
-        (axes.set_xscale, axes.set_xlim) if which == "x" else (axes.set_yscale, axes.set_ylim)
+        (axes.set_xscale, axes.set_xlim)
+        if which == "x"
+        else (axes.set_yscale, axes.set_ylim)
     )
     if log:
         set_scale("log")
         set_limits(low / 1.2, high * 1.2)
-        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 500 else (1.0, 3.0)))
+        axis.set_major_locator(
+            LogLocator(subs=(1.0,) if high / low > 500 else (1.0, 3.0))
+        )
         axis.set_minor_locator(NullLocator())
     else:
         room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0

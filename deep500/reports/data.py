@@ -16,7 +16,9 @@ def _value(value: Any) -> Any:
     if isinstance(value, Figures):
         return {"type": "Figures", "numbers": _value(value.numbers)}
     if is_dataclass(value) and not isinstance(value, type):
-        content = {field.name: _value(getattr(value, field.name)) for field in fields(value)}
+        content = {
+            field.name: _value(getattr(value, field.name)) for field in fields(value)
+        }
         return {"type": type(value).__name__} | content
     if isinstance(value, Mapping):
         return {str(key): _value(item) for key, item in value.items()}

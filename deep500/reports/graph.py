@@ -29,7 +29,9 @@ class Box:
 def graph_svg(title: str, boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
     """The picture; edges are pairs of positions in `boxes`."""
     layout = arrange(len(boxes), edges)
-    starts = [MARGIN + sum(layout.widths[:c]) + c * GUTTER for c in range(len(layout.widths))]
+    starts = [
+        MARGIN + sum(layout.widths[:c]) + c * GUTTER for c in range(len(layout.widths))
+    ]
     width = starts[-1] + layout.widths[-1] + MARGIN
     height = 2 * MARGIN + 20 + layout.rows * STEP
     drawing = _Drawing(layout, starts)
@@ -67,7 +69,9 @@ class _Drawing:
         for slot in path[1:]:
             next_x, next_y = self._at(slot, column)
             half = (y + next_y) / 2
-            words.append(f"C{x:.1f} {half:.1f} {next_x:.1f} {half:.1f} {next_x:.1f} {next_y:.1f}")
+            words.append(
+                f"C{x:.1f} {half:.1f} {next_x:.1f} {half:.1f} {next_x:.1f} {next_y:.1f}"
+            )
             x, y = next_x, next_y
             if slot.box is None:
                 y += HEIGHT

@@ -17,7 +17,18 @@ from .blocks import (
     Sentence,
     Table,
 )
-from .markup import alarm, banner, bullets, details, escaped, figure, inline, page, section, table
+from .markup import (
+    alarm,
+    banner,
+    bullets,
+    details,
+    escaped,
+    figure,
+    inline,
+    page,
+    section,
+    table,
+)
 
 
 def html(report: Report) -> str:

@@ -51,7 +51,10 @@ def arrange(count: int, edges: Sequence[Edge]) -> Layout:
     crossing = [edge for edge in edges if columns[edge[0]] != columns[edge[1]]]
     paths = {edge: _path(slots, edge) for edge in inside}
     widths = [
-        _place([slot for slot, column in zip(slots, columns, strict=True) if column == c], paths)
+        _place(
+            [slot for slot, column in zip(slots, columns, strict=True) if column == c],
+            paths,
+        )
         for c in range(columns_needed)
     ]
     return Layout(slots, columns, paths, crossing, widths, tall)
@@ -135,7 +138,9 @@ def _align(row: Sequence[Slot]) -> None:
     wanted = []
     for slot in row:
         others = slot.above + slot.below
-        wanted.append(sum(other.x for other in others) / len(others) if others else slot.x)
+        wanted.append(
+            sum(other.x for other in others) / len(others) if others else slot.x
+        )
     for slot, x in zip(row, wanted, strict=True):
         slot.x = x
     for left, right in pairwise(row):

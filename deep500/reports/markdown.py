@@ -24,7 +24,12 @@ from .text import Code, Text, Verdict, clean, harmless
 
 def markdown(report: Report) -> str:
     """The whole report, without pictures."""
-    return join([f"# {inline(clean(report.title))}", *(_block(b, 2) for b in report.shown)]) + "\n"
+    return (
+        join(
+            [f"# {inline(clean(report.title))}", *(_block(b, 2) for b in report.shown)]
+        )
+        + "\n"
+    )
 
 
 def _block(block: Block, level: int) -> str:
@@ -77,7 +82,9 @@ def heading(title: str, body: str, level: int = 2) -> str:
 
 def problems(block: Problems) -> str:
     headline = f"**{inline(block.headline)}**" if block.headline else ""
-    return join([headline, bullets([f"PROBLEM: {clean(line)}" for line in block.lines])])
+    return join(
+        [headline, bullets([f"PROBLEM: {clean(line)}" for line in block.lines])]
+    )
 
 
 def bullets(lines: Sequence[Text]) -> str:
@@ -113,4 +120,6 @@ def inline(text: Text) -> str:
         pad = " " if text[:1] == "`" or text[-1:] == "`" else ""
         return f"{fence}{pad}{text}{pad}{fence}"
     # Only what could become HTML or a link is escaped, so that the terminal shows few backslashes.
-    return re.sub(r"<(?=[a-zA-Z/!?])|(?<=\])(?=[(\[])", lambda found: "\\" + found[0], text)
+    return re.sub(
+        r"<(?=[a-zA-Z/!?])|(?<=\])(?=[(\[])", lambda found: "\\" + found[0], text
+    )

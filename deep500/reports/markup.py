@@ -70,9 +70,14 @@ def page(kicker: str, title: str, body: str) -> str:
 def banner(found: Banner) -> str:
     """The answer, in a frame of its colour."""
     total = sum(found.verdicts.values())
-    pills = [pill(word, f"{n} " if total > 1 else "") for word, n in found.verdicts.items()]
+    pills = [
+        pill(word, f"{n} " if total > 1 else "") for word, n in found.verdicts.items()
+    ]
     tone = next(iter(found.verdicts)) if len(found.verdicts) == 1 else ""
-    words = [str(part) if isinstance(part, Verdict) else part for part in flat(found.headline)]
+    words = [
+        str(part) if isinstance(part, Verdict) else part
+        for part in flat(found.headline)
+    ]
     figures = [
         f"<div><dt>{inline(label)}</dt><dd>{inline(value)}</dd></div>"
         for label, value in found.figures
@@ -121,11 +126,19 @@ def section(title: str, body: str, level: int = 2) -> str:
 
 
 def details(summary: str, body: str) -> str:
-    return f"<details><summary>{escaped(summary)}</summary>{body}</details>" if body else ""
+    return (
+        f"<details><summary>{escaped(summary)}</summary>{body}</details>"
+        if body
+        else ""
+    )
 
 
 def bullets(lines: Sequence[Text]) -> str:
-    return "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>" if lines else ""
+    return (
+        "<ul>" + "".join(f"<li>{inline(line)}</li>" for line in lines) + "</ul>"
+        if lines
+        else ""
+    )
 
 
 def table(content: Table) -> str:

@@ -36,7 +36,9 @@ HIGHLIGHTS = (
     "git commit",
     "git changed files",
 )
-AS_RECORDED = "What was planned, the environment and the sensors are as they were recorded."
+AS_RECORDED = (
+    "What was planned, the environment and the sensors are as they were recorded."
+)
 Facts = list[tuple[str, str, str, str]]  # fact, value, source, why it is unknown
 
 
@@ -94,7 +96,9 @@ def completeness(document: Document) -> str:
     known = sum(not unknown for *_, unknown in facts)
     if not facts:
         return "The environment was not recorded."
-    return f"{known} of {len(facts)} facts are known ({percent(known / len(facts), 2)})."
+    return (
+        f"{known} of {len(facts)} facts are known ({percent(known / len(facts), 2)})."
+    )
 
 
 def highlights(document: Document) -> Table:
@@ -102,7 +106,9 @@ def highlights(document: Document) -> Table:
     rows: list[list[Text]] = []
     for name, facts in environment(document):
         known = [(fact, value) for fact, value, _, unknown in facts if not unknown]
-        shown = [(fact, value) for fact, value in known if fact in HIGHLIGHTS] or known[:3]
+        shown = [(fact, value) for fact, value in known if fact in HIGHLIGHTS] or known[
+            :3
+        ]
         rows.append(
             [
                 name,
@@ -134,6 +140,16 @@ def _fact(name: str, fact: object) -> tuple[str, str, str, str]:
         return name, plain(fact), "", "" if fact is not None else "no value"
     source, value = plain(fact.get("source") or ""), fact.get("value")
     if value is None:
-        return name, NOTHING, source, plain(fact.get("unavailable") or "no reason given")
+        return (
+            name,
+            NOTHING,
+            source,
+            plain(fact.get("unavailable") or "no reason given"),
+        )
     text = ", ".join(map(plain, value)) if isinstance(value, list) else plain(value)
-    return name, f"{text} {plain(fact['unit'])}" if fact.get("unit") else text, source, ""
+    return (
+        name,
+        f"{text} {plain(fact['unit'])}" if fact.get("unit") else text,
+        source,
+        "",
+    )

@@ -20,7 +20,9 @@ class Number(str):
     n: str
 
     def __new__(cls, value: str, interval: str = "", n: str = "") -> "Number":
-        self = super().__new__(cls, value + f" {interval}" * bool(interval) + f", {n}" * bool(n))
+        self = super().__new__(
+            cls, value + f" {interval}" * bool(interval) + f", {n}" * bool(n)
+        )
         self.value, self.interval, self.n = value, interval, n
         return self
 
@@ -42,7 +44,8 @@ def unit_of(x: float) -> tuple[float, str]:
     """The scale and name of the unit in which x reads as 1 to 999.9."""
     rounded = float(f"{abs(x):.3e}")  # 999.96 ms is 1.000 s
     return next(
-        ((s, u) for s, u in UNITS if rounded >= s * (1 - 1e-9)), UNITS[0] if x == 0 else UNITS[-1]
+        ((s, u) for s, u in UNITS if rounded >= s * (1 - 1e-9)),
+        UNITS[0] if x == 0 else UNITS[-1],
     )
 
 
@@ -51,7 +54,9 @@ def number(x: object, decimals: int | None = None) -> str:
     if not is_number(x):
         return NOTHING
     return (
-        f"{x:.3e}" if abs(x) >= 1e9 else f"{x:.{_decimals(x) if decimals is None else decimals}f}"
+        f"{x:.3e}"
+        if abs(x) >= 1e9
+        else f"{x:.{_decimals(x) if decimals is None else decimals}f}"
     )
 
 
@@ -74,7 +79,12 @@ def measured(
 
 
 def quantity(
-    value: object, low: object, high: object, n: object, unit: str, level: object = USUAL_LEVEL
+    value: object,
+    low: object,
+    high: object,
+    n: object,
+    unit: str,
+    level: object = USUAL_LEVEL,
 ) -> Number:
     """A number in any unit: 97.35 % [96.94, 97.85], n = 6."""
     return (
@@ -92,7 +102,13 @@ def ratio(
 
 
 def _number(
-    value: object, low: object, high: object, n: object, level: object, scale: float, unit: str
+    value: object,
+    low: object,
+    high: object,
+    n: object,
+    level: object,
+    scale: float,
+    unit: str,
 ) -> Number:
     if not (
         is_number(value) and is_number(low) and is_number(high)
@@ -100,7 +116,9 @@ def _number(
         return Number("refused", n=count(n))
     value, low, high = value / scale, low / scale, high / scale
     decimals = _decimals(value)
-    while low < high and decimals < 9 and number(low, decimals) == number(high, decimals):
+    while (
+        low < high and decimals < 9 and number(low, decimals) == number(high, decimals)
+    ):
         decimals += 1  # an interval of no width would be a false claim
     bounds = f"[{number(low, decimals)}, {number(high, decimals)}]"
     at = "" if level == USUAL_LEVEL else f" at {percent(level)}"
@@ -114,18 +132,26 @@ def _decimals(x: float, digits: int = 4) -> int:
     return min(max(0, digits - 1 - exponent), 12)
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = "") -> str:
+def table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], align: str = ""
+) -> str:
     """A Markdown table with aligned columns; align holds l, r or t per column (l where it is too short)."""
     cells = [[_cell(text) for text in row] for row in [headers, *rows]]
     align = align.ljust(len(headers), "l")
     widths = [max(3, *(_width(row[i]) for row in cells)) for i in range(len(headers))]
     rule = [
-        ("-" * (w - 1) + ":") if a == "r" else "-" * w for w, a in zip(widths, align, strict=True)
+        ("-" * (w - 1) + ":") if a == "r" else "-" * w
+        for w, a in zip(widths, align, strict=True)
     ]
-    return "\n".join(_line(row, widths, align) for row in [cells[0], rule, *cells[1:]]) + "\n"
+    return (
+        "\n".join(_line(row, widths, align) for row in [cells[0], rule, *cells[1:]])
+        + "\n"
+    )
 
 
-Part = tuple[Sequence[str], Sequence[Sequence[str]], str]  # headers, rows, alignment of a table
+Part = tuple[
+    Sequence[str], Sequence[Sequence[str]], str
+]  # headers, rows, alignment of a table
 
 
 def fitted(
@@ -230,6 +256,10 @@ def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        0
+        if unicodedata.combining(c)
+        else 2
+        if unicodedata.east_asian_width(c) in "WF"
+        else 1
         for c in text
     )

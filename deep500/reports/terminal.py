@@ -69,7 +69,9 @@ def table_text(content: Table, styled: bool = False) -> str:
     """A table in at most WIDTH columns; a wider one becomes several, or one list per row."""
     if not content.rows:
         return ""
-    columns = min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns) if styled else WIDTH
+    columns = (
+        min(WIDTH, shutil.get_terminal_size((WIDTH, 0)).columns) if styled else WIDTH
+    )
     parts = fitted(headers(content), cells(content), content.align, columns)
     draw = _drawn if styled else table
     return join([draw(*part) for part in parts])

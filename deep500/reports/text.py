@@ -26,7 +26,11 @@ class Verdict(str):
 
 def verdict_of(word: object) -> Verdict:
     """The verdict of a comparison; what is none of the known words is a refusal."""
-    return Verdict(word) if isinstance(word, str) and word in VERDICTS else Verdict("refused")
+    return (
+        Verdict(word)
+        if isinstance(word, str) and word in VERDICTS
+        else Verdict("refused")
+    )
 
 
 def listed(parts: Sequence[Text], separator: str = ", ") -> list[Text]:
@@ -36,7 +40,11 @@ def listed(parts: Sequence[Text], separator: str = ", ") -> list[Text]:
 
 def flat(text: Text) -> list[str]:
     """The parts of nested texts, in order."""
-    return [text] if isinstance(text, str) else [part for nested in text for part in flat(nested)]
+    return (
+        [text]
+        if isinstance(text, str)
+        else [part for nested in text for part in flat(nested)]
+    )
 
 
 def clean(text: object) -> str:
@@ -61,5 +69,7 @@ def shortened(text: str, most: int) -> str:
 def plain(value: object) -> str:
     """Any value of a JSON document on one line."""
     return clean(
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        value
+        if isinstance(value, str)
+        else json.dumps(value, ensure_ascii=False, default=str)
     )

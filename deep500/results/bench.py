@@ -25,7 +25,9 @@ class Bench(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_plan(plan)
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         return check_blocks(plan, blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -40,7 +42,9 @@ class Bench(ResultKind):
         derived = report_data(record).derived
         verdicts: dict[str, list[dict[str, Any]]] = {}
         for c in derived["comparisons"]:
-            said = {"against": c["base"]} | {k: c[k] for k in ("verdict", "ratio", "low", "high")}
+            said = {"against": c["base"]} | {
+                k: c[k] for k in ("verdict", "ratio", "low", "high")
+            }
             verdicts.setdefault(c["other"], []).append(said)
         entries = []
         for entry in derived["entries"]:

@@ -23,7 +23,13 @@ from ..reports.text import Text, Verdict, clean, listed
 from ..validation.checking.report import Check as OneCheck
 from ..validation.checking.report import OperatorReport
 
-PLAN = {"operator": str, "frameworks": [str], "dtypes": [str], "seed": int, "attributes": dict}
+PLAN = {
+    "operator": str,
+    "frameworks": [str],
+    "dtypes": [str],
+    "seed": int,
+    "attributes": dict,
+}
 REPORT = {"operator": str, "framework": str, "kernel": str, "checks": [dict]}
 SINCE = {"regime": str, "decided": bool}  # what older bundles do not have
 CHECK = {
@@ -45,14 +51,18 @@ class Check(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         checked = []
         for number, block in enumerate(blocks):
             report = check_object(f"samples.jsonl: block {number}", block, REPORT)
             for check in report["checks"]:
                 where = f"samples.jsonl: a check in block {number}"
                 check_object(where, check, CHECK)
-                check_object(where, check, {key: SINCE[key] for key in SINCE if key in check})
+                check_object(
+                    where, check, {key: SINCE[key] for key in SINCE if key in check}
+                )
             checked.append(report)
         return checked
 
@@ -74,7 +84,9 @@ class Check(ResultKind):
         blocks.append(Bullets([_line(report) for report in reports]))
         blocks += [_section(report, short=len(reports) > 1) for report in reports]
         blocks.append(Sentence(self.again(record.plan)))
-        return Report("Deep500 check", operator, [*blocks, raw_data(record.bundle, record.hash)])
+        return Report(
+            "Deep500 check", operator, [*blocks, raw_data(record.bundle, record.hash)]
+        )
 
     def subject(self, plan: Plan) -> str:
         """What was checked."""
@@ -87,7 +99,9 @@ class Check(ResultKind):
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
-        reports = [OperatorReport.from_json(dict(block)).to_json() for block in record.blocks]
+        reports = [
+            OperatorReport.from_json(dict(block)).to_json() for block in record.blocks
+        ]
         return {"ok": self.accepted(record), "reports": reports}
 
     def accepted(self, record: Record) -> bool:
@@ -95,20 +109,26 @@ class Check(ResultKind):
 
     def exit_code(self, record: Record) -> int:
         """1 where something is wrong, 3 where nothing is but no verdict was reached."""
-        wrong = record.derived and any(report["wrong"] for report in record.derived["reports"])
+        wrong = record.derived and any(
+            report["wrong"] for report in record.derived["reports"]
+        )
         return 0 if self.accepted(record) else 1 if wrong else UNDECIDED
 
 
 def check_block(report: OperatorReport) -> dict[str, Any]:
     """A report as a block: what was seen, without what follows from it."""
     found = report.to_json()
-    checks = [{key: check[key] for key in (*CHECK, *SINCE)} for check in found["checks"]]
+    checks = [
+        {key: check[key] for key in (*CHECK, *SINCE)} for check in found["checks"]
+    ]
     facts = {key: found[key] for key in ("operator", "framework", "kernel", "isolated")}
     return facts | {"checks": checks}
 
 
 def _summary(report: OperatorReport) -> dict[str, Any]:
-    not_applicable = [check for check in report.checks if check.verdict == "not applicable"]
+    not_applicable = [
+        check for check in report.checks if check.verdict == "not applicable"
+    ]
     return {
         "operator": report.operator,
         "framework": report.framework,
@@ -129,7 +149,10 @@ def _cases(report: OperatorReport) -> int:
 def _banner(operator: str, reports: Sequence[OperatorReport]) -> Banner:
     words = [Verdict(report.verdict) for report in reports]
     said = listed(
-        [[clean(report.framework), " ", word] for report, word in zip(reports, words, strict=True)]
+        [
+            [clean(report.framework), " ", word]
+            for report, word in zip(reports, words, strict=True)
+        ]
     )
     headline: list[Text] = [f"{operator}: ", *said]
     return Banner(headline, headline, {word: words.count(word) for word in words})
@@ -140,7 +163,9 @@ def _line(report: OperatorReport) -> list[Text]:
     counts = f"{len(report.checks)} checks"
     if report.wrong:
         first = report.wrong[0]
-        counts = f"{len(report.wrong)} of {counts} are wrong, the first: {clean(first.name)}"
+        counts = (
+            f"{len(report.wrong)} of {counts} are wrong, the first: {clean(first.name)}"
+        )
     elif report.undecided:
         counts = clean(report.undecided[0].text)
     name = f"{clean(report.framework)} ({clean(report.kernel)})"
@@ -165,9 +190,15 @@ def _faults(report: OperatorReport) -> list[Text]:
         groups.setdefault((check.name, check.dtype), []).append(check)
     lines: list[Text] = []
     for first, *others in groups.values():
-        places = list(dict.fromkeys(clean(check.regime or check.case) for check in others))
+        places = list(
+            dict.fromkeys(clean(check.regime or check.case) for check in others)
+        )
         also = f" (also: {', '.join(places[:MOST_PLACES])}" if places else ""
-        more = f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
+        more = (
+            f" and {len(places) - MOST_PLACES} more"
+            if len(places) > MOST_PLACES
+            else ""
+        )
         lines.append(_fault(first) + also + more + (")" if places else ""))
     return lines
 
@@ -202,18 +233,28 @@ def _tried(report: OperatorReport) -> tuple[list[str], dict[str, str]]:
                 outside[check.regime] = check.text
             else:
                 tried[check.regime] = None
-    return list(tried), {name: text for name, text in outside.items() if name not in tried}
+    return list(tried), {
+        name: text for name, text in outside.items() if name not in tried
+    }
 
 
 def _table(report: OperatorReport) -> Table:
     rows = [_row(check) for check in report.summary()]
-    return Table(["check", "dtype", "verdict", "value", "bound", "note"], rows, "lllrrt")
+    return Table(
+        ["check", "dtype", "verdict", "value", "bound", "note"], rows, "lllrrt"
+    )
 
 
 def _row(check: OneCheck) -> list[Text]:
     note = "" if check.ok is False else clean(check.text)
     numbers = [_number(check.value), _number(check.bound)]
-    return [clean(check.name), clean(check.dtype), Verdict(check.verdict), *numbers, note]
+    return [
+        clean(check.name),
+        clean(check.dtype),
+        Verdict(check.verdict),
+        *numbers,
+        note,
+    ]
 
 
 def _number(value: float | None) -> str:

@@ -36,16 +36,22 @@ class Conformance(ResultKind):
         for case in checked["cases"]:
             check_object("plan.json: a case", case, CASE)
         check_object(
-            "plan.json: versions", checked["versions"], dict.fromkeys(checked["versions"], str)
+            "plan.json: versions",
+            checked["versions"],
+            dict.fromkeys(checked["versions"], str),
         )
         return checked
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         checked, cases = [], len(plan["cases"])
         for number, block in enumerate(blocks):
             column = check_object(f"samples.jsonl: block {number}", block, BLOCK)
             if not len(column["words"]) == len(column["texts"]) == cases:
-                raise Deep500Error(f"samples.jsonl: block {number} does not fit the {cases} cases")
+                raise Deep500Error(
+                    f"samples.jsonl: block {number} does not fit the {cases} cases"
+                )
             checked.append(column)
         if len({column["column"] for column in checked}) < len(checked):
             raise Deep500Error("samples.jsonl: two blocks are of the same column")
@@ -68,15 +74,25 @@ class Conformance(ResultKind):
         problems = [] if record.finished else [UNFINISHED]
         blocks: list[Block] = [_banner(record), Problems(problems)]
         blocks.append(Section("Totals", [_clean(page.totals(verdicts))]))
-        blocks.append(Section("Passes by kind of case", [_clean(page.kinds(cases, verdicts))]))
+        blocks.append(
+            Section("Passes by kind of case", [_clean(page.kinds(cases, verdicts))])
+        )
         if GRADIENT in verdicts:
-            blocks.append(Section("Derivatives", [Sentence(_one_line(page.derivatives(verdicts)))]))
+            blocks.append(
+                Section(
+                    "Derivatives", [Sentence(_one_line(page.derivatives(verdicts)))]
+                )
+            )
         operators: list[Block] = [
             Sentence(page.BY_OPERATOR),
             _clean(page.operators(cases, verdicts)),
         ]
         blocks.append(PageOnly([Section("By operator", operators)]))
-        blocks.append(Section("Wrong results and errors", [_clean(page.failures(cases, verdicts))]))
+        blocks.append(
+            Section(
+                "Wrong results and errors", [_clean(page.failures(cases, verdicts))]
+            )
+        )
         reasons: list[Block] = []
         for column, table in page.reasons(verdicts).items():
             reasons.append(Section(clean(column), [_clean(table)]))
@@ -88,7 +104,9 @@ class Conformance(ResultKind):
 
 def verdicts_of(record: Record) -> tuple[list[CaseName], dict[str, list[Verdict]]]:
     """The cases, and by column what became of each: what the page of the documentation is written from."""
-    cases = [CaseName(**{key: case[key] for key in CASE}) for case in record.plan["cases"]]
+    cases = [
+        CaseName(**{key: case[key] for key in CASE}) for case in record.plan["cases"]
+    ]
     verdicts = {}
     for block in record.blocks:
         pairs = zip(block["words"], block["texts"], strict=True)

@@ -46,7 +46,9 @@ class Noise:
     n: int
     median_s: float
     spread: float  # (p75 - p25) / median of single calls
-    between_processes: float | None  # standard deviation of the process medians / median
+    between_processes: (
+        float | None
+    )  # standard deviation of the process medians / median
     ratio: float | None
     low: float | None
     high: float | None
@@ -61,22 +63,35 @@ class Doctor(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         checked = check_plan(plan)
         installed, advice = checked.get("installed"), checked.get("advice")
-        if not isinstance(installed, dict) or not isinstance(checked.get("clock"), dict):
-            raise Deep500Error("plan.json does not say what is installed, or which clock there is")
-        if not isinstance(advice, list) or not all(isinstance(line, str) for line in advice):
+        if not isinstance(installed, dict) or not isinstance(
+            checked.get("clock"), dict
+        ):
+            raise Deep500Error(
+                "plan.json does not say what is installed, or which clock there is"
+            )
+        if not isinstance(advice, list) or not all(
+            isinstance(line, str) for line in advice
+        ):
             raise Deep500Error("plan.json: its advice is not a list of sentences")
         if [entry["name"] for entry in checked["entries"]] != ["a", "b"]:
-            raise Deep500Error("plan.json: noise is measured between the entries a and b")
+            raise Deep500Error(
+                "plan.json: noise is measured between the entries a and b"
+            )
         return checked
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         return check_blocks(plan, blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
             return None
         noise = measure_noise(Result(plan, list(blocks)))  # type: ignore[arg-type]
-        return {"noise": asdict(noise), "advice": [*plan["advice"], *_noise_advice(noise)]}
+        return {
+            "noise": asdict(noise),
+            "advice": [*plan["advice"], *_noise_advice(noise)],
+        }
 
     def report(self, record: Record) -> Report:
         derived = record.derived or {}
@@ -141,7 +156,9 @@ def _noise_advice(noise: Noise) -> list[str]:
 
 def _machine(record: Record) -> Table:
     surroundings = Environment.from_json(record.environment)
-    rows = [[name, clean(surroundings.fact(group, name))] for group, name in FACTS_SHOWN]
+    rows = [
+        [name, clean(surroundings.fact(group, name))] for group, name in FACTS_SHOWN
+    ]
     clock, complete = record.plan["clock"], surroundings.completeness
     rows.append(["clock", _clock(clock)])
     known = f"{complete.known} of {complete.total} facts ({percent(complete.fraction)})"
@@ -149,7 +166,9 @@ def _machine(record: Record) -> Table:
 
 
 def _clock(clock: Mapping[str, Any]) -> str:
-    overhead, resolution = (plain(clock.get(key)) for key in ("overhead_ns", "resolution_ns"))
+    overhead, resolution = (
+        plain(clock.get(key)) for key in ("overhead_ns", "resolution_ns")
+    )
     name = plain(clock.get("name"))
     return f"{name}: reading it costs {overhead} ns, it steps by {resolution} ns"
 
@@ -187,5 +206,7 @@ def _missing(name: str) -> str:
 def _sensors(readings: Mapping[str, Any]) -> Table:
     rows = []
     for name, _, source, unknown in facts_of(readings):
-        rows.append([name, f"unavailable: {unknown}" if unknown else "yes", source or NOTHING])
+        rows.append(
+            [name, f"unavailable: {unknown}" if unknown else "yes", source or NOTHING]
+        )
     return Table(["sensor", "available", "source"], rows, "ltt")

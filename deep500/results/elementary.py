@@ -43,7 +43,9 @@ class Elementary(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         checked = []
         functions, dtypes = set(plan["functions"]), set(plan["dtypes"])
         for number, block in enumerate(blocks):
@@ -51,7 +53,9 @@ class Elementary(ResultKind):
             for row in part["rows"]:
                 check_object(f"samples.jsonl: a row of block {number}", row, ROW)
                 if row["function"] not in functions or row["dtype"] not in dtypes:
-                    raise Deep500Error(f"samples.jsonl: a row of block {number} was not planned")
+                    raise Deep500Error(
+                        f"samples.jsonl: a row of block {number} was not planned"
+                    )
             checked.append(part)
         return checked
 
@@ -106,7 +110,9 @@ def _largest(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if not row["unsupported"] and (known is None or _error(row) > _error(known)):
             worst[row["framework"]] = row
     keys = ("function", "dtype", "largest")
-    return {framework: {key: row[key] for key in keys} for framework, row in worst.items()}
+    return {
+        framework: {key: row[key] for key in keys} for framework, row in worst.items()
+    }
 
 
 def _error(row: dict[str, Any]) -> float:
@@ -118,7 +124,10 @@ def _banner(largest: dict[str, Any]) -> Banner:
         return Banner("Nothing could be measured.", "Nothing could be measured")
     said = []
     for framework, row in largest.items():
-        error, where = _ulp(row["largest"]), f"{clean(row['function'])} in {clean(row['dtype'])}"
+        error, where = (
+            _ulp(row["largest"]),
+            f"{clean(row['function'])} in {clean(row['dtype'])}",
+        )
         said.append(f"{clean(framework)} {error} ULP ({where})")
     headline = f"Largest errors: {'; '.join(said)}"
     return Banner(f"{headline}.", headline)
@@ -130,7 +139,9 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     for row in rows:
         if row["unsupported"]:
             continue
-        words = [clean(row[key]) for key in ("function", "dtype", "framework", "kernel")]
+        words = [
+            clean(row[key]) for key in ("function", "dtype", "framework", "kernel")
+        ]
         errors = [_ulp(row["largest"]), clean(row["at"]), _ulp(row["mean"])]
         cells.append([*words, *errors, str(row["n"]), clean(row["domain"])])
     return Table([*HEADERS, "n", "domain"], cells, "llllrlrrl")
@@ -150,7 +161,10 @@ def _notes(rows: Sequence[dict[str, Any]], seed: int) -> list[Text]:
         "The largest error is that of a sample (half uniform over the domain, half by the logarithm, "
         f"seed {seed}): a lower bound of the largest there is. 0.5 is correctly rounded; truth: mpmath."
     )
-    return [introduction, *(f"{', '.join(names)}: {line}" for line, names in said.items())]
+    return [
+        introduction,
+        *(f"{', '.join(names)}: {line}" for line, names in said.items()),
+    ]
 
 
 def _ulp(value: float | None) -> str:

@@ -17,7 +17,9 @@ class Instrumented(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_plan(plan)
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         return check_blocks(blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:

@@ -20,7 +20,9 @@ KEY = "breakdown"  # what a block of operators' times has and others have not
 class NetworkBench(Bench):
     """Blocks of times as of any benchmark, and blocks of the times of single operators."""
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         names = {entry["name"] for entry in plan["entries"]}
         checked: list[dict[str, Any]] = []
         for block in blocks:
@@ -43,7 +45,9 @@ class NetworkBench(Bench):
         return network_report(report_data(record))
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
-        first, second = (replace(record, blocks=_timed(record.blocks)) for record in (a, b))
+        first, second = (
+            replace(record, blocks=_timed(record.blocks)) for record in (a, b)
+        )
         return super().compare(first, second, margin, level)
 
 
@@ -53,14 +57,20 @@ def _timed(blocks: Blocks) -> list[Any]:
 
 def _check_breakdown(block: Any, names: set[str]) -> None:
     if block[KEY] not in names:
-        raise Deep500Error("samples.jsonl: a breakdown is of an entry that was not planned")
+        raise Deep500Error(
+            "samples.jsonl: a breakdown is of an entry that was not planned"
+        )
     if isinstance(block.get("unsupported"), str):
         return
     what = "samples.jsonl: a breakdown"
-    check_object(what, block, {KEY: str, "process": int, "network": list, "operators": [dict]})
+    check_object(
+        what, block, {KEY: str, "process": int, "network": list, "operators": [dict]}
+    )
     rounds = len(block["network"])
     for times in (block["network"], *(_operator(what, o) for o in block["operators"])):
-        if len(times) != rounds or not all(type(t) is int and 0 < t < 1 << 62 for t in times):
+        if len(times) != rounds or not all(
+            type(t) is int and 0 < t < 1 << 62 for t in times
+        ):
             raise Deep500Error(f"{what} has times that are not one per round")
 
 

@@ -21,7 +21,13 @@ from ..reports.blocks import (
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Code, Text, Verdict, clean, listed, shortened
-from ..validation.networks.checking.report import DIRECTIONS, NodeCheck, Side, first_of, summary
+from ..validation.networks.checking.report import (
+    DIRECTIONS,
+    NodeCheck,
+    Side,
+    first_of,
+    summary,
+)
 from .networks.shares import shares
 
 PLAN = {
@@ -58,7 +64,9 @@ class NetworkCheck(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         return [_checked(number, block) for number, block in enumerate(blocks)]
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -86,7 +94,9 @@ class NetworkCheck(ResultKind):
         blocks.append(PageOnly([_nodes(side) for side in sides]))
         seed = record.plan["seed"]
         blocks.append(Sentence(f"`--seed {seed}` draws the same inputs again."))
-        return Report("Deep500 check", name, [*blocks, raw_data(record.bundle, record.hash)])
+        return Report(
+            "Deep500 check", name, [*blocks, raw_data(record.bundle, record.hash)]
+        )
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
@@ -151,7 +161,15 @@ def _overview(sides: Sequence[Side]) -> Table:
             found = [check for check in side.checks if check.direction == direction]
             if found:
                 rows.append([clean(side.framework), direction, *_counts(found)])
-    headers = ["framework", "direction", "verdict", "checks", "not ok", "of bound", "at"]
+    headers = [
+        "framework",
+        "direction",
+        "verdict",
+        "checks",
+        "not ok",
+        "of bound",
+        "at",
+    ]
     return Table(headers, rows, "lllrrrl")
 
 
@@ -181,15 +199,31 @@ def _faults(side: Side) -> Section:
 
 def _nodes(side: Side) -> Section:
     rows = [_row(check) for check in side.checks[:MOST_ROWS]]
-    headers = ["node", "operator", "direction", "kernel", "verdict", "error", "bound", "note"]
+    headers = [
+        "node",
+        "operator",
+        "direction",
+        "kernel",
+        "verdict",
+        "error",
+        "bound",
+        "note",
+    ]
     blocks: list[Block] = [Table(headers, rows, "lllllrrt")]
     if len(side.checks) > MOST_ROWS:
-        blocks.append(Sentence(f"The first {MOST_ROWS} of {len(side.checks)}; `--json` has all."))
+        blocks.append(
+            Sentence(f"The first {MOST_ROWS} of {len(side.checks)}; `--json` has all.")
+        )
     return Section(f"Nodes on {clean(side.framework)}", blocks)
 
 
 def _row(check: NodeCheck) -> list[Text]:
-    names = [Code(clean(check.node)), clean(check.operator), check.direction, clean(check.kernel)]
+    names = [
+        Code(clean(check.node)),
+        clean(check.operator),
+        check.direction,
+        clean(check.kernel),
+    ]
     numbers = [_number(check.error), _number(check.bound)]
     return [*names, Verdict(check.verdict), *numbers, clean(check.text)]
 

@@ -20,7 +20,9 @@ class Recipe(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_shown(training.check_plan(plan))
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         return training.check_blocks(blocks)
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
@@ -45,5 +47,7 @@ class Recipe(ResultKind):
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
         return contrast(a, b, margin, level)
 
-    def equivalence(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
+    def equivalence(
+        self, a: Record, b: Record, margin: float, level: float
+    ) -> Contrast:
         return equivalence_contrast(a, b, margin, level)

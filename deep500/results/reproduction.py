@@ -70,8 +70,12 @@ class Reproduction(ResultKind):
             check_object("plan.json: an item", item, ITEM)
         return checked
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
-        return [_checked_block(number, block, plan) for number, block in enumerate(blocks)]
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
+        return [
+            _checked_block(number, block, plan) for number, block in enumerate(blocks)
+        ]
 
     def derive(self, plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         if not blocks:
@@ -118,7 +122,9 @@ def _checked_block(number: int, block: object, plan: Plan) -> dict[str, Any]:
         raise Deep500Error(f"{where}: it has not as many claims as the original")
     for change in summary["environment"]:
         if not is_change({key: change[key] for key in change if key != "weight"}):
-            raise Deep500Error(f"{where}: a difference of the environments has no usable form")
+            raise Deep500Error(
+                f"{where}: a difference of the environments has no usable form"
+            )
         check_object(where, change, {"weight": str})
     return summary
 

@@ -6,7 +6,16 @@ from typing import Any
 from ..contracts.result import Blocks, Plan, Record, ResultKind
 from ..contracts.shapes import NUMBER, check_object
 from ..errors import Deep500Error
-from ..reports.blocks import Banner, Block, Bullets, PageOnly, Problems, Report, Sentence, Table
+from ..reports.blocks import (
+    Banner,
+    Block,
+    Bullets,
+    PageOnly,
+    Problems,
+    Report,
+    Sentence,
+    Table,
+)
 from ..reports.surroundings import raw_data
 from ..reports.tables import NOTHING
 from ..reports.text import Text, Verdict, clean
@@ -29,7 +38,9 @@ class SamplerCheck(ResultKind):
     def check_plan(self, plan: object) -> dict[str, Any]:
         return check_object("plan.json", plan, PLAN)
 
-    def check_blocks(self, plan: Plan, blocks: Sequence[object]) -> list[dict[str, Any]]:
+    def check_blocks(
+        self, plan: Plan, blocks: Sequence[object]
+    ) -> list[dict[str, Any]]:
         checked = []
         for number, block in enumerate(blocks):
             where = f"samples.jsonl: block {number}"
@@ -68,7 +79,10 @@ class SamplerCheck(ResultKind):
 
     def numbers(self, record: Record) -> dict[str, Any]:
         """Every check, beside the verdict."""
-        return {**(record.derived or {}), "reports": [dict(block) for block in record.blocks]}
+        return {
+            **(record.derived or {}),
+            "reports": [dict(block) for block in record.blocks],
+        }
 
     def accepted(self, record: Record) -> bool:
         return bool(record.derived and record.derived["ok"])

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..contracts.sampler import Sampler, batches, check_count, numbers_in_short, shuffled
+from ..contracts.sampler import (
+    Sampler,
+    batches,
+    check_count,
+    numbers_in_short,
+    shuffled,
+)
 from ..errors import Deep500Error
 
 
@@ -38,7 +44,9 @@ class BucketSampler(Sampler):
         for examples in batches(order[:whole], self.pool * self.batch_size):
             by_length = examples[np.argsort(lengths[examples], kind="stable")]
             similar += list(batches(by_length, self.batch_size))
-        places = np.argsort(order)  # of every example, to undo the sorting within a batch
+        places = np.argsort(
+            order
+        )  # of every example, to undo the sorting within a batch
         for number in shuffled(len(similar), self.seed, epoch + OTHER_STREAM):
             batch = similar[number]
             yield batch[np.argsort(places[batch])]

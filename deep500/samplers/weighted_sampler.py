@@ -48,7 +48,9 @@ class WeightedSampler(Sampler):
 
     def __repr__(self) -> str:
         weights = numbers_in_short(self.weights)
-        return f"WeightedSampler({self.batch_size}, {self.seed}, {weights}, {self.draws})"
+        return (
+            f"WeightedSampler({self.batch_size}, {self.seed}, {weights}, {self.draws})"
+        )
 
 
 def balanced_weights(labels: np.ndarray) -> np.ndarray:

@@ -49,7 +49,9 @@ def send_buffers(to: int, buffers: Mapping[str, np.ndarray], tag: int) -> Progra
     yield Wait(handles)
 
 
-def receive_buffers(source: int, buffers: Mapping[str, np.ndarray], tag: int) -> Program:
+def receive_buffers(
+    source: int, buffers: Mapping[str, np.ndarray], tag: int
+) -> Program:
     """Receive all buffers and wait for them."""
     handles = yield from begin_receive(source, buffers, tag)
     yield Wait(handles)

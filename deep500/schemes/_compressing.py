@@ -10,7 +10,9 @@ from ..contracts.scheme import Worker
 from ..contracts.transport import Program, all_gather, all_reduce
 
 
-def compressed_mean(worker: Worker, codec: Codec, bucket: Bucket, part: np.ndarray) -> Program:
+def compressed_mean(
+    worker: Worker, codec: Codec, bucket: Bucket, part: np.ndarray
+) -> Program:
     """Replace a bucket's part of a buffer by its mean over all ranks, as far as the codec keeps it.
 
     Residuals and whatever else the codec keeps are in `worker.state`, under the name of the bucket's first tensor.
@@ -19,7 +21,9 @@ def compressed_mean(worker: Worker, codec: Codec, bucket: Bucket, part: np.ndarr
     tensor = bucket.names[0]
     state = _state(worker, tensor) or codec.init(part.size, part.dtype, slots)
     key = Key(worker.seed, worker.step_count, worker.rank, worker.size, tensor)
-    mean = yield from carried_out(codec, codec.aggregate(part, state, key, slots), worker.size)
+    mean = yield from carried_out(
+        codec, codec.aggregate(part, state, key, slots), worker.size
+    )
     np.copyto(part, mean)
     for name, value in state.items():
         worker.state[f"codec {tensor}: {name}"] = value

@@ -7,7 +7,14 @@ import numpy as np
 from ..contracts.codec import Codec
 from ..contracts.collective import Collective
 from ..contracts.layout import BUCKET_BYTES, Bucket
-from ..contracts.scheme import Buffers, Scheme, Worker, backprop, update, weighted_gradients
+from ..contracts.scheme import (
+    Buffers,
+    Scheme,
+    Worker,
+    backprop,
+    update,
+    weighted_gradients,
+)
 from ..contracts.transport import AllReduce as NativeAllReduce
 from ..contracts.transport import Compute, Program, Wait
 from ..errors import Deep500Error
@@ -52,12 +59,18 @@ class AllReduce(Scheme):
             handles.append(handle)
         yield Wait(handles)
 
-    def _reduce_compressed(self, worker: Worker, codec: Codec, gradients: Buffers) -> Program:
+    def _reduce_compressed(
+        self, worker: Worker, codec: Codec, gradients: Buffers
+    ) -> Program:
         for bucket, part in self.buckets(worker, gradients):
-            part *= worker.size  # a codec gives the mean of all ranks, and this is to be the sum
+            part *= (
+                worker.size
+            )  # a codec gives the mean of all ranks, and this is to be the sum
             yield from compressed_mean(worker, codec, bucket, part)
 
-    def buckets(self, worker: Worker, gradients: Buffers) -> list[tuple[Bucket, np.ndarray]]:
+    def buckets(
+        self, worker: Worker, gradients: Buffers
+    ) -> list[tuple[Bucket, np.ndarray]]:
         """The parts of the buffers that are reduced together, in the order in which backprop finishes them."""
         parts = []
         for bucket in worker.layout.buckets(self.bucket_bytes):

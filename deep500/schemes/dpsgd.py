@@ -23,7 +23,9 @@ class DPSGD(Scheme):
     def step(self, worker: Worker) -> Program:
         params = copies(worker.params())
         weights = self.topology.weights(worker.rank, worker.size)
-        incoming = {rank: worker.layout.zeros() for rank in weights if rank != worker.rank}
+        incoming = {
+            rank: worker.layout.zeros() for rank in weights if rank != worker.rank
+        }
         handles = yield from exchange_with_all(params, incoming, TAG)
         yield from backprop(worker)
         yield Wait(handles)

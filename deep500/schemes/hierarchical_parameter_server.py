@@ -23,7 +23,9 @@ class HierarchicalParameterServer(Scheme):
 
     def check(self, size: int) -> None:
         if self.group < 1:
-            raise Deep500Error(f"groups of {self.group} ranks are impossible: give 1 or more")
+            raise Deep500Error(
+                f"groups of {self.group} ranks are impossible: give 1 or more"
+            )
 
     def step(self, worker: Worker) -> Program:
         yield from backprop(worker)

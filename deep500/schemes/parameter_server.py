@@ -69,7 +69,9 @@ class ParameterServer(Scheme):
         params = worker.params()
         first_server = worker.size - self.servers
         for number, part in enumerate(parts):
-            yield from receive_buffers(first_server + number, views(params, part), ANSWER_TAG)
+            yield from receive_buffers(
+                first_server + number, views(params, part), ANSWER_TAG
+            )
         worker.set_params(params)
 
     def model(self, worker: Worker) -> Program:
@@ -94,14 +96,18 @@ class _Server:
         self.version_read = dict.fromkeys(range(clients), 0)
         self.steps_done = dict.fromkeys(range(clients), 0)
         self.training = set(range(clients))
-        self.waiting: dict[int, Buffers] = {}  # clients without an answer, with their gradients
+        self.waiting: dict[
+            int, Buffers
+        ] = {}  # clients without an answer, with their gradients
         self.answers: dict[int, list[Handle]] = {}  # that are being sent
         self.memory: dict[int, Buffers] = {}  # which they are sent from
 
     def run(self) -> Program:
         is_synchronous = self.staleness == 0
         on_gradient = self._collect if is_synchronous else self._apply_at_once
-        yield from serve(self.clients, self._new_payload, on_gradient, self._client_done)
+        yield from serve(
+            self.clients, self._new_payload, on_gradient, self._client_done
+        )
         for client in range(self.clients):
             yield from self._answer(client)
         for handles in self.answers.values():
@@ -165,7 +171,9 @@ class _Server:
             yield Wait(self.answers.pop(client))
         self.version_read[client] = self.version
         self.memory[client] = copies(views(self.worker.params(), self.part))
-        self.answers[client] = yield from begin_send(client, self.memory[client], ANSWER_TAG)
+        self.answers[client] = yield from begin_send(
+            client, self.memory[client], ANSWER_TAG
+        )
 
     def _record_staleness(self, updates: int) -> None:
         self.worker.record("staleness", updates)

@@ -4,7 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ..contracts.scheme import Buffers, Scheme, Worker, backprop, update, weighted_gradients
+from ..contracts.scheme import (
+    Buffers,
+    Scheme,
+    Worker,
+    backprop,
+    update,
+    weighted_gradients,
+)
 from ..contracts.transport import AllReduce, Handle, Program, Wait
 from ..errors import Deep500Error
 from ._averaging import copies
@@ -23,7 +30,9 @@ class StaleAllReduce(Scheme):
 
     def check(self, size: int) -> None:
         if self.staleness < 0:
-            raise Deep500Error(f"a staleness of {self.staleness} is impossible: give 0 or more")
+            raise Deep500Error(
+                f"a staleness of {self.staleness} is impossible: give 0 or more"
+            )
 
     def epoch(self, worker: Worker) -> Program:
         queue = _Queue(worker)

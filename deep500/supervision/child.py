@@ -38,7 +38,9 @@ class Ended(Died):
 
     def __init__(self, code: int, doing: str, last_line: str):
         self.code = code
-        self.how = f"by signal {_signal_name(-code)}" if code < 0 else f"with exit code {code}"
+        self.how = (
+            f"by signal {_signal_name(-code)}" if code < 0 else f"with exit code {code}"
+        )
         self.how += doing
         if last_line:
             self.how += f": {last_line}"
@@ -62,7 +64,9 @@ class Child:
         request_end, self._request = os.pipe()
         os.set_blocking(self._request, False)
         try:
-            self.process = start(Ends(reply_end, request_end, self._stderr.fileno(), status_end))
+            self.process = start(
+                Ends(reply_end, request_end, self._stderr.fileno(), status_end)
+            )
         except OSError as error:
             self._close_files()
             raise Deep500Error(
@@ -216,8 +220,13 @@ class Child:
             self._lines.append(b"".join([*self._parts, line]))
             self._parts = []
         self._parts.append(rest)
-        if len(self._parts) > LONGEST_ANSWER >> 16 and sum(map(len, self._parts)) > LONGEST_ANSWER:
-            raise Died(f"an answer of more than {LONGEST_ANSWER // 10**6} MB{self._during()}")
+        if (
+            len(self._parts) > LONGEST_ANSWER >> 16
+            and sum(map(len, self._parts)) > LONGEST_ANSWER
+        ):
+            raise Died(
+                f"an answer of more than {LONGEST_ANSWER // 10**6} MB{self._during()}"
+            )
 
     def _trim_stderr(self) -> None:
         if os.fstat(self._stderr.fileno()).st_size > LONGEST_STDERR:
@@ -225,7 +234,9 @@ class Child:
 
     def _ended(self, left: float) -> Died:
         try:
-            code = self.process.wait(min(left, END_S + GRACE_S))  # the keeper ends the rest first
+            code = self.process.wait(
+                min(left, END_S + GRACE_S)
+            )  # the keeper ends the rest first
         except TimeoutExpired:
             return Died(f"the process closed the channel of the answer{self._during()}")
         return Ended(code, self._during(), self.last_line())
@@ -234,7 +245,11 @@ class Child:
         """The last line that it has written to stderr."""
         descriptor = self._stderr.fileno()
         start = max(os.fstat(descriptor).st_size - LAST_STDERR, 0)
-        lines = os.pread(descriptor, LAST_STDERR, start).decode(errors="replace").split("\n")
+        lines = (
+            os.pread(descriptor, LAST_STDERR, start)
+            .decode(errors="replace")
+            .split("\n")
+        )
         printable = [" ".join(line.split()) for line in lines]
         return next((line for line in reversed(printable) if line), "")[:300]
 

@@ -13,7 +13,9 @@ from .descendants import end_children
 from .kernel import adopt_orphans
 from .serving import Message, Progress, serve
 
-START_S = 60.0  # for the process that runs them; a command's own deadline begins after that
+START_S = (
+    60.0  # for the process that runs them; a command's own deadline begins after that
+)
 LARGEST_NS = 1 << 62
 
 
@@ -51,7 +53,11 @@ class CommandRunner:
 
 
 def _is_finished(answer: object, passed_ns: int) -> bool:
-    if not isinstance(answer, list) or [type(value) for value in answer] != [int, int, int]:
+    if not isinstance(answer, list) or [type(value) for value in answer] != [
+        int,
+        int,
+        int,
+    ]:
         return False
     elapsed_ns, cpu_ns, _ = answer
     return 0 < elapsed_ns <= passed_ns and 0 <= cpu_ns < LARGEST_NS
@@ -71,7 +77,10 @@ def _timed(words: list[str]) -> list[int]:
     start = time.perf_counter_ns()
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
         )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

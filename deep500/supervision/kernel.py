@@ -34,7 +34,9 @@ def _prctl(option: int, value: int) -> None:
 
 def keep_memory() -> None:
     """Have the C library keep large blocks that are freed, for a process that needs as large ones over and over."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    mallopt = (
+        getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    )
     if mallopt is not None:  # of glibc
         mallopt(MMAP_THRESHOLD, KEPT_BYTES)
         mallopt(TRIM_THRESHOLD, KEPT_BYTES)

@@ -23,7 +23,9 @@ def _load_own_package() -> None:
     """Import deep500 from where this file is, whichever other is installed."""
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     spec = importlib.util.spec_from_file_location(
-        "deep500", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+        "deep500",
+        os.path.join(folder, "__init__.py"),
+        submodule_search_locations=[folder],
     )
     assert spec is not None and spec.loader is not None  # it is a file of Python
     package = sys.modules["deep500"] = importlib.util.module_from_spec(spec)

@@ -41,7 +41,15 @@ def fresh(module: str, env: Mapping[str, str], ends: Ends) -> Process:
     descriptors = (ends.status, ends.reply, ends.request)
     numbers = [str(descriptor) for descriptor in descriptors]
     return subprocess.Popen(
-        [sys.executable, "-P", LAUNCH, str(os.getpid()), numbers[0], module, *numbers[1:]],
+        [
+            sys.executable,
+            "-P",
+            LAUNCH,
+            str(os.getpid()),
+            numbers[0],
+            module,
+            *numbers[1:],
+        ],
         env={**os.environ, **env},
         pass_fds=descriptors,
         stdin=subprocess.DEVNULL,

@@ -30,7 +30,9 @@ class Classification(Task):
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         """100 for a right answer, 0 for a wrong one; an answer that is not a number is wrong."""
         logits = outputs[self.prediction]
-        right = (logits.argmax(axis=1) == batch[self.target]) & ~np.isnan(logits).any(axis=1)
+        right = (logits.argmax(axis=1) == batch[self.target]) & ~np.isnan(logits).any(
+            axis=1
+        )
         return {"accuracy": np.where(right, 100.0, 0.0)}
 
     def check_data(self, splits: Mapping[str, Split], outputs: Arrays) -> None:

@@ -42,7 +42,10 @@ class NextToken(Task):
         log_sum = np.log(np.exp(shifted).sum(axis=-1))
         of_target = np.take_along_axis(shifted, target[..., None], axis=-1)[..., 0]
         right = (logits.argmax(axis=-1) == target) & ~np.isnan(logits).any(axis=-1)
-        return {"cross-entropy": log_sum - of_target, "accuracy": np.where(right, 100.0, 0.0)}
+        return {
+            "cross-entropy": log_sum - of_target,
+            "accuracy": np.where(right, 100.0, 0.0),
+        }
 
     def evaluate(self, means: Mapping[str, float]) -> dict[str, float]:
         too_large = means["cross-entropy"] > 700  # beyond this, exp is no float64

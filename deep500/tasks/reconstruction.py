@@ -40,7 +40,10 @@ class Reconstruction(Task):
     def _comparable(self, network: Network) -> bool:
         if self.prediction not in network.outputs or self.target not in network.inputs:
             return True
-        return described(network, self.prediction).shape == network.inputs[self.target].shape
+        return (
+            described(network, self.prediction).shape
+            == network.inputs[self.target].shape
+        )
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
         count = len(batch[self.target])

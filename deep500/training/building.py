@@ -45,7 +45,9 @@ def recipe_framework(recipe: Recipe) -> Framework | None:
     """The framework that makes the recipe's executors; None if that is a function of the user's own."""
     executor = recipe.entry("executor")
     owner = (
-        framework(executor) if isinstance(executor, str) else getattr(executor, "__self__", None)
+        framework(executor)
+        if isinstance(executor, str)
+        else getattr(executor, "__self__", None)
     )
     return owner if isinstance(owner, Framework) else None
 
@@ -57,7 +59,9 @@ def recipe_procedure(
     if not recipe.has("procedure"):
         executor = recipe_executor(recipe, task, train, seed, threads)
         if recipe.has("precision"):
-            return LowPrecision(executor, recipe.make_optimizer(), recipe.make("precision"))
+            return LowPrecision(
+                executor, recipe.make_optimizer(), recipe.make("precision")
+            )
         return OneNetwork(executor, recipe.make_optimizer())
     make = partial(_executor, recipe, seed, threads)
     setup = Setup(make, recipe.make_optimizer, train, task, seed)
@@ -76,11 +80,15 @@ def recipe_executor(
     try:
         model, options = recipe_model(recipe, task, train, seed)
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise Deep500Error(f"the model of recipe {recipe.name} cannot be built: {error}") from None
+        raise Deep500Error(
+            f"the model of recipe {recipe.name} cannot be built: {error}"
+        ) from None
     return _executor(recipe, seed, threads, model, **options)
 
 
-def _executor(recipe: Recipe, seed: int, threads: object, model: Any, **options: Any) -> Executor:
+def _executor(
+    recipe: Recipe, seed: int, threads: object, model: Any, **options: Any
+) -> Executor:
     from_model = recipe.entry("executor")
     if isinstance(from_model, str):
         from_model = framework(from_model).from_model
@@ -98,7 +106,9 @@ def _executor(recipe: Recipe, seed: int, threads: object, model: Any, **options:
 
 def in_float32(recipe: Recipe) -> Recipe:
     """The same recipe without its low precision."""
-    mutable = {key: v for key, v in recipe.mutable.items() if not key.startswith("precision")}
+    mutable = {
+        key: v for key, v in recipe.mutable.items() if not key.startswith("precision")
+    }
     return replace(recipe, mutable=mutable)
 
 
@@ -118,13 +128,21 @@ def in_precision(recipe: Recipe, model: Any, from_model: Any) -> Any:
     return precision(model)
 
 
-def recipe_model(recipe: Recipe, task: Task, train: Split, seed: int) -> tuple[Any, dict[str, Any]]:
+def recipe_model(
+    recipe: Recipe, task: Task, train: Split, seed: int
+) -> tuple[Any, dict[str, Any]]:
     """The model for the data, with its own loss, the recipe's or the task's; and what `from_model` must know of it."""
     loss = recipe.make("loss") if recipe.has("loss") else None
     model = _built(recipe, task, train, seed)
     if not isinstance(model, Network):  # a framework's own
-        options = {"inputs": [task.input], "outputs": [task.prediction], "label": task.target}
-        if isinstance(model, tuple) and len(model) == 2:  # a JAX function and its parameters
+        options = {
+            "inputs": [task.input],
+            "outputs": [task.prediction],
+            "label": task.target,
+        }
+        if (
+            isinstance(model, tuple) and len(model) == 2
+        ):  # a JAX function and its parameters
             model, options["params"] = model
         return model, {"loss": loss or task.loss(), **options}
     if loss and "loss" in model.outputs:
@@ -139,7 +157,9 @@ def _built(recipe: Recipe, task: Task, train: Split, seed: int) -> Any:
     """The model of a d5.Model, or of a class or function that makes a framework's own model."""
     entry = recipe.entry("model")
     is_class = isinstance(entry, type)
-    if isinstance(entry, str | Definition) or (is_class and issubclass(entry, Definition)):
+    if isinstance(entry, str | Definition) or (
+        is_class and issubclass(entry, Definition)
+    ):
         definition = recipe.make("model")
         if not isinstance(definition, Model):
             raise Deep500Error(

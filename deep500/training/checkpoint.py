@@ -43,7 +43,11 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
     values: Sections = {}
     for section, state in checkpoint.sections.items():
         _check_section_name(section)
-        arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
+        arrays = {
+            name: value
+            for name, value in state.items()
+            if isinstance(value, np.ndarray)
+        }
         tensors |= {f"{section}/{name}": value for name, value in arrays.items()}
         values[section] = {name: state[name] for name in state if name not in arrays}
     for name, numbers in history.series.items():
@@ -81,12 +85,16 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         ValueError,
         Deep500Error,
     ) as error:
-        raise Deep500Error(f"{path} is not a checkpoint of Deep500: {ascii_line(error)}") from None
+        raise Deep500Error(
+            f"{path} is not a checkpoint of Deep500: {ascii_line(error)}"
+        ) from None
 
 
 def check_fit(section: str, state: State, own: State) -> None:
     """A Deep500Error unless both have the same names, and arrays of the same shapes and dtypes."""
-    problem = f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
+    problem = (
+        f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
+    )
     for name in own:
         if name not in state:
             raise Deep500Error(problem.format(name, "is not in the checkpoint"))
@@ -95,7 +103,9 @@ def check_fit(section: str, state: State, own: State) -> None:
             raise Deep500Error(problem.format(name, "is in the checkpoint only"))
         saved, wanted = _kind(value), _kind(own[name])
         if saved != wanted:
-            raise Deep500Error(problem.format(name, f"is {saved} in it, and {wanted} here"))
+            raise Deep500Error(
+                problem.format(name, f"is {saved} in it, and {wanted} here")
+            )
 
 
 def _kind(value: Any) -> str:
@@ -131,7 +141,9 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
         raise ValueError(
             f"its format is {str(about['format'])[:20]}, and {FORMAT} is what can be read"
         )
-    sections: Sections = {name: dict(values) for name, values in about["sections"].items()}
+    sections: Sections = {
+        name: dict(values) for name, values in about["sections"].items()
+    }
     series: dict[str, list[float]] = {}
     for full_name, value in tensors.items():
         section, _, name = full_name.partition("/")
@@ -158,7 +170,9 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
 
 def _series(name: str, values: np.ndarray) -> list[float]:
     if values.ndim != 1 or values.dtype != np.float64:
-        raise ValueError(f"the series {name[:50]!r} of its history is not a list of numbers")
+        raise ValueError(
+            f"the series {name[:50]!r} of its history is not a list of numbers"
+        )
     return values.tolist()
 
 
@@ -185,7 +199,9 @@ def _written(record: Mapping[str, Any]) -> dict[str, Any]:
     written = dict(record)
     for split in ("validation", "test"):
         if record[split] is not None:
-            written[split] = {name: repr(float(value)) for name, value in record[split].items()}
+            written[split] = {
+                name: repr(float(value)) for name, value in record[split].items()
+            }
     return written
 
 
@@ -196,7 +212,9 @@ def _evaluation(record: dict[str, Any], steps: int) -> dict[str, Any]:
     evaluation = dict(record)
     for split in ("validation", "test"):
         if record[split] is not None:
-            evaluation[split] = {name: float(text) for name, text in record[split].items()}
+            evaluation[split] = {
+                name: float(text) for name, text in record[split].items()
+            }
     if evaluation["validation"] is None:
         raise ValueError("one of its evaluations has no qualities")
     return evaluation

@@ -13,7 +13,9 @@ from .metric_summary import check_metric, metric_summary, recorded_metric
 MOST_CLAIMS = 1000
 
 
-def judged_claims(plan: Mapping[str, Any], runs: Sequence[History]) -> list[dict[str, Any]]:
+def judged_claims(
+    plan: Mapping[str, Any], runs: Sequence[History]
+) -> list[dict[str, Any]]:
     """Every claim in words, with its verdict and the numbers that it rests on."""
     judged = []
     for written in plan["recipe"]["claims"]:
@@ -41,7 +43,9 @@ def check_claims(plan: Mapping[str, Any]) -> None:
         raise Deep500Error("plan.json: the claims are not a list")
     for written in claims:
         check_object(
-            "plan.json: a claim", written, {"claim": str, "metrics": dict, "numbers": dict}
+            "plan.json: a claim",
+            written,
+            {"claim": str, "metrics": dict, "numbers": dict},
         )
         for form in written["metrics"].values():
             if not isinstance(form, dict):
@@ -61,13 +65,19 @@ def claim_sentence(claim: Claim, written: Mapping[str, Any]) -> str:
 
 def recorded_claim(written: Mapping[str, Any], plan: Mapping[str, Any]) -> Claim:
     """One of our claims by its name; nothing else is ever looked up, so that a file cannot name code to run."""
-    metrics = {name: recorded_metric(form, plan) for name, form in written["metrics"].items()}
+    metrics = {
+        name: recorded_metric(form, plan) for name, form in written["metrics"].items()
+    }
     try:
-        claim = registry.find("claims", written["claim"])(**metrics, **written["numbers"])
+        claim = registry.find("claims", written["claim"])(
+            **metrics, **written["numbers"]
+        )
     except TypeError as error:
         raise Deep500Error(
             f"plan.json: the claim {written['claim'][:40]!r} cannot be made: {error}"
         ) from None
     if claim.metrics.keys() != metrics.keys():
-        raise Deep500Error(f"plan.json: the claim {written['claim'][:40]!r} lacks a metric")
+        raise Deep500Error(
+            f"plan.json: the claim {written['claim'][:40]!r} lacks a metric"
+        )
     return claim

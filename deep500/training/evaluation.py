@@ -21,7 +21,9 @@ class Predictor(Protocol):
     def inference(self, inputs: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
-def evaluate(predictor: Predictor, task: Task, split: Split, batch_size: int) -> dict[str, float]:
+def evaluate(
+    predictor: Predictor, task: Task, split: Split, batch_size: int
+) -> dict[str, float]:
     """The qualities by name. Sums are exact, so that the size of the batches changes nothing but the predictions."""
     return qualities_of(task, measured_elements(predictor, task, split, batch_size))
 
@@ -34,9 +36,13 @@ def measured_elements(
     for start in range(0, len(split), batch_size):
         batch = split.batch(slice(start, start + batch_size))
         outputs = predictor.inference(batch)
-        arrays = {name: predictor.framework.array(outputs[name]) for name in task.reads()}
+        arrays = {
+            name: predictor.framework.array(outputs[name]) for name in task.reads()
+        }
         for name, values in task.measure(arrays, batch).items():
-            if np.ndim(values) == 0:  # a mean of batches that differ in size would be wrong
+            if (
+                np.ndim(values) == 0
+            ):  # a mean of batches that differ in size would be wrong
                 raise Deep500Error(
                     f"the task {type(task).__name__} measures one {name!r} for a whole batch: `measure` "
                     "returns an array with a number for each example"

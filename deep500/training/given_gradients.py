@@ -23,7 +23,9 @@ def fed_network(start: Arrays, dtype: str) -> Network:
         network.add_param(name, np.array(value, dtype))
         network.add_input(GIVEN + name, value.shape, dtype)
         network.add_node("Mul", [name, GIVEN + name], [f"product of {name}"])
-        network.add_node("ReduceSum", [f"product of {name}"], [f"sum of {name}"], keepdims=0)
+        network.add_node(
+            "ReduceSum", [f"product of {name}"], [f"sum of {name}"], keepdims=0
+        )
         terms.append(f"sum of {name}")
     network.add_node("Sum", terms, ["loss"])
     network.add_output("loss")

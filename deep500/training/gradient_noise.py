@@ -26,7 +26,9 @@ class GradientNoise:
     batches: int
 
 
-def noise_of(exact: Sequence[np.ndarray], coarse: Sequence[np.ndarray]) -> GradientNoise:
+def noise_of(
+    exact: Sequence[np.ndarray], coarse: Sequence[np.ndarray]
+) -> GradientNoise:
     """The noise in gradients of the same minibatches, computed in float32 and in low precision."""
     if len(exact) != len(coarse) or len(exact) < 2:
         raise Deep500Error(
@@ -59,7 +61,9 @@ class MeasureNoise(Event):
             trainer.record("minibatch noise", noise.minibatch)
             trainer.record("rounding noise", noise.rounding)
 
-    def measured(self, trainer: "Trainer", procedure: LowPrecision) -> GradientNoise | None:
+    def measured(
+        self, trainer: "Trainer", procedure: LowPrecision
+    ) -> GradientNoise | None:
         """The noise at the weights of the moment; None if there are too few examples for two minibatches."""
         size, train = trainer.sampler.batch_size, trainer.splits["train"]
         starts = range(0, len(train) - size + 1, size)[: self.batches]

@@ -42,7 +42,9 @@ class LowPrecision(Procedure):
         if not self.precision.scales_loss:
             outputs = self.training_step(batch, first_row)
         else:
-            with np.errstate(over="ignore", invalid="ignore"):  # a scale that is too large shows so
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # a scale that is too large shows so
                 outputs = self.training_step.backprop(self._scaled(batch), first_row)
             if not self._unscale_gradients():
                 self._skip()
@@ -62,7 +64,9 @@ class LowPrecision(Procedure):
         if self.precision.scales_loss:
             inputs, scale = self._scaled(batch), self.scale
         with np.errstate(over="ignore", invalid="ignore"):
-            self.executor.inference_and_backprop(inputs, self.y, self.training_step.count)
+            self.executor.inference_and_backprop(
+                inputs, self.y, self.training_step.count
+            )
         return flat_gradient(self.executor) / scale
 
     def state(self) -> dict[str, np.ndarray]:

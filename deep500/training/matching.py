@@ -47,5 +47,7 @@ def matched_splits(data: Dataset | Splits, task: Task) -> Splits:
     if any(wanted[new].fault(specs[old]) for old, new in names.items()):
         return splits
     pairs = ", ".join(f"{old!r} as {new!r}" for old, new in names.items())
-    warnings.warn(f"the names of the data differ, so their order decides: {pairs}", stacklevel=3)
+    warnings.warn(
+        f"the names of the data differ, so their order decides: {pairs}", stacklevel=3
+    )
     return {name: split.renamed(names) for name, split in splits.items()}

@@ -22,7 +22,9 @@ def qualities(plan: Mapping[str, Any]) -> dict[str, Quality]:
     """What the task of a recipe's run evaluates, by name; the first is the main one."""
     if "task" not in plan:
         return {ACCURACY.name: ACCURACY}
-    return {written["name"]: Quality(**written) for written in plan["task"]["qualities"]}
+    return {
+        written["name"]: Quality(**written) for written in plan["task"]["qualities"]
+    }
 
 
 def check_metric(written: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
@@ -60,7 +62,9 @@ def _value(metric: Metric, run: History) -> float | None:
         raise
     except Exception as error:
         said = one_line(error, kind=True)
-        raise Deep500Error(f"the metric {name} fails on seed {run.seed} ({said})") from error
+        raise Deep500Error(
+            f"the metric {name} fails on seed {run.seed} ({said})"
+        ) from error
     if value is None:
         return None
     if not isinstance(value, int | float):
@@ -85,7 +89,11 @@ def metric_summary(
     ranked = [None] * (len(values) - len(reached)) + sorted(
         reached, reverse=metric.better == "lower"
     )
-    middle = median(reached) if len(reached) == len(values) else ranked[(len(ranked) - 1) // 2]
+    middle = (
+        median(reached)
+        if len(reached) == len(values)
+        else ranked[(len(ranked) - 1) // 2]
+    )
     summary: dict[str, Any] = {
         "name": written["definition"],
         "settings": written["settings"] if "recorded" in written else metric.settings,
@@ -128,7 +136,9 @@ def metric_summary(
             or (metric.meets(known.low, target) and metric.meets(known.high, target)),
         }
     except TooFewSamples as reason:
-        summary["notes"] += [f"no interval: {str(reason).replace('processes', 'seeds')}"]
+        summary["notes"] += [
+            f"no interval: {str(reason).replace('processes', 'seeds')}"
+        ]
     return summary
 
 
@@ -150,7 +160,9 @@ def _censored(
     known = plan.get("censoring") == CENSORING and None not in ends
     if not known or all(value is None for value in values):
         return {}
-    times = [end if value is None else value for value, end in zip(values, ends, strict=True)]
+    times = [
+        end if value is None else value for value, end in zip(values, ends, strict=True)
+    ]
     arrived = [value is not None for value in values]
     median_of = median_time(times, arrived, plan["level"])  # type: ignore[arg-type]
     is_sure = median_of.high is not None and metric.meets(median_of.high, target)

@@ -25,11 +25,15 @@ from .resumption import is_resumption
 PROCEDURE = 1  # counts up when the same blocks would give other numbers
 
 
-def outcome(plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def outcome(
+    plan: Mapping[str, Any], blocks: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Every metric over the seeds, its interval, and whether the recipe's targets are met."""
     runs = trained_runs(blocks)
     if not runs:
-        raise Deep500Error("no seed has been trained to its end: there is nothing to report yet")
+        raise Deep500Error(
+            "no seed has been trained to its end: there is nothing to report yet"
+        )
     metrics = []
     for written, target in plan["recipe"]["metrics"]:
         metrics.append(metric_summary(written, target, runs, plan))
@@ -57,7 +61,11 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
 
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     """The histories of the seeds that were trained to their end."""
-    return [run for run in histories(blocks) if run.evaluations and run.evaluations[-1]["test"]]
+    return [
+        run
+        for run in histories(blocks)
+        if run.evaluations and run.evaluations[-1]["test"]
+    ]
 
 
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
@@ -68,7 +76,9 @@ def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
                 f"samples.jsonl: block {number} is neither an epoch nor the end of a seed"
             )
         if "resumed" in block and not is_resumption(block["resumed"]):
-            raise Deep500Error(f"samples.jsonl: block {number} was resumed, and does not say where")
+            raise Deep500Error(
+                f"samples.jsonl: block {number} was resumed, and does not say where"
+            )
     return list(blocks)  # type: ignore[arg-type]
 
 
@@ -94,7 +104,9 @@ def check_plan(plan: object) -> dict[str, Any]:
             and isinstance(pair[0], dict)
             and (pair[1] is None or _is_number(pair[1]))
         ):
-            raise Deep500Error("plan.json: a metric is not a definition with its target")
+            raise Deep500Error(
+                "plan.json: a metric is not a definition with its target"
+            )
         check_metric(pair[0], plan)
     check_claims(plan)
     return plan
@@ -112,7 +124,11 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
             counters |= block.get("counters", {"samples": block.get("samples")})
             evaluation = block["evaluation"]
             evaluations.append(
-                {**evaluation, "validation": _qualities(evaluation["validation"]), "test": None}
+                {
+                    **evaluation,
+                    "validation": _qualities(evaluation["validation"]),
+                    "test": None,
+                }
             )
         elif evaluations:
             evaluations[-1]["test"] = _qualities(block["test"])
@@ -202,7 +218,9 @@ def _are_numbers(values: object) -> bool:
 
 def _is_task(value: object) -> bool:
     entries = value.get("qualities") if isinstance(value, dict) else None
-    return isinstance(entries, list) and bool(entries) and all(map(_is_quality, entries))
+    return (
+        isinstance(entries, list) and bool(entries) and all(map(_is_quality, entries))
+    )
 
 
 def _is_quality(value: object) -> bool:
@@ -216,7 +234,9 @@ def _is_quality(value: object) -> bool:
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    return isinstance(value, dict) and all(
+        isinstance(text, str) for text in value.values()
+    )
 
 
 def _is_number(value: object) -> bool:

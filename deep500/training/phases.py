@@ -25,7 +25,9 @@ def in_region(name: str, items: Iterator[T]) -> Iterator[T]:
         yield item
 
 
-def phased(procedure: Procedure, record: Record, example: Mapping[str, Any]) -> Callable:
+def phased(
+    procedure: Procedure, record: Record, example: Mapping[str, Any]
+) -> Callable:
     """The step of a procedure, which records the seconds of its parts; of any but one network, it is one part."""
     if not isinstance(procedure, OneNetwork):
         return region("step", procedure.framework.sync)(procedure.step)
@@ -88,7 +90,9 @@ class CompiledStep(PhasedStep):
     It is run a few times before the steps, on an example of a batch; what else a step takes is the backward part.
     """
 
-    def __init__(self, procedure: OneNetwork, record: Record, example: Mapping[str, Any]):
+    def __init__(
+        self, procedure: OneNetwork, record: Record, example: Mapping[str, Any]
+    ):
         super().__init__(procedure, record)
         self._inference_seconds(example)  # builds it
         times = [self._inference_seconds(example) for _ in range(PROBES)]

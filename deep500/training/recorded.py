@@ -17,7 +17,11 @@ class RecordedMetric(Metric):
     def __post_init__(self) -> None:
         kinds = ("cost", "rate", "ratio", "count", "quality")
         texts = isinstance(self.key, str) and isinstance(self.unit, str)
-        if not texts or self.kind not in kinds or self.better not in ("lower", "higher", None):
+        if (
+            not texts
+            or self.kind not in kinds
+            or self.better not in ("lower", "higher", None)
+        ):
             raise Deep500Error(
                 f"plan.json: the metric {str(self.key)[:50]!r} has no usable unit, kind and direction"
             )

@@ -31,7 +31,9 @@ def resumptions(blocks: Sequence[Mapping[str, Any]]) -> list[Resumption]:
         seed = block["seed"]
         if "resumed" in block:
             about = block["resumed"]
-            found.append(Resumption(seed, epochs.get(seed, 0), about["at"], about["changes"]))
+            found.append(
+                Resumption(seed, epochs.get(seed, 0), about["at"], about["changes"])
+            )
         epochs[seed] = epochs.get(seed, 0) + ("evaluation" in block)
     return found
 

@@ -52,7 +52,9 @@ def event_sections(events: Sequence[Event]) -> dict[str, Stateful]:
     return sections
 
 
-def saved_sections(procedure: Procedure, sampler: Sampler, events: Sequence[Event]) -> Sections:
+def saved_sections(
+    procedure: Procedure, sampler: Sampler, events: Sequence[Event]
+) -> Sections:
     """Copies of the state of everything; an event without state has no section."""
     sections = {**procedure_sections(procedure), **procedure.parts, "sampler": sampler}
     saved = {name: _copied(part.state()) for name, part in sections.items()}

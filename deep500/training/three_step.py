@@ -31,7 +31,9 @@ def three_steps(
     if isinstance(optimizer, ThreeStepOptimizer):
         return ThreeSteps(optimizer.attached(executor, loss), executor, loss)
     if not isinstance(optimizer, Optimizer):
-        raise Deep500Error(f"{optimizer!r} is no optimizer: give an instance, as in SGD(0.1)")
+        raise Deep500Error(
+            f"{optimizer!r} is no optimizer: give an instance, as in SGD(0.1)"
+        )
     optimizer.check_framework(executor.framework.name)
     if isinstance(optimizer, NativeOptimizer):
         return ThreeSteps(NativeByParameter(optimizer), executor, loss)
@@ -92,7 +94,9 @@ class RuleByParameter(ThreeStepOptimizer):
     def new_input(self) -> None:
         self.count += 1
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         xp, optimizer = framework("reference").xp, self._rule()
         if param_name not in self.states:
             first = optimizer.init_named(xp, param_name, old_param)
@@ -116,7 +120,9 @@ class NativeByParameter(ThreeStepOptimizer):
         self._steps = lambda: steps  # a function is no part of the state
         self._optimizer = lambda: optimizer
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         step = self._step(param_name, old_param)
         step.executor.write(param_name, old_param)
         step(batch_of({param_name: grad}, old_param.dtype.name))
@@ -125,7 +131,9 @@ class NativeByParameter(ThreeStepOptimizer):
     def save(self) -> None:
         """Note the states of all parameters in attributes."""
         self.saved = {name: step.state() for name, step in self._steps().items()}
-        self.params = {name: s.executor.arrays()[name] for name, s in self._steps().items()}
+        self.params = {
+            name: s.executor.arrays()[name] for name, s in self._steps().items()
+        }
 
     def restore(self) -> None:
         """Take the states from the attributes."""
@@ -136,7 +144,9 @@ class NativeByParameter(ThreeStepOptimizer):
         steps = self._steps()
         if name not in steps:
             optimizer = self._optimizer()
-            executor = fed_executor(optimizer.framework, {name: param}, param.dtype.name)
+            executor = fed_executor(
+                optimizer.framework, {name: param}, param.dtype.name
+            )
             steps[name] = executor.training_step(optimizer)
         return steps[name]
 

@@ -32,7 +32,11 @@ from .one_network import OneNetwork
 from .phases import in_region, phased
 from .sections import load_sections, procedure_sections, saved_sections
 
-OF_EVERY_STEP = ("seconds", "data", "batch")  # the series that every run has beside its procedure's
+OF_EVERY_STEP = (
+    "seconds",
+    "data",
+    "batch",
+)  # the series that every run has beside its procedure's
 
 
 class Trainer:
@@ -169,7 +173,9 @@ class Trainer:
             "evaluation seconds": 0.0,
             **before.counters,
         }
-        self._native_series: dict[str, list[Any]] = {name: [] for name in self.procedure.series}
+        self._native_series: dict[str, list[Any]] = {
+            name: [] for name in self.procedure.series
+        }
         self.series: dict[str, list[float]] = {}
         for name in (*OF_EVERY_STEP, *self._native_series):
             self.series[name] = []
@@ -182,7 +188,9 @@ class Trainer:
         if isinstance(self._subject, Procedure):
             return self._subject
         if self.optimizer is None:
-            raise Deep500Error("a network is trained by an optimizer, and there is none")
+            raise Deep500Error(
+                "a network is trained by an optimizer, and there is none"
+            )
         return OneNetwork(self.executor, self.optimizer, self.loss)
 
     def _build(self) -> None:
@@ -192,7 +200,9 @@ class Trainer:
         states = {name: _copies(part.state()) for name, part in parts.items()}
         first = self._first_batch()
         size = len(next(iter(first.values())))
-        check_outputs(self.procedure, self.splits, self.task, self.procedure.step(first), first)
+        check_outputs(
+            self.procedure, self.splits, self.task, self.procedure.step(first), first
+        )
         for other_size in self.sampler.batch_sizes(len(train), self.epochs):
             if other_size != size:
                 self.procedure.step(train.batch(slice(0, other_size)))
@@ -223,7 +233,8 @@ class Trainer:
         seconds, waits, sizes = (self.series[name] for name in OF_EVERY_STEP)
         counters, after_step = self.counters, self._hooks("after_step")
         recordings = [
-            (self._native_series[name], output) for name, output in self.procedure.series.items()
+            (self._native_series[name], output)
+            for name, output in self.procedure.series.items()
         ]
         while not self.ended:
             begin = now()
@@ -266,7 +277,9 @@ class Trainer:
     def _qualities(self, split: str) -> dict[str, float]:
         begin = now()
         with region("evaluation") if self.breakdown else nullcontext():
-            found = evaluate(self.procedure, self.task, self.splits[split], self.sampler.batch_size)
+            found = evaluate(
+                self.procedure, self.task, self.splits[split], self.sampler.batch_size
+            )
         self.counters["evaluation seconds"] += (now() - begin) / 1e9
         self.counters["run seconds"] = (now() - self._began) / 1e9
         return found
@@ -286,7 +299,11 @@ class Trainer:
 
     def _end(self, hook: Any, ending: bool | str) -> None:
         """End the run for the reason that an event gives; the first one counts."""
-        reason = ending if isinstance(ending, str) else f"{type(hook.__self__).__name__} says so"
+        reason = (
+            ending
+            if isinstance(ending, str)
+            else f"{type(hook.__self__).__name__} says so"
+        )
         self.ended = self.ended or reason
 
     def _with_loss(self, executor: Executor) -> Executor:

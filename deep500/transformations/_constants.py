@@ -20,9 +20,13 @@ class Constants:
     A parameter counts if its array is there: an executor knows some by their shapes only.
     """
 
-    def __init__(self, network: Network, nodes: Iterable[Node], specs: Mapping[str, Tensor]):
+    def __init__(
+        self, network: Network, nodes: Iterable[Node], specs: Mapping[str, Tensor]
+    ):
         self.specs = specs
-        self._shapes: dict[str, Shape] = {}  # what Shape nodes make, with names among the sizes
+        self._shapes: dict[
+            str, Shape
+        ] = {}  # what Shape nodes make, with names among the sizes
         changing = {*network.trainable, *network.state_updates}
         self._arrays: dict[str, np.ndarray] = {}
         for name, value in network.params.items():
@@ -43,7 +47,11 @@ class Constants:
             self._add_shape(node)
         elif kind in ("Gather", "Slice") and first in self._shapes:
             self._add_sizes(node, self._shapes[first])
-        elif kind == "CastLike" and first in self._arrays and node.inputs[1] in self.specs:
+        elif (
+            kind == "CastLike"
+            and first in self._arrays
+            and node.inputs[1] in self.specs
+        ):
             like = self.specs[cast(str, node.inputs[1])]
             self._compute(node, [self._arrays[first], np.zeros((), like.dtype)])
         elif self._is_computable(node):
@@ -59,7 +67,10 @@ class Constants:
     def _add_sizes(self, node: Node, sizes: Shape) -> None:
         """Some sizes of a shape, if all of them are known. The places of these are computed in the place of sizes."""
         rest = [self._input(i) for i in node.inputs[1:]]
-        if any(x is None and i is not None for x, i in zip(rest, node.inputs[1:], strict=True)):
+        if any(
+            x is None and i is not None
+            for x, i in zip(rest, node.inputs[1:], strict=True)
+        ):
             return
         places = self._results(node, [np.arange(len(sizes)), *rest])
         if not places:
@@ -91,4 +102,7 @@ class Constants:
 
 
 def _is_small(spec: Tensor) -> bool:
-    return all(isinstance(size, int) for size in spec.shape) and spec.size <= LARGEST_CONSTANT
+    return (
+        all(isinstance(size, int) for size in spec.shape)
+        and spec.size <= LARGEST_CONSTANT
+    )

@@ -46,7 +46,9 @@ class Rewriting:
         self._uses.update(network.state_updates.values())
         self._fixed = {*network.outputs, *network.state_updates.values()}
         self._aliases: dict[str, str] = {}
-        self._replaced: dict[str, list[Node]] = {}  # nodes, by the name of the one they replace
+        self._replaced: dict[
+            str, list[Node]
+        ] = {}  # nodes, by the name of the one they replace
         self._constants: Constants | None = None
         self._names: set[str] | None = None
 
@@ -81,7 +83,9 @@ class Rewriting:
         """The only number in a constant."""
         constant = self.constant(value)
         return (
-            float(constant.reshape(-1)[0]) if constant is not None and constant.size == 1 else None
+            float(constant.reshape(-1)[0])
+            if constant is not None and constant.size == 1
+            else None
         )
 
     def product(self, value: str) -> tuple[float, list[str]]:
@@ -97,7 +101,9 @@ class Rewriting:
             constant = self.number(part)
             node = self.maker(part, "Mul", "Div")
             is_inner = part == value or self.used_once(part)
-            divisor = self.number(node.inputs[1]) if node and kind(node) == "Div" else None
+            divisor = (
+                self.number(node.inputs[1]) if node and kind(node) == "Div" else None
+            )
             if constant is not None:
                 number *= constant
             elif not node or not is_inner or len(todo) + len(factors) > MOST_FACTORS:
@@ -164,7 +170,9 @@ class Rewriting:
             return
         nodes: list[Node] = []
         for node in self.nodes:
-            nodes += [self._with_aliases(new) for new in self._replaced.get(node.name, [node])]
+            nodes += [
+                self._with_aliases(new) for new in self._replaced.get(node.name, [node])
+            ]
         self.network.nodes = self._without_unused(nodes)
 
     def _with_aliases(self, node: Node) -> Node:

@@ -13,7 +13,9 @@ from ._editing import wanted_values
 def needed_outputs(network: Network, node: Node) -> list[str]:
     """The outputs of a node that somebody takes."""
     wanted = wanted_values(network)
-    return [value for value in node.outputs if value in wanted or network.consumers(value)]
+    return [
+        value for value in node.outputs if value in wanted or network.consumers(value)
+    ]
 
 
 def check_independent_rows(network: Network, node: Node, split: list[str]) -> None:

@@ -39,7 +39,13 @@ def _key(node: Node) -> Hashable | None:
     """
     if node.operator.random:
         return None
-    key = (node.operator, node.inputs, len(node.outputs), repr(node.operator), repr(node.inputs))
+    key = (
+        node.operator,
+        node.inputs,
+        len(node.outputs),
+        repr(node.operator),
+        repr(node.inputs),
+    )
     try:
         hash(key)
     except TypeError:
@@ -52,6 +58,8 @@ def _merge_constants(network: Network) -> None:
     first: dict[Hashable, str] = {}
     for name in constants(network):
         array = network.params[name]
-        earlier = first.setdefault((str(array.dtype), array.shape, array.tobytes()), name)
+        earlier = first.setdefault(
+            (str(array.dtype), array.shape, array.tobytes()), name
+        )
         if earlier != name and name not in wanted:
             network.rewire(name, earlier)

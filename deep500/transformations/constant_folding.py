@@ -40,7 +40,9 @@ class ConstantFolding(Transformation):
 
     def _may_fold(self, network: Network, node: Node, specs: dict[str, Tensor]) -> bool:
         operator = node.operator
-        in_training = "training_mode" in operator.static or "training_mode" in operator.settings
+        in_training = (
+            "training_mode" in operator.static or "training_mode" in operator.settings
+        )
         if operator.random or in_training:
             return False
         if not wanted_values(network).isdisjoint(node.outputs):

@@ -70,7 +70,9 @@ def _scale_and_shift(
     network: Network, weight: str, bias: str, params: list[str], epsilon: float
 ) -> None:
     """The parameters of a convolution that normalises its result; computed in float64."""
-    scale, shift, mean, variance = (network.params[name].astype(float) for name in params)
+    scale, shift, mean, variance = (
+        network.params[name].astype(float) for name in params
+    )
     old = network.params[weight]
     factor = scale / np.sqrt(variance + epsilon)
     per_channel = factor.reshape(-1, *[1] * (old.ndim - 1))

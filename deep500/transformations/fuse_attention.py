@@ -58,7 +58,10 @@ def _attention(values: Rewriting, node: Node) -> list[Node] | None:
         if not _mask_fits(values, mask, q, k):
             return None
         inputs = (*inputs, mask)
-    return [*nodes, replace(node, operator=operator("Attention", **settings), inputs=inputs)]
+    return [
+        *nodes,
+        replace(node, operator=operator("Attention", **settings), inputs=inputs),
+    ]
 
 
 def _scores_and_mask(values: Rewriting, masked: str) -> tuple[str, str | None]:
@@ -89,7 +92,11 @@ def _joined_keys(values: Rewriting, reshape: Node) -> tuple[str, list[Node]] | N
     transpose = values.maker(reshape.inputs[0], "Transpose")
     target = reshape.inputs[1]
     after = values.shape(reshape.outputs[0])
-    if transpose is None or transpose.operator.settings["perm"] != (0, 2, 1) or after is None:
+    if (
+        transpose is None
+        or transpose.operator.settings["perm"] != (0, 2, 1)
+        or after is None
+    ):
         return None
     joined = str(transpose.inputs[0])
     if len(after) != 4 or (values.shape(joined) or ())[1:] != after[:1:-1]:
@@ -102,7 +109,9 @@ def _joined_keys(values: Rewriting, reshape: Node) -> tuple[str, list[Node]] | N
         return None
     k = values.new_name(f"{joined}.heads")
     inputs = (joined, (*target[:2], *target[:1:-1]))
-    node = Node(values.new_name(f"{reshape.name}.heads"), reshape.operator, inputs, (k,))
+    node = Node(
+        values.new_name(f"{reshape.name}.heads"), reshape.operator, inputs, (k,)
+    )
     values.specs[k] = Tensor(split, values.dtype(joined) or "float32")
     return k, [node]
 
@@ -133,7 +142,11 @@ def _is_causal(values: Rewriting, mask: str, q: str, k: str) -> bool:
     of_q, of_k = values.shape(q), values.shape(k)
     if constant is None or of_q is None or of_k is None or of_q[2] != of_k[2]:
         return False
-    if constant.ndim < 2 or constant.shape[-2:] != (of_q[2], of_k[2]) or constant.dtype.kind != "f":
+    if (
+        constant.ndim < 2
+        or constant.shape[-2:] != (of_q[2], of_k[2])
+        or constant.dtype.kind != "f"
+    ):
         return False
     square = constant.reshape(-1, *constant.shape[-2:])
     if len(square) != 1:

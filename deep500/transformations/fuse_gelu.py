@@ -62,7 +62,8 @@ def _is_tanh(values: Rewriting, bend: str, x: str) -> bool:
         return False
     total = values.maker(factors[0], "Add")
     return total is not None and any(
-        linear == x and _is_cube(values, cubic, x) for linear, cubic in values.in_any_order(total)
+        linear == x and _is_cube(values, cubic, x)
+        for linear, cubic in values.in_any_order(total)
     )
 
 
@@ -74,7 +75,11 @@ def _is_cube(values: Rewriting, cubic: str, x: str) -> bool:
     if factors == [x, x, x]:
         return True
     power = values.maker(factors[0], "Pow") if len(factors) == 1 else None
-    return power is not None and power.inputs[0] == x and values.number(power.inputs[1]) == 3
+    return (
+        power is not None
+        and power.inputs[0] == x
+        and values.number(power.inputs[1]) == 3
+    )
 
 
 def _same_shape(values: Rewriting, x: str, y: str) -> bool:

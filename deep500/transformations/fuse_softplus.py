@@ -24,7 +24,9 @@ class FuseSoftplus(Transformation):
                 continue
             x = _logarithm(rewriting, node)
             if x is not None:
-                rewriting.replace(node, replace(node, operator=operator("Softplus"), inputs=(x,)))
+                rewriting.replace(
+                    node, replace(node, operator=operator("Softplus"), inputs=(x,))
+                )
         rewriting.finish()
 
 
@@ -43,7 +45,9 @@ def _thresholded(values: Rewriting, node: Node) -> str | None:
         return None
     if not _is_product(values, scaled, x, factor):
         return None
-    return smooth if _rounds_to_x(values.number(threshold), values.dtype(smooth)) else None
+    return (
+        smooth if _rounds_to_x(values.number(threshold), values.dtype(smooth)) else None
+    )
 
 
 def _divided(values: Rewriting, smooth: str) -> tuple[Node | None, float]:

@@ -21,7 +21,9 @@ class MicroBatch(Transformation):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size < 1:
-            raise Deep500Error(f"a micro-batch of {self.size} examples is none: give 1 or more")
+            raise Deep500Error(
+                f"a micro-batch of {self.size} examples is none: give 1 or more"
+            )
 
     def apply(self, network: Network) -> None:
         node = network.node(self.node)
@@ -77,7 +79,9 @@ def _split(network: Network, node: Node, values: list[str], sizes: list[int]) ->
     count = len(sizes)
     for whole in values:
         parts = _numbered(f"{whole}.{node.name}", count)
-        network.add_node("Split", (whole, sizes), parts, f"{node.name}.split.{whole}", axis=0)
+        network.add_node(
+            "Split", (whole, sizes), parts, f"{node.name}.split.{whole}", axis=0
+        )
     for i in range(count):
         inputs = list(node.inputs)
         for place, value in enumerate(node.inputs):
@@ -89,7 +93,9 @@ def _split(network: Network, node: Node, values: list[str], sizes: list[int]) ->
     network.remove_node(node.name)
     for value in needed:
         parts = _numbered(value, count)
-        network.add_node("Concat", parts, [value], f"{node.name}.concat.{value}", axis=0)
+        network.add_node(
+            "Concat", parts, [value], f"{node.name}.concat.{value}", axis=0
+        )
 
 
 def _numbered(name: str, count: int) -> list[str]:

@@ -66,6 +66,10 @@ def _without_one(values: Rewriting, node: Node) -> str | None:
     left, right = node.inputs
     if values.number(right) == 1 and _has_same_shape(values, node, left):
         return left if isinstance(left, str) else None
-    if kind(node) == "Mul" and values.number(left) == 1 and _has_same_shape(values, node, right):
+    if (
+        kind(node) == "Mul"
+        and values.number(left) == 1
+        and _has_same_shape(values, node, right)
+    ):
         return right if isinstance(right, str) else None
     return None

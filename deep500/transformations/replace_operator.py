@@ -19,7 +19,9 @@ class ReplaceOperator(Transformation):
     new: Operator | Adapted | Callable[[Operator], Operator | Adapted]
 
     def apply(self, network: Network) -> None:
-        nodes = [node for node in network.nodes if type(node.operator).__name__ == self.old]
+        nodes = [
+            node for node in network.nodes if type(node.operator).__name__ == self.old
+        ]
         if not nodes:
             kinds = sorted({type(node.operator).__name__ for node in network.nodes})
             raise Deep500Error(

@@ -40,7 +40,9 @@ def _slice(values: Rewriting, node: Node) -> None:
         values.replace(node, replace(node, operator=operator("Slice"), inputs=window))
         return
     row = values.new_name(f"{output}.row")
-    sliced = Node(values.new_name(f"{node.name}.row"), operator("Slice"), window, (row,))
+    sliced = Node(
+        values.new_name(f"{node.name}.row"), operator("Slice"), window, (row,)
+    )
     squeezed = replace(node, operator=operator("Squeeze"), inputs=(row, (axis,)))
     values.replace(node, sliced, squeezed)
 

@@ -67,7 +67,10 @@ def _first_step(rank: VirtualRank) -> object:
 
 def _blocked_only(edges: dict[int, list[int]]) -> dict[int, list[int]]:
     """The same edges between ranks that are blocked; a rank that waits for none of those waits for itself."""
-    return {rank: [o for o in others if o in edges] or [rank] for rank, others in edges.items()}
+    return {
+        rank: [o for o in others if o in edges] or [rank]
+        for rank, others in edges.items()
+    }
 
 
 def _cycle(next_rank: dict[int, int]) -> list[int]:

@@ -94,7 +94,11 @@ class ProcessTransport(Transport):
         if isinstance(step, WaitAny):
             return self._wait_any(step)
         if isinstance(step, Poll):
-            return [i for i, handle in enumerate(step.handles) if self._pending[handle].poll()]
+            return [
+                i
+                for i, handle in enumerate(step.handles)
+                if self._pending[handle].poll()
+            ]
         if isinstance(step, Now):
             return self.clock(self.rank)
         return self._begin(step)
@@ -247,7 +251,9 @@ def as_bytes(array: np.ndarray) -> np.ndarray:
     return array.reshape(-1).view(np.uint8)
 
 
-def split_gathered(flat: np.ndarray, counts: Sequence[int], dtype: Any) -> list[np.ndarray]:
+def split_gathered(
+    flat: np.ndarray, counts: Sequence[int], dtype: Any
+) -> list[np.ndarray]:
     """Bytes of all ranks, one after another, as an array of each rank."""
     arrays = []
     start = 0

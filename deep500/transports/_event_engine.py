@@ -46,7 +46,9 @@ class EventEngine:
             self.ranks[rank] = VirtualRank(rank, program, clock, transport.steps[rank])
         self.events: list[tuple[float, int, int, int, Any]] = []
         self.event_count = 0
-        self.posted: dict[int, list[Request]] = {rank: [] for rank in programs}  # receives
+        self.posted: dict[int, list[Request]] = {
+            rank: [] for rank in programs
+        }  # receives
         self.mail: dict[int, deque[Message]] = {rank: deque() for rank in programs}
         self.collectives: dict[int, dict[int, Request]] = {}  # by number, then by rank
         self.dead: dict[int, str] = {}  # ranks that ended before their time, and why
@@ -97,7 +99,9 @@ class EventEngine:
 
     # Ranks
 
-    def _resume(self, rank: VirtualRank, answer: Any, error: RankFailure | None) -> None:
+    def _resume(
+        self, rank: VirtualRank, answer: Any, error: RankFailure | None
+    ) -> None:
         """Let a program do its next step."""
         try:
             step = rank.program.throw(error) if error else rank.program.send(answer)

@@ -12,7 +12,9 @@ from ._requests import Request
 REDUCTIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
-def complete_collective(network: LogGP, number: int, requests: dict[int, Request]) -> None:
+def complete_collective(
+    network: LogGP, number: int, requests: dict[int, Request]
+) -> None:
     """Give every rank's request its result, and the time at which it is there."""
     in_order = [requests[rank] for rank in sorted(requests)]
     check_fingerprints([request.step for request in in_order], number)

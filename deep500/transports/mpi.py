@@ -99,7 +99,9 @@ class Mpi(ProcessTransport):
         MPI, comm = self.MPI, self.comm
         if isinstance(step, AllReduce):
             op = {"sum": MPI.SUM, "max": MPI.MAX, "min": MPI.MIN}[step.op]
-            return MpiPending(self, step, comm.Iallreduce(MPI.IN_PLACE, self._typed(step), op))
+            return MpiPending(
+                self, step, comm.Iallreduce(MPI.IN_PLACE, self._typed(step), op)
+            )
         if isinstance(step, Broadcast):
             memory = as_bytes(step.array)
             request = comm.Ibcast([memory, MPI.BYTE], step.root)
@@ -123,7 +125,9 @@ class Mpi(ProcessTransport):
         own = as_bytes(step.array)
         counts = np.full(self.size, own.size, np.int64)
         if step.uneven:
-            lengths = MpiPending(self, step, self.comm.Iallgather(counts[:1].copy(), counts))
+            lengths = MpiPending(
+                self, step, self.comm.Iallgather(counts[:1].copy(), counts)
+            )
             self._complete(lengths, time.perf_counter() + self.deadline, self.deadline)
         gathered = np.empty(int(counts.sum()), np.uint8)
         receive = [gathered, counts.tolist(), self.MPI.BYTE]
@@ -157,7 +161,9 @@ class Mpi(ProcessTransport):
 class MpiPending(Pending):
     """A request of MPI's; `memory` is what it works on, which must live as long as it does."""
 
-    def __init__(self, transport: Mpi, step: Any, request: Any, memory: np.ndarray | None = None):
+    def __init__(
+        self, transport: Mpi, step: Any, request: Any, memory: np.ndarray | None = None
+    ):
         self.transport = transport
         self.step = step
         self.request = request
@@ -208,4 +214,8 @@ class MpiPending(Pending):
     def _arrays(self, gathered: np.ndarray, counts: list[int]) -> list[np.ndarray]:
         array = self.step.array
         arrays = split_gathered(gathered, counts, array.dtype)
-        return arrays if self.step.uneven else [part.reshape(array.shape) for part in arrays]
+        return (
+            arrays
+            if self.step.uneven
+            else [part.reshape(array.shape) for part in arrays]
+        )

@@ -21,9 +21,7 @@ from ..errors import Deep500Error, Unsupported, one_line
 from ..frameworks import framework
 from ._driver import Pending, ProcessTransport, as_bytes
 
-HERE = (
-    "deep500/here"  # keys of the store: ranks that have come, and ranks that have lost another one
-)
+HERE = "deep500/here"  # keys of the store: ranks that have come, and ranks that have lost another one
 LOST = "deep500/lost"
 
 
@@ -63,7 +61,11 @@ class Torch(ProcessTransport):
         try:
             self.store.wait([f"{HERE}/{rank}" for rank in range(self.size)], limit)
             self.dist.init_process_group(
-                backend, store=self.store, rank=self.rank, world_size=self.size, timeout=limit
+                backend,
+                store=self.store,
+                rank=self.rank,
+                world_size=self.size,
+                timeout=limit,
             )
         except RuntimeError as error:
             missing = self._absent(HERE)
@@ -80,20 +82,30 @@ class Torch(ProcessTransport):
 
     def _send(self, step: Send) -> Pending:
         tensor = self._tensor(as_bytes(step.array))
-        return self._begun(step, tensor, lambda: self.dist.isend(tensor, step.to, tag=step.tag))
+        return self._begun(
+            step, tensor, lambda: self.dist.isend(tensor, step.to, tag=step.tag)
+        )
 
     def _receive(self, step: Recv | RecvAny) -> Pending:
         tensor = self._tensor(as_bytes(step.into))
         source = step.source if isinstance(step, Recv) else None
-        return self._begun(step, tensor, lambda: self.dist.irecv(tensor, source, tag=step.tag))
+        return self._begun(
+            step, tensor, lambda: self.dist.irecv(tensor, source, tag=step.tag)
+        )
 
     def _collective(self, step: Any) -> Pending:
         dist = self.dist
         if isinstance(step, AllReduce):
             tensor = self._reducible(step)
-            op = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
+            op = {
+                "sum": dist.ReduceOp.SUM,
+                "max": dist.ReduceOp.MAX,
+                "min": dist.ReduceOp.MIN,
+            }
             return self._begun(
-                step, tensor, lambda: dist.all_reduce(tensor, op[step.op], async_op=True)
+                step,
+                tensor,
+                lambda: dist.all_reduce(tensor, op[step.op], async_op=True),
             )
         if isinstance(step, Broadcast):
             tensor = self._tensor(as_bytes(step.array))
@@ -126,7 +138,9 @@ class Torch(ProcessTransport):
     def _lengths(self, step: AllGather, own: int) -> list[int]:
         lengths = self.torch.zeros(self.size, dtype=self.torch.int64)
         lengths[self.rank] = own
-        pending = self._begun(step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True))
+        pending = self._begun(
+            step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True)
+        )
         self._complete(pending, self.clock(self.rank) + self.deadline, self.deadline)
         return lengths.tolist()
 
@@ -221,7 +235,12 @@ class TorchPending(Pending):
         if self.gathered is not None:
             rows, counts = self.gathered
             arrays = [
-                row[:count].view(step.array.dtype) for row, count in zip(rows, counts, strict=True)
+                row[:count].view(step.array.dtype)
+                for row, count in zip(rows, counts, strict=True)
             ]
-            return arrays if step.uneven else [part.reshape(step.array.shape) for part in arrays]
+            return (
+                arrays
+                if step.uneven
+                else [part.reshape(step.array.shape) for part in arrays]
+            )
         return getattr(step, "array", None) if not isinstance(step, Send) else None

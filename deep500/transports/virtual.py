@@ -35,7 +35,9 @@ class Virtual(Transport):
         kill: Mapping[int, int] | None = None,
     ):
         if not 1 <= size <= MOST_RANKS:
-            raise Deep500Error(f"{size} virtual ranks cannot be run: give 1 to {MOST_RANKS}")
+            raise Deep500Error(
+                f"{size} virtual ranks cannot be run: give 1 to {MOST_RANKS}"
+            )
         self.size = size
         self.ranks = tuple(range(size))
         self.network = network or LogGP()

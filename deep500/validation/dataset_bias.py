@@ -79,11 +79,15 @@ def _labels(name: str, split: Split, label: str) -> np.ndarray:
             "are one whole number for each example"
         )
     if not len(values) or values.min() < 0:
-        raise Deep500Error(f"{label!r} of the split {name!r} is empty or has negative classes")
+        raise Deep500Error(
+            f"{label!r} of the split {name!r} is empty or has negative classes"
+        )
     return values
 
 
-def _split_bias(name: str, counts: np.ndarray, random: np.random.Generator) -> SplitBias:
+def _split_bias(
+    name: str, counts: np.ndarray, random: np.random.Generator
+) -> SplitBias:
     n = int(counts.sum())
     equal = np.full(len(counts), 1 / len(counts))
     resampled = random.multinomial(n, counts / n, RESAMPLES) / n
@@ -108,17 +112,23 @@ def bias_svg(report: BiasReport) -> str:
     with canvas.settings():
         figure = canvas.figure(1.5 * len(report.splits) + 0.4)
         rows = figure.subplots(len(report.splits), 1, sharex=True, squeeze=False)
-        for number, (axes, split) in enumerate(zip(rows[:, 0], report.splits, strict=True)):
+        for number, (axes, split) in enumerate(
+            zip(rows[:, 0], report.splits, strict=True)
+        ):
             _draw(axes, split, canvas.colour(number))
         rows[-1, 0].set_xlabel(f"class ({report.label})")
-        described = ", ".join(f"{s.name}: deviation {s.deviation:.3f}" for s in report.splits)
+        described = ", ".join(
+            f"{s.name}: deviation {s.deviation:.3f}" for s in report.splits
+        )
         return canvas.svg(figure, "bias", f"Shares of the classes. {described}")
 
 
 def _draw(axes: Any, split: SplitBias, colour: str) -> None:
     shares = np.array(split.counts) / split.n
     if len(shares) > MOST_BARS:
-        axes.step(np.arange(len(shares)), shares, where="mid", color=colour, linewidth=1)
+        axes.step(
+            np.arange(len(shares)), shares, where="mid", color=colour, linewidth=1
+        )
     else:
         axes.bar(np.arange(len(shares)), shares, color=colour, width=0.8)
     axes.axhline(1 / len(shares), color=colour, linestyle="--", linewidth=1)

@@ -19,7 +19,9 @@ def noise_plan(budget_s: float) -> Plan:
     return make_plan({"a": PROBE, "b": PROBE}, budget_s=budget_s, processes=PROCESSES)
 
 
-def diagnosis_document(plan: Plan, clock: Clock, surroundings: Environment) -> dict[str, Any]:
+def diagnosis_document(
+    plan: Plan, clock: Clock, surroundings: Environment
+) -> dict[str, Any]:
     """What is written down before the noise is measured."""
     return plan.to_json() | {
         "clock": asdict(clock),

@@ -51,11 +51,15 @@ def _words(shape: str) -> list[str]:
 def _check_count(operator: Operator, words: list[str]) -> None:
     parameters = list(operator.inputs.values())
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    required = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    required = [
+        p for p in parameters if p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+    ]
     most = len(words) if variadic else len(parameters)
     if len(required) <= len(words) <= most:
         return
-    takes = ", ".join(p.name if p.default is p.empty else f"[{p.name}]" for p in parameters)
+    takes = ", ".join(
+        p.name if p.default is p.empty else f"[{p.name}]" for p in parameters
+    )
     raise Deep500Error(
         f"{type(operator).__name__} takes the inputs {takes}, and --shape describes {len(words)}: {SYNTAX}"
     )
@@ -81,19 +85,29 @@ def _input(word: str, static: bool, draw: np.random.Generator, dtype: str) -> An
 def _sizes(text: str) -> tuple[int, ...]:
     shape = () if text == "()" else tuple(map(int, text.split("x")))
     if np.prod(shape, dtype=float) > MOST_ELEMENTS:
-        raise Deep500Error(f"the shape {text} has more than 2^33 elements: give a smaller one")
+        raise Deep500Error(
+            f"the shape {text} has more than 2^33 elements: give a smaller one"
+        )
     return shape
 
 
 def _integers(
-    word: str, dtype: str, below: str | None, shape: tuple[int, ...], draw: np.random.Generator
+    word: str,
+    dtype: str,
+    below: str | None,
+    shape: tuple[int, ...],
+    draw: np.random.Generator,
 ) -> np.ndarray:
     """From 0 to below that bound; without one small and never 0, so that one can divide by them."""
     if dtype in FORMATS:
-        raise Deep500Error(f"{word!r}: inputs of floats follow --dtype, so leave {dtype}: out")
+        raise Deep500Error(
+            f"{word!r}: inputs of floats follow --dtype, so leave {dtype}: out"
+        )
     if dtype not in ALL or dtype.startswith("float"):
         integers = [name for name in ALL if "float" not in name]
-        raise Deep500Error(f"{word!r}: no dtype is named {dtype!r}; there are {listed(integers)}")
+        raise Deep500Error(
+            f"{word!r}: no dtype is named {dtype!r}; there are {listed(integers)}"
+        )
     if below is not None and int(below) < 1:
         raise Deep500Error(f"{word!r}: there is no integer from 0 to below {below}")
     if dtype == "bool":

@@ -41,10 +41,14 @@ def test_what_comes_out_is_as_the_specs_say(augmentation: Augmentation) -> None:
 def test_an_example_is_changed_alike_in_every_batch(augmentation: Augmentation) -> None:
     split = DATA.transformed(augmentation, seed=5)
     everything = split.batch(slice(None), epoch=1)["x"]
-    assert np.array_equal(split.batch(np.array([30, 4]), epoch=1)["x"], everything[[30, 4]])
+    assert np.array_equal(
+        split.batch(np.array([30, 4]), epoch=1)["x"], everything[[30, 4]]
+    )
 
 
-@pytest.mark.parametrize("augmentation", [one for one in ALL if "Norm" not in repr(one)], ids=repr)
+@pytest.mark.parametrize(
+    "augmentation", [one for one in ALL if "Norm" not in repr(one)], ids=repr
+)
 def test_epochs_and_seeds_differ(augmentation: Augmentation) -> None:
     first = DATA.transformed(augmentation, seed=5)
     other = DATA.transformed(augmentation, seed=6)
@@ -58,7 +62,11 @@ def test_a_crop_is_a_part_of_the_padded_picture_and_all_places_occur() -> None:
     crop = d5.augmentations.RandomCrop(padding=1)
     picture = PICTURES[0]
     padded = np.pad(picture, ((0, 0), (1, 1), (1, 1)))
-    parts = [padded[:, top : top + 8, left : left + 10] for top in range(3) for left in range(3)]
+    parts = [
+        padded[:, top : top + 8, left : left + 10]
+        for top in range(3)
+        for left in range(3)
+    ]
     counts = np.zeros(9)
     many = np.repeat(PICTURES[:1], 900, axis=0)
     for cropped in crop.change(many, Draws(0, 0, 0, np.arange(900))):
@@ -68,7 +76,9 @@ def test_a_crop_is_a_part_of_the_padded_picture_and_all_places_occur() -> None:
 
 
 def test_cutout_leaves_a_square_of_zeros() -> None:
-    holes = d5.augmentations.Cutout(size=3).change(PICTURES, Draws(0, 0, 0, np.arange(40)))
+    holes = d5.augmentations.Cutout(size=3).change(
+        PICTURES, Draws(0, 0, 0, np.arange(40))
+    )
     sizes = []
     for before, after in zip(PICTURES, holes, strict=True):
         gone = after == 0
@@ -81,17 +91,28 @@ def test_cutout_leaves_a_square_of_zeros() -> None:
 
 
 def test_flips_are_half_of_the_pictures() -> None:
-    flipped = d5.augmentations.RandomFlip().change(PICTURES, Draws(0, 0, 0, np.arange(40)))
+    flipped = d5.augmentations.RandomFlip().change(
+        PICTURES, Draws(0, 0, 0, np.arange(40))
+    )
     kinds = [np.array_equal(f, p) for f, p in zip(flipped, PICTURES, strict=True)]
-    mirrored = [np.array_equal(f, p[..., ::-1]) for f, p in zip(flipped, PICTURES, strict=True)]
-    assert all(k != m for k, m in zip(kinds, mirrored, strict=True)) and 8 < sum(kinds) < 32
+    mirrored = [
+        np.array_equal(f, p[..., ::-1]) for f, p in zip(flipped, PICTURES, strict=True)
+    ]
+    assert (
+        all(k != m for k, m in zip(kinds, mirrored, strict=True))
+        and 8 < sum(kinds) < 32
+    )
 
 
 def test_normalising_is_its_formula() -> None:
     mean, deviation = (0.5, 0.4, 0.3), (0.2, 0.25, 0.5)
-    result = d5.augmentations.Normalise(mean=mean, deviation=deviation).change(PICTURES, None)
+    result = d5.augmentations.Normalise(mean=mean, deviation=deviation).change(
+        PICTURES, None
+    )
     shape = (3, 1, 1)
-    wanted = (PICTURES.astype(float) - np.reshape(mean, shape)) / np.reshape(deviation, shape)
+    wanted = (PICTURES.astype(float) - np.reshape(mean, shape)) / np.reshape(
+        deviation, shape
+    )
     assert np.allclose(result, wanted, rtol=1e-5, atol=1e-5)
 
 
@@ -110,12 +131,17 @@ def test_mix_up_mixes_two_examples_and_chooses_labels_by_their_share() -> None:
     strong = shares[~keeps] < 0.9
     assert np.array_equal(of_others[strong], others[~keeps].argmax(axis=1)[strong])
     # the label stays with probability λ: the mean of what is left over is 0 within four standard errors
-    assert abs((keeps - shares).mean()) < 4 * np.sqrt((shares * (1 - shares)).sum()) / count
+    assert (
+        abs((keeps - shares).mean())
+        < 4 * np.sqrt((shares * (1 - shares)).sum()) / count
+    )
 
 
 def test_mix_up_mixes_real_targets() -> None:
     batch = {"x": np.eye(5, dtype=np.float32), "target": np.eye(5)}
-    mixed = d5.augmentations.MixUp(1.0, ("x", "target")).apply(batch, Draws(0, 0, 0, np.arange(5)))
+    mixed = d5.augmentations.MixUp(1.0, ("x", "target")).apply(
+        batch, Draws(0, 0, 0, np.arange(5))
+    )
     assert np.allclose(mixed["x"], mixed["target"], atol=1e-6)
 
 
@@ -134,6 +160,8 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "settings", "message"), BAD)
-def test_bad_settings_are_refused(name: str, settings: dict[str, Any], message: str) -> None:
+def test_bad_settings_are_refused(
+    name: str, settings: dict[str, Any], message: str
+) -> None:
     with pytest.raises(Deep500Error, match=message):
         _ = DATA.transformed(registry.find("augmentations", name)(**settings)).specs

@@ -103,7 +103,9 @@ def test_a_bundle_is_judged_without_the_recipe(made: Path) -> None:
     assert verify(made).ok
 
 
-def test_a_forged_verdict_and_a_forged_claim_are_noticed(made: Path, tmp_path: Path) -> None:
+def test_a_forged_verdict_and_a_forged_claim_are_noticed(
+    made: Path, tmp_path: Path
+) -> None:
     found = bundle.read(made)
     documents: Any = json.loads(json.dumps(found.documents))
     documents["derived.json"]["claims"][1]["verdict"] = "holds"
@@ -112,7 +114,9 @@ def test_a_forged_verdict_and_a_forged_claim_are_noticed(made: Path, tmp_path: P
     for block in found.blocks:
         writer.append(block)
     writer.finish({"derived.json": documents["derived.json"]})
-    assert any("claims/1" in problem for problem in verify(tmp_path / "forged").problems)
+    assert any(
+        "claims/1" in problem for problem in verify(tmp_path / "forged").problems
+    )
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ class Answer:
 def without_load_warnings(err):
     """What a verb said, apart from whether others were using the machine at that moment."""
     lines = err.splitlines(keepends=True)
-    return "".join(line for line in lines if not re.match("warning: .* to run on .* CPUs", line))
+    return "".join(
+        line for line in lines if not re.match("warning: .* to run on .* CPUs", line)
+    )
 
 
 @pytest.fixture

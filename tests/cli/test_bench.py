@@ -51,10 +51,14 @@ def test_the_terminal_shows_the_answer_first_and_progress_stays_on_stderr(d5):
 def test_functions_and_commands(d5, tmp_path):
     (tmp_path / "mine.py").write_text("def work(): return sum(range(500))\n")
     assert (
-        d5("bench", "--function", "mine:work", *QUICK, "--json").json["entries"][0]["name"]
+        d5("bench", "--function", "mine:work", *QUICK, "--json").json["entries"][0][
+            "name"
+        ]
         == "mine:work"
     )
-    assert d5("bench", "--command", "true", *ENOUGH, "--json").json["entries"][0]["n"] > 5
+    assert (
+        d5("bench", "--command", "true", *ENOUGH, "--json").json["entries"][0]["n"] > 5
+    )
 
 
 def test_factors_names_and_control(d5):
@@ -70,12 +74,19 @@ def test_factors_names_and_control(d5):
         "--json",
     )
     names = [e["name"] for e in answer.json["entries"]]
-    assert names == ["sum n=10", "sum (control) n=10", "sum n=1000", "sum (control) n=1000"]
+    assert names == [
+        "sum n=10",
+        "sum (control) n=10",
+        "sum n=1000",
+        "sum (control) n=1000",
+    ]
     assert answer.json["control"]["base"] == "sum n=10"
 
 
 def test_a_report_is_written_beside_the_bundle(d5, tmp_path):
-    answer = d5("bench", "sum(range(1000))", *QUICK, "--out", tmp_path / "run", "--report")
+    answer = d5(
+        "bench", "sum(range(1000))", *QUICK, "--out", tmp_path / "run", "--report"
+    )
     assert answer.code == 0, answer.err
     assert "<svg" in (tmp_path / "run.html").read_text()
     assert verify(tmp_path / "run").ok
@@ -145,9 +156,9 @@ def start(tmp_path, *args):
 def when_blocks_exist(folder, process):
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and process.poll() is None:
-        if (folder / "samples.jsonl").exists() and (folder / "samples.jsonl").read_bytes().count(
-            b"\n"
-        ) > 2:
+        if (folder / "samples.jsonl").exists() and (
+            folder / "samples.jsonl"
+        ).read_bytes().count(b"\n") > 2:
             return
         time.sleep(0.02)
     raise AssertionError(f"no block within 30 s: {process.communicate()}")
@@ -155,7 +166,14 @@ def when_blocks_exist(folder, process):
 
 def test_control_c_keeps_what_was_measured(tmp_path):
     process = start(
-        tmp_path, "sum(range(100_000))", "--budget", "60", "--precision", "1e-6", "--out", "run"
+        tmp_path,
+        "sum(range(100_000))",
+        "--budget",
+        "60",
+        "--precision",
+        "1e-6",
+        "--out",
+        "run",
     )
     when_blocks_exist(tmp_path / "run", process)
     process.send_signal(signal.SIGINT)
@@ -163,7 +181,9 @@ def test_control_c_keeps_what_was_measured(tmp_path):
     assert process.returncode == 130
     *progress, last = err.splitlines()
     assert out == "" and last.startswith("d5: interrupted"), err
-    assert all("%" in line for line in progress), err  # a slow machine tells how far it is
+    assert all("%" in line for line in progress), (
+        err
+    )  # a slow machine tells how far it is
     found = verify(tmp_path / "run")
     assert found.ok and not found.finished and found.blocks > 0
 
@@ -171,7 +191,14 @@ def test_control_c_keeps_what_was_measured(tmp_path):
 @pytest.mark.parametrize("moment", range(3))
 def test_kill_9_leaves_a_clean_prefix_and_the_ledger_names_it(tmp_path, moment):
     process = start(
-        tmp_path, "sum(range(20_000))", "--budget", "60", "--precision", "1e-6", "--out", "run"
+        tmp_path,
+        "sum(range(20_000))",
+        "--budget",
+        "60",
+        "--precision",
+        "1e-6",
+        "--out",
+        "run",
     )
     when_blocks_exist(tmp_path / "run", process)
     time.sleep(random.Random(moment).uniform(0, 0.7))

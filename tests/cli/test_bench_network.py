@@ -64,17 +64,28 @@ def bench(capsys, *words):
 
 @pytest.mark.slow
 def test_a_slow_node_is_on_top_and_overhead_cannot_hide(mine, capsys):
-    code, found, _ = bench(capsys, mine, "--framework", "reference", "--set", "how=slow", "--train")
+    code, found, _ = bench(
+        capsys, mine, "--framework", "reference", "--set", "how=slow", "--train"
+    )
     assert code == 0
     inference, training = found["breakdowns"]
     top = inference["operators"][0]
-    assert (top["node"], top["operator"], top["kernel"]) == ("twice", "Twice", "composed")
+    assert (top["node"], top["operator"], top["kernel"]) == (
+        "twice",
+        "Twice",
+        "composed",
+    )
     assert top["median"] >= 0.004
     assert top["low"] <= top["median"] <= top["high"] and top["n"] >= 15
     assert top["median"] > 0.5 * inference["operators_sum"]["median"]
-    whole, parts, rest = (inference[k] for k in ("network", "operators_sum", "overhead"))
+    whole, parts, rest = (
+        inference[k] for k in ("network", "operators_sum", "overhead")
+    )
     assert whole["median"] >= 0.004
-    assert abs(rest["median"] - (whole["median"] - parts["median"])) < 0.5 * whole["median"]
+    assert (
+        abs(rest["median"] - (whole["median"] - parts["median"]))
+        < 0.5 * whole["median"]
+    )
     directions = {(row["node"], row["direction"]) for row in training["operators"]}
     assert {("twice", "forward"), ("twice", "backward")} <= directions
 
@@ -85,7 +96,16 @@ def test_the_bundle_verifies_shows_and_compares(tmp_path, monkeypatch, capsys):
     model, out = tmp_path / "mlp.onnx", tmp_path / "out"
     Mlp(hidden=(8,)).build((4,), 3).to_onnx(str(model))
     code, found, _ = bench(
-        capsys, model, "--framework", "reference", "--batch", 1, 8, "--out", out, "--report"
+        capsys,
+        model,
+        "--framework",
+        "reference",
+        "--batch",
+        1,
+        8,
+        "--out",
+        out,
+        "--report",
     )
     assert code == 0 and found["kind"] == "network_bench"
     assert [entry["levels"] for entry in found["entries"]] == [
@@ -93,7 +113,11 @@ def test_the_bundle_verifies_shows_and_compares(tmp_path, monkeypatch, capsys):
         {"batch": 8, "mode": "inference"},
     ]
     page = (tmp_path / "out.html").read_text()
-    for title in ("Where the time goes", "Latency against batch", "Memory against prediction"):
+    for title in (
+        "Where the time goes",
+        "Latency against batch",
+        "Memory against prediction",
+    ):
         assert title in page
     assert main(["verify", str(out)]) == 0
     assert main(["show", str(out)]) == 0
@@ -113,12 +137,23 @@ def test_a_wrong_kernel_is_not_timed(mine, capsys):
     assert [entry["name"].split()[0] for entry in found["entries"]] == ["reference"]
     code, _, err = bench(capsys, mine, "--framework", "pytorch", "--set", "how=wrong")
     assert code == 1
-    assert "pytorch eager gives a wrong" in err and "`d5 check network` finds the node" in err
+    assert (
+        "pytorch eager gives a wrong" in err
+        and "`d5 check network` finds the node" in err
+    )
 
 
 @pytest.mark.slow
 def test_an_engine_that_dies_costs_a_line(mine, capsys, tmp_path):
-    words = ("--framework", "pytorch", "reference", "--set", "how=dies", "--out", tmp_path / "out")
+    words = (
+        "--framework",
+        "pytorch",
+        "reference",
+        "--set",
+        "how=dies",
+        "--out",
+        tmp_path / "out",
+    )
     code, found, _ = bench(capsys, mine, *words)
     assert code == 0
     assert [entry["name"].split()[0] for entry in found["entries"]] == ["reference"]

@@ -13,7 +13,12 @@ import pytest
 from deep500 import bundle
 from deep500.cli import main
 from deep500.evidence.verification import verify
-from deep500.measure.bounds.peak_cache import Peaks, file_name, this_machine, write_peaks
+from deep500.measure.bounds.peak_cache import (
+    Peaks,
+    file_name,
+    this_machine,
+    write_peaks,
+)
 from deep500.measure.bounds.peak_kernels import Peak
 
 QUICK = ("--budget", "0.8", "--threads", "1")
@@ -48,7 +53,10 @@ def home(tmp_path):
     """With peaks, so that no test measures them."""
     machine = this_machine(4.2)
     peaks = Peaks(
-        {d: Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10) for d in ("float32", "float64")},
+        {
+            d: Peak(1e10, "flop/s", "matmul", 9, 1e10, 1e10, 1e10)
+            for d in ("float32", "float64")
+        },
         Peak(1e10, "B/s", "copy", 9, 1e10, 1e10, 1e10),
         machine,
         "today",
@@ -89,10 +97,16 @@ def test_one_plan_over_frameworks_dtypes_and_directions(d5, home, tmp_path):
     assert entries[1]["verdicts"][0]["against"] == entries[0]["name"]
     first = entries[0]
     assert first["rates"]["flops"]["value"] == pytest.approx(2 * 8**3 / first["median"])
-    assert first["rates"]["bytes"]["value"] == pytest.approx(3 * 64 * 4 / first["median"])
-    assert first["rates"]["roofline"]["value"] == pytest.approx(2 * 8**3 / 1e10 / first["median"])
+    assert first["rates"]["bytes"]["value"] == pytest.approx(
+        3 * 64 * 4 / first["median"]
+    )
+    assert first["rates"]["roofline"]["value"] == pytest.approx(
+        2 * 8**3 / 1e10 / first["median"]
+    )
     backward = next(e for e in entries if e["name"].endswith("float32 backward"))
-    assert backward["rates"]["flops"]["value"] == pytest.approx(4 * 8**3 / backward["median"])
+    assert backward["rates"]["flops"]["value"] == pytest.approx(
+        4 * 8**3 / backward["median"]
+    )
     plan = json.loads((tmp_path / "run" / "plan.json").read_text())
     assert {e["group"] for e in plan["entries"]} == {"reference", "fake"}
     assert plan["about"]["threads"] == 1
@@ -134,7 +148,8 @@ def test_a_changed_rate_does_not_verify(d5, home, tmp_path):
     derived: Any = found.documents["derived.json"]
     derived["entries"][0]["rates"]["flops"]["value"] *= 2
     writer = bundle.create(
-        tmp_path / "other", {n: found.documents[n] for n in ("plan.json", "environment.json")}
+        tmp_path / "other",
+        {n: found.documents[n] for n in ("plan.json", "environment.json")},
     )
     for block in found.blocks:
         writer.append(block)
@@ -155,7 +170,9 @@ def test_users_file(d5, home):
         *QUICK,
     )
     assert answer.code == 0, answer.err
-    assert answer.json["entries"][0]["name"] == "reference native Twice 30 float32 forward"
+    assert (
+        answer.json["entries"][0]["name"] == "reference native Twice 30 float32 forward"
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +204,8 @@ def test_an_operator_that_is_wrong_has_no_time(d5, home, tmp_path, how, code, te
     assert (answer.code, answer.out) == (code, ""), answer.err
     assert (
         text in answer.err
-        and len([line for line in answer.err.splitlines() if line.startswith("d5:")]) == 1
+        and len([line for line in answer.err.splitlines() if line.startswith("d5:")])
+        == 1
     )
     assert not (tmp_path / "run").exists()
 
@@ -198,7 +216,9 @@ def test_an_operator_that_is_wrong_has_no_time(d5, home, tmp_path, how, code, te
         ("y[0] = z;", "op.cpp does not compile: op.cpp:1:"),
         ("*(volatile int *)16 = 1;", "SIGSEGV"),
         pytest.param(
-            "for (volatile int i = 0;; ++i) {}", "no answer within 8 s", marks=pytest.mark.slow
+            "for (volatile int i = 0;; ++i) {}",
+            "no answer within 8 s",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -224,7 +244,9 @@ def test_cpp_that_goes_wrong(home, tmp_path, monkeypatch, capsys, body, said):
     )
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
-    assert said in next(line for line in err.splitlines() if line.startswith("d5: ")), err
+    assert said in next(line for line in err.splitlines() if line.startswith("d5: ")), (
+        err
+    )
     assert not (tmp_path / "run").exists()
 
 
@@ -309,14 +331,24 @@ WRONG = {
     "both": ("Relu", "--suite", "deepbench:gemm"),
     "part": ("--suite", "deepbench:gemm", "--part", "3"),
     "budget": ("Relu", "--shape", "8", "--budget", "-1"),
-    "no native kernel": ("Relu", "--shape", "8", "--framework", "reference", "--kernel", "native"),
+    "no native kernel": (
+        "Relu",
+        "--shape",
+        "8",
+        "--framework",
+        "reference",
+        "--kernel",
+        "native",
+    ),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG)
 def test_bad_input_is_one_line_and_nothing_is_left(home, tmp_path, capsys, wrong):
     more = () if "--framework" in WRONG[wrong] else ("--framework", "reference")
-    code = main(["bench", "operator", *WRONG[wrong], *more, "--out", str(tmp_path / "run")])
+    code = main(
+        ["bench", "operator", *WRONG[wrong], *more, "--out", str(tmp_path / "run")]
+    )
     out, err = capsys.readouterr()
     assert (code, out) == (2, "")
     assert err.startswith("d5: ") and err.count("\n") == 1, err
@@ -388,7 +420,9 @@ def test_killed_while_measuring_the_bundle_stays_readable(d5, home, tmp_path, na
 
 
 def test_elementary(d5, home):
-    answer = d5("bench", "elementary", "exp", "--framework", "reference", "--n", "20", "--json")
+    answer = d5(
+        "bench", "elementary", "exp", "--framework", "reference", "--n", "20", "--json"
+    )
     assert answer.code == 0, answer.err
     [row] = answer.json["rows"]
     assert (
@@ -398,7 +432,9 @@ def test_elementary(d5, home):
     )
     assert (
         "a lower bound"
-        in d5("bench", "elementary", "sqrt", "--framework", "reference", "--n", "20").out
+        in d5(
+            "bench", "elementary", "sqrt", "--framework", "reference", "--n", "20"
+        ).out
     )
     for wrong in (["exq"], ["--framework", "nump"], ["--dtype", "int8"]):
         answer = d5("bench", "elementary", *wrong)

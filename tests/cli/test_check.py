@@ -49,7 +49,10 @@ def check(d5, tmp_path):
 
 def wrong(answer):
     return {
-        c["name"] for r in answer.json["reports"] for c in r["checks"] if c["verdict"] == "wrong"
+        c["name"]
+        for r in answer.json["reports"]
+        for c in r["checks"]
+        if c["verdict"] == "wrong"
     }
 
 
@@ -57,7 +60,10 @@ def test_a_built_in_operator_with_all_its_cases(check):
     options = ["Softmax", "--framework", "reference", "pytorch", "--dtype", "float32"]
     answer = check(*options)
     assert answer.code == 0, answer.err
-    assert "- reference (composed): ok" in answer.out and "- pytorch (native): ok" in answer.out
+    assert (
+        "- reference (composed): ok" in answer.out
+        and "- pytorch (native): ok" in answer.out
+    )
     assert "The worst of" not in answer.out
     whole = check(*options, "--verbose")
     assert "The worst of 5 cases" in whole.out and "autodiff" in whole.out
@@ -80,7 +86,8 @@ def test_attributes_shapes_and_json(check):
     [report] = answer.json["reports"]
     assert {c["case"] for c in report["checks"]} == {"LeakyRelu-0", "LeakyRelu-1"}
     assert all(
-        {"name", "ok", "value", "bound", "text", "dtype"} <= set(c) for c in report["checks"]
+        {"name", "ok", "value", "bound", "text", "dtype"} <= set(c)
+        for c in report["checks"]
     )
 
 
@@ -88,7 +95,12 @@ def test_a_function_against_a_reference_with_pictures(check, tmp_path):
     options = ["--reference", "my.py:slow_relu", "--framework", "reference"]
     assert check("my.py:fast_relu", *options).code == 0
     answer = check(
-        "my.py:leaky", *options, "--heatmap", tmp_path / "h.svg", "--variance", tmp_path / "v.png"
+        "my.py:leaky",
+        *options,
+        "--heatmap",
+        tmp_path / "h.svg",
+        "--variance",
+        tmp_path / "v.png",
     )
     assert answer.code == 1
     assert (
@@ -108,7 +120,10 @@ def test_a_function_against_a_reference_with_pictures(check, tmp_path):
 
 
 def test_operators_of_a_user(check):
-    assert check("my_op.py:IPowOp", "--set", "power=4", "--framework", "reference").code == 0
+    assert (
+        check("my_op.py:IPowOp", "--set", "power=4", "--framework", "reference").code
+        == 0
+    )
     answer = check("my_op.py:Forgetful", "--framework", "reference", "--json")
     assert answer.code == 1 and wrong(answer) == {"differences"}
     answer = check("my_op.py:WrongShape", "--framework", "reference")
@@ -134,15 +149,24 @@ def test_code_that_breaks_is_a_verdict(check, name, seconds, code, said):
         "--timeout",
         seconds,
     )
-    assert answer.code == code and said in answer.out and "Traceback" not in answer.out + answer.err
+    assert (
+        answer.code == code
+        and said in answer.out
+        and "Traceback" not in answer.out + answer.err
+    )
 
 
 def test_a_framework_that_is_not_installed_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(type(framework("fake")), "module_name", "no_such_module")
-    monkeypatch.delitem(vars(framework("fake")), "module", raising=False)  # found by a test before
+    monkeypatch.delitem(
+        vars(framework("fake")), "module", raising=False
+    )  # found by a test before
     assert main(["check", "operator", "Relu", "--framework", "reference", "fake"]) == 2
     answer = capsys.readouterr()
-    assert answer.err.startswith("d5: fake is not installed: pip install") and not answer.out
+    assert (
+        answer.err.startswith("d5: fake is not installed: pip install")
+        and not answer.out
+    )
 
 
 @pytest.mark.parametrize(
@@ -153,8 +177,14 @@ def test_a_framework_that_is_not_installed_is_one_line(capsys, monkeypatch):
         (["LeakyRelu", "--set", "alpa=3"], "Did you mean 'alpha'"),
         (["MatMul", "--shape", "3x4,5x6"], "does not take"),
         (["Relu", "--shape", "3xx4"], "is no shape"),
-        (["my.py:fast_rel", "--reference", "my.py:slow_relu"], "Did you mean 'fast_relu'"),
-        (["my.py:fast_relu", "--reference", "your.py:slow_relu"], "there is no file or module"),
+        (
+            ["my.py:fast_rel", "--reference", "my.py:slow_relu"],
+            "Did you mean 'fast_relu'",
+        ),
+        (
+            ["my.py:fast_relu", "--reference", "your.py:slow_relu"],
+            "there is no file or module",
+        ),
         (["Relu", "--heatmap", "picture.pdf"], "an .svg or a .png"),
         (["Relu", "--timeout", "0"], "leaves no time"),
         (["Relu", "--set", "alpha"], "not of the form"),

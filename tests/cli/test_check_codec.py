@@ -39,7 +39,10 @@ def test_a_chain_is_checked_with_both_kinds_of_loops(check, d5):
 def test_what_a_codec_loses_is_found(check, tmp_path):
     answer = check(f"{tmp_path}/my.py:Forgetful")
     assert answer.code == 1
-    assert "sent + residual" in answer.out and "is not the sum of the gradients" in answer.out
+    assert (
+        "sent + residual" in answer.out
+        and "is not the sum of the gradients" in answer.out
+    )
     assert check(f"{tmp_path}/my.py:Honest").code == 0
 
 

@@ -26,7 +26,12 @@ VERBS = {
 
 def d5(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*D5, *words], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        [*D5, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
 
 
@@ -42,9 +47,12 @@ QUICK = ("bench", "check")
 
 
 @pytest.mark.parametrize(
-    "verb", [v if v in QUICK else pytest.param(v, marks=pytest.mark.slow) for v in VERBS]
+    "verb",
+    [v if v in QUICK else pytest.param(v, marks=pytest.mark.slow) for v in VERBS],
 )
-def test_no_file_of_the_current_folder_is_run_by_itself(planted: Path, verb: str) -> None:
+def test_no_file_of_the_current_folder_is_run_by_itself(
+    planted: Path, verb: str
+) -> None:
     done = d5(planted, *VERBS[verb])
     note = planted / NOTE
     assert not note.exists(), note.read_text()
@@ -55,7 +63,17 @@ def test_no_file_of_the_current_folder_is_run_by_itself(planted: Path, verb: str
 def test_a_statement_may_import_modules_of_the_current_folder(planted: Path) -> None:
     (planted / "helper_of_a_test.py").write_text("import json\nx = json.dumps([1])\n")
     setup = "from helper_of_a_test import x; assert x == '[1]'"
-    done = d5(planted, "bench", "len(x)", "--setup", setup, "--budget", "0.2", "--processes", "2")
+    done = d5(
+        planted,
+        "bench",
+        "len(x)",
+        "--setup",
+        setup,
+        "--budget",
+        "0.2",
+        "--processes",
+        "2",
+    )
     assert done.returncode == 0, done.stderr
     assert not (planted / NOTE).exists()
 
@@ -79,7 +97,9 @@ def truth(x):
 """
 
 
-def test_an_operator_may_import_what_lies_beside_it(planted: Path, tmp_path: Path) -> None:
+def test_an_operator_may_import_what_lies_beside_it(
+    planted: Path, tmp_path: Path
+) -> None:
     beside = tmp_path / "beside"
     beside.mkdir()
     (beside / "helper_of_a_test.py").write_text("TWO = 2\n")
@@ -103,7 +123,9 @@ def test_a_recipe_may_import_what_lies_beside_it(planted: Path) -> None:
     beside = planted / "beside"
     beside.mkdir()
     (beside / "helper_of_a_test.py").write_text("FIXED = 1\n")
-    (beside / "my_recipe.py").write_text("from helper_of_a_test import FIXED\nMUTABLE = {}\n")
+    (beside / "my_recipe.py").write_text(
+        "from helper_of_a_test import FIXED\nMUTABLE = {}\n"
+    )
     done = d5(planted, "run", "beside/my_recipe.py")
     assert "has no METRICS" in done.stderr  # and what it imports was there
     assert not (planted / NOTE).exists()

@@ -91,13 +91,19 @@ def faults(top: argparse.ArgumentParser) -> list[str]:
     for verb, actions in options_of(top).items():
         for name, action in actions.items():
             if name != "-h":
-                found += [f"{verb} {name}: {fault}" for fault in option_faults(name, action)]
+                found += [
+                    f"{verb} {name}: {fault}" for fault in option_faults(name, action)
+                ]
     return found
 
 
 def option_faults(name: str, action: argparse.Action) -> list[str]:
     text = action.help or ""
-    others = [o for o, (meaning, _) in MEANINGS.items() if o != name and text.startswith(meaning)]
+    others = [
+        o
+        for o, (meaning, _) in MEANINGS.items()
+        if o != name and text.startswith(meaning)
+    ]
     if others:
         return [f"a second spelling of {others[0]}"]
     if name not in MEANINGS:
@@ -140,15 +146,21 @@ PLANTED: dict[str, tuple[Callable[[argparse.ArgumentParser], object], str]] = {
         "run --attribute: a second spelling of --set",
     ),
     "a second meaning": (
-        lambda p: p.add_argument("--margin", metavar="SHARE", help="the width of the page"),
+        lambda p: p.add_argument(
+            "--margin", metavar="SHARE", help="the width of the page"
+        ),
         "run --margin: means 'the width of the page' here",
     ),
     "another option's meaning": (
-        lambda p: p.add_argument("--level", help="the relative difference that does not matter"),
+        lambda p: p.add_argument(
+            "--level", help="the relative difference that does not matter"
+        ),
         "run --level: a second spelling of --margin",
     ),
     "another form": (
-        lambda p: p.add_argument("--budget", metavar="MINUTES", help="the time to spend"),
+        lambda p: p.add_argument(
+            "--budget", metavar="MINUTES", help="the time to spend"
+        ),
         "run --budget: takes MINUTES here and SECONDS elsewhere",
     ),
 }
@@ -191,7 +203,11 @@ def test_old_and_unknown_options_are_one_line(
     assert main(words.split()) == 2
     answer = capsys.readouterr()
     assert message in answer.err
-    assert answer.out == "" and answer.err.startswith("d5: ") and answer.err.count("\n") == 1
+    assert (
+        answer.out == ""
+        and answer.err.startswith("d5: ")
+        and answer.err.count("\n") == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,5 +227,7 @@ def test_settings_are_literals_or_texts(text: str, value: object) -> None:
 
 @pytest.mark.parametrize("text", ["alpha", "=3", "", "a b=3", "1=2"])
 def test_what_is_no_setting_is_one_line(text: str) -> None:
-    with pytest.raises(options.Deep500Error, match="--set .* is not of the form name=value"):
+    with pytest.raises(
+        options.Deep500Error, match="--set .* is not of the form name=value"
+    ):
         options.settings([text])

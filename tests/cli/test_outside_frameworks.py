@@ -32,7 +32,9 @@ def outside(tmp_path, monkeypatch):
         site = tmp_path / "site"
         information = site / "plain-1.0.dist-info"
         information.mkdir(parents=True)
-        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plain\nVersion: 1.0\n")
+        (information / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: plain\nVersion: 1.0\n"
+        )
         (information / "entry_points.txt").write_text(
             "[deep500.frameworks]\nplain = plain_adapter\n"
         )
@@ -52,7 +54,9 @@ def test_the_frameworks_of_users_are_listed_and_that_of_tests_is_not(d5, outside
     assert "fake" not in listed(d5)
     unknown = d5("check", "operator", "Relu", "--framework", "plane")
     assert (
-        unknown.code == 2 and "Did you mean 'plain'?" in unknown.err and "fake" not in unknown.err
+        unknown.code == 2
+        and "Did you mean 'plain'?" in unknown.err
+        and "fake" not in unknown.err
     )
     assert d5("check", "operator", "Relu", "--framework", "fake", "--json").code == 0
 
@@ -61,7 +65,9 @@ def test_doctor_lists_them(d5, outside):
     outside(ADAPTER)
     answer = d5("doctor", "--budget", "0.5", "--json")
     installed = answer.json["installed"]
-    assert installed["plain"] == installed["reference"] and "(numpy)" in installed["plain"]
+    assert (
+        installed["plain"] == installed["reference"] and "(numpy)" in installed["plain"]
+    )
     assert installed.keys() >= {"pytorch", "jax", "tensorflow", "onnxruntime", "mpi"}
     assert "fake" not in installed
 
@@ -70,15 +76,24 @@ def test_doctor_says_which_one_cannot_be_used(d5, outside):
     outside("import no_such_package")
     answer = d5("doctor", "--budget", "0.5")
     assert answer.code == 0
-    assert "the framework 'plain' cannot be used: plain_adapter: ModuleNotFoundError" in " ".join(
-        line.strip("| ") for line in answer.out.splitlines()
+    assert (
+        "the framework 'plain' cannot be used: plain_adapter: ModuleNotFoundError"
+        in " ".join(line.strip("| ") for line in answer.out.splitlines())
     )
     refused = d5("check", "operator", "Relu", "--framework", "plain")
-    assert refused.code == 2 and refused.err.count("\n") == 1 and "plain_adapter" in refused.err
+    assert (
+        refused.code == 2
+        and refused.err.count("\n") == 1
+        and "plain_adapter" in refused.err
+    )
 
 
 def test_doctor_says_what_is_not_installed(d5, outside):
-    outside(ADAPTER.replace('name = "plain"', 'name, module_name = "plain", "no_such_package"'))
+    outside(
+        ADAPTER.replace(
+            'name = "plain"', 'name, module_name = "plain", "no_such_package"'
+        )
+    )
     assert d5("doctor", "--budget", "0.5", "--json").json["installed"]["plain"] is None
     refused = d5("check", "operator", "Relu", "--framework", "plain")
     assert refused.err == "d5: plain is not installed: pip install no_such_package\n"
@@ -87,8 +102,20 @@ def test_doctor_says_what_is_not_installed(d5, outside):
 @pytest.mark.slow
 def test_operators_are_measured_with_its_own_threads(d5, outside, tmp_path):
     outside(ADAPTER)
-    measured = ("bench", "operator", "Relu", "--shape", "8x8", "--budget", "0.5", "--threads", "1")
-    answer = d5(*measured, "--framework", "reference", "plain", "--out", tmp_path / "run")
+    measured = (
+        "bench",
+        "operator",
+        "Relu",
+        "--shape",
+        "8x8",
+        "--budget",
+        "0.5",
+        "--threads",
+        "1",
+    )
+    answer = d5(
+        *measured, "--framework", "reference", "plain", "--out", tmp_path / "run"
+    )
     assert answer.code == 0, answer.err
     plan: Any = bundle.read(tmp_path / "run").documents["plan.json"]
     assert plan["about"]["threads"] == "1; its own on plain"
@@ -105,7 +132,9 @@ MUTABLE = {"batch_size": 64, "executor": "plain", "optimizer": "SGD", "optimizer
 METRICS = [(d5.TestAccuracy(), None)]
 """
     (tmp_path / "recipe.py").write_text(recipe)
-    answer = d5("run", "recipe.py", "--tier", "tiny", "--seeds", 1, "--out", tmp_path / "run")
+    answer = d5(
+        "run", "recipe.py", "--tier", "tiny", "--seeds", 1, "--out", tmp_path / "run"
+    )
     assert answer.code == 0, answer.err
     plan: Any = bundle.read(tmp_path / "run").documents["plan.json"]
     assert plan["threads"] == "its own" and plan["framework"] == "plain"
@@ -123,10 +152,16 @@ class Plain(Reference):
         ("reference", 1),
         (Reference().from_model, 1),
         (Plain().from_model, "its own"),
-        (lambda network, **options: Plain().from_model(network), 1),  # nobody knows whose it is
+        (
+            lambda network, **options: Plain().from_model(network),
+            1,
+        ),  # nobody knows whose it is
     ],
 )
 def test_what_a_recipe_records_of_threads(executor, threads):
     fixed = {"model": "mlp", "dataset": "digits", "epochs": 2}
     mutable = {"batch_size": 64, "executor": executor, "optimizer": "SGD"}
-    assert recipe_threads(Recipe("one", fixed, mutable, [(TestAccuracy(), None)])) == threads
+    assert (
+        recipe_threads(Recipe("one", fixed, mutable, [(TestAccuracy(), None)]))
+        == threads
+    )

@@ -23,7 +23,9 @@ def false_claim(tmp_path_factory) -> Path:
     derived = json.loads(json.dumps(honest.documents["derived.json"]))
     for key in ("median", "low", "high"):
         derived["entries"][0][key] /= 2
-    documents = {name: honest.documents[name] for name in ("plan.json", "environment.json")}
+    documents = {
+        name: honest.documents[name] for name in ("plan.json", "environment.json")
+    }
     writer = bundle.create(folder / "false", documents)
     for block in honest.blocks:
         writer.append(block)
@@ -48,7 +50,9 @@ def started(home: Path, *args: object, **streams) -> subprocess.Popen[str]:
 )
 def test_a_closed_pipe_changes_nothing(false_claim, tmp_path, args, code):
     words = [false_claim if word == "BUNDLE" else word for word in args]
-    with started(tmp_path, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with started(
+        tmp_path, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         process.stdout.close()
         assert process.stderr.read() == ""
     assert process.returncode == code
@@ -61,17 +65,23 @@ def test_a_complaint_that_nobody_reads_keeps_its_code(tmp_path):
 
 
 def test_output_that_was_never_open(false_claim, tmp_path):
-    words = shlex.join([sys.executable, "-m", "deep500.cli", "verify", str(false_claim)])
+    words = shlex.join(
+        [sys.executable, "-m", "deep500.cli", "verify", str(false_claim)]
+    )
     command = f"exec {words} >&- 2>&-"
     environment = os.environ | {"DEEP500_HOME": str(tmp_path)}
     assert subprocess.run(["sh", "-c", command], env=environment).returncode == 1
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no /dev/full"
+)
 def test_a_full_disk_is_one_line(false_claim, tmp_path):
     with (
         open("/dev/full", "w") as full,
-        started(tmp_path, "show", false_claim, stdout=full, stderr=subprocess.PIPE) as process,
+        started(
+            tmp_path, "show", false_claim, stdout=full, stderr=subprocess.PIPE
+        ) as process,
     ):
         said = process.stderr.read()
     assert process.returncode == 2

@@ -86,7 +86,9 @@ def stopped(folder, moment, number):
     process = start(folder, WAIT_AT=moment)
     deadline = time.monotonic() + 60
     while not (folder / "reached").exists():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        assert process.poll() is None and time.monotonic() < deadline, (
+            process.communicate()
+        )
         time.sleep(0.01)
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
@@ -157,14 +159,21 @@ def test_a_run_of_another_recipe_is_refused(d5, finished, tmp_path, change, name
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     refused = d5(*RUN, *change)
     assert refused.code == 2 and refused.err.count("\n") == 1 and not refused.out
-    assert f"({named})" in refused.err and "give the same again, or another folder" in refused.err
+    assert (
+        f"({named})" in refused.err
+        and "give the same again, or another folder" in refused.err
+    )
 
 
 def test_a_folder_of_something_else_is_refused(d5, folder):
     (folder / "run").mkdir()
     (folder / "run" / "notes.txt").write_text("mine")
     refused = d5(*RUN)
-    assert refused.code == 2 and refused.err.count("\n") == 1 and "not empty" in refused.err
+    assert (
+        refused.code == 2
+        and refused.err.count("\n") == 1
+        and "not empty" in refused.err
+    )
     assert [path.name for path in (folder / "run").iterdir()] == ["notes.txt"]
 
 
@@ -172,7 +181,11 @@ def test_a_finished_run_that_was_changed_is_not_shown(d5, finished, tmp_path):
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     (tmp_path / "run" / "weights-0.safetensors").write_bytes(b"others")
     refused = d5(*RUN)
-    assert refused.code == 2 and refused.err.count("\n") == 1 and "d5 verify" in refused.err
+    assert (
+        refused.code == 2
+        and refused.err.count("\n") == 1
+        and "d5 verify" in refused.err
+    )
 
 
 DOCUMENTS: dict[str, object] = {"plan.json": {"a": 1}, "environment.json": {"b": 2}}

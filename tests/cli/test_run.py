@@ -37,7 +37,17 @@ def test_a_recipe_runs_and_says_what_came_out(d5, tmp_path):
 
 
 def test_settings_change_what_is_mutable_and_the_bundle_shows_it(d5, tmp_path):
-    d5("run", MLP, *TINY, "--seeds", 1, "--set", "batch_size=32", "--out", tmp_path / "run")
+    d5(
+        "run",
+        MLP,
+        *TINY,
+        "--seeds",
+        1,
+        "--set",
+        "batch_size=32",
+        "--out",
+        tmp_path / "run",
+    )
     plan: Any = bundle.read(tmp_path / "run").documents["plan.json"]
     assert plan["recipe"]["mutable"]["batch_size"] == 32
     assert "reference" in plan["recipe"]["mutable"]["executor"]["name"].lower()
@@ -77,7 +87,9 @@ def test_bad_input_is_one_line_and_nothing_is_left(d5, tmp_path, wrong):
         "exiting.py": "import sys; sys.exit(3)",
         "raising.py": "raise ValueError('no\\nway')",
         "metrics.py": text.split("METRICS")[0] + "METRICS = 5\n",
-        "hidden.py": text.replace('"dataset"', '"model_kwargs": {"hidden": (0,)}, "dataset"', 1),
+        "hidden.py": text.replace(
+            '"dataset"', '"model_kwargs": {"hidden": (0,)}, "dataset"', 1
+        ),
         "target.py": text.replace("(), 93.0)", '(), "93")'),
         "data.py": text.replace('"dataset": "digits"', '"dataset": "digit"'),
         "model.py": text.replace('"model": "mlp"', '"model": "mpl"'),
@@ -88,15 +100,27 @@ def test_bad_input_is_one_line_and_nothing_is_left(d5, tmp_path, wrong):
     out = () if "--resume" in WRONG[wrong] else ("--out", "run")
     answer = d5("run", *WRONG[wrong], *out)
     assert answer.code == 2, answer.err
-    assert answer.out == "" and answer.err.startswith("d5: ") and answer.err.count("\n") == 1, (
-        answer.err
-    )
+    assert (
+        answer.out == ""
+        and answer.err.startswith("d5: ")
+        and answer.err.count("\n") == 1
+    ), answer.err
     assert {p.name for p in tmp_path.iterdir()} - before <= {"home", "__pycache__"}
 
 
 def start(tmp_path, folder, *args):
     return subprocess.Popen(
-        [sys.executable, "-m", "deep500.cli", "run", str(MLP), *TINY, "--out", str(folder), *args],
+        [
+            sys.executable,
+            "-m",
+            "deep500.cli",
+            "run",
+            str(MLP),
+            *TINY,
+            "--out",
+            str(folder),
+            *args,
+        ],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -123,7 +147,8 @@ def whole(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "moment", [*range(2), *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 10))]
+    "moment",
+    [*range(2), *(pytest.param(k, marks=pytest.mark.slow) for k in range(2, 10))],
 )
 def test_killed_and_resumed_it_ends_in_the_same_bits(d5, tmp_path, whole, moment):
     process = start(tmp_path, tmp_path / "run")
@@ -139,7 +164,9 @@ def test_killed_and_resumed_it_ends_in_the_same_bits(d5, tmp_path, whole, moment
     found = verify(tmp_path / "run")
     assert found.ok
     if not found.finished:
-        assert Ledger(tmp_path / "home" / "ledger.sqlite").runs()[0].state == "unfinished"
+        assert (
+            Ledger(tmp_path / "home" / "ledger.sqlite").runs()[0].state == "unfinished"
+        )
         answer = d5("run", MLP, *TINY, "--out", tmp_path / "run", "--resume")
         assert answer.code in (0, 1), answer.err
     assert verify(tmp_path / "run").finished
@@ -158,7 +185,9 @@ def test_control_c_keeps_what_was_trained(tmp_path):
     _, err = process.communicate(timeout=30)
     *progress, last = err.splitlines()
     assert process.returncode == 130 and last.startswith("d5: interrupted"), err
-    assert all("%" in line for line in progress), err  # a slow machine tells how far it is
+    assert all("%" in line for line in progress), (
+        err
+    )  # a slow machine tells how far it is
     assert verify(tmp_path / "run").ok
 
 

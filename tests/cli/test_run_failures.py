@@ -76,7 +76,9 @@ def test_a_full_disk_is_one_line_and_the_run_can_go_on(folder: Path) -> None:
 
 
 def test_a_loss_that_is_not_a_number_misses_its_target(folder: Path) -> None:
-    (folder / "recipe.py").write_text(RECIPE.replace("RATE", "1e30").replace("5.0)", "50.0)"))
+    (folder / "recipe.py").write_text(
+        RECIPE.replace("RATE", "1e30").replace("5.0)", "50.0)")
+    )
     code, said = run(folder, "--out", "run")
     assert code == 1, said
     assert verify(folder / "run").ok
@@ -100,7 +102,9 @@ def test_a_checkpoint_of_another_recipe_is_refused(
         assert verify(folder / name).ok
     [foreign] = (folder / "other.checkpoints").glob("*.safetensors")
     shutil.copy(foreign, folder / "run.checkpoints" / foreign.name)
-    with pytest.raises(Deep500Error, match="not the one that the bundle names: start anew"):
+    with pytest.raises(
+        Deep500Error, match="not the one that the bundle names: start anew"
+    ):
         run_recipe(recipe, folder / "run", seeds=1, resume=True)
     with pytest.raises(Deep500Error, match="was begun with another recipe or settings"):
         run_recipe(other, folder / "run", seeds=1, resume=True)

@@ -31,7 +31,9 @@ def run(d5, tmp_path):
 
 def test_every_form(d5, run, tmp_path):
     text = d5("show", run).out
-    assert re.match(r"\*\*.*acceptable.*: test accuracy .* over 3 seeds, target 93 %", text)
+    assert re.match(
+        r"\*\*.*acceptable.*: test accuracy .* over 3 seeds, target 93 %", text
+    )
     assert d5("report", run, "--format", "terminal").out == text
     marked = d5("report", run, "--format", "markdown").out
     assert marked.startswith("# digits_mlp\n") and text.splitlines()[0] in marked
@@ -59,6 +61,8 @@ def test_the_command_to_go_on_with_an_unfinished_run_works(d5, run, tmp_path):
     assert shown.code == 0 and shown.out.startswith("**unfinished: 0 of 3 seeds")
     assert not d5("show", part, "--json").json["finished"]
     _, *command = shlex.split(re.search("`(d5 run .*?)`", shown.out)[1])
-    answer = d5(*[str(MLP) if word == "recipes/digits_mlp.py" else word for word in command])
+    answer = d5(
+        *[str(MLP) if word == "recipes/digits_mlp.py" else word for word in command]
+    )
     assert answer.code in (0, 1), answer.err
     assert bundle.read(part).files == whole.files  # the same weights to the bit

@@ -41,7 +41,9 @@ def test_json_holds_the_same_numbers_as_the_library(cnn, d5, capsys):
     answer = d5("show", "network", cnn, "--batch", "4", "--json").json
     costs = network_costs(load(cnn), 4)
     assert answer["flops"] == costs.flops
-    assert [node["name"] for node in answer["nodes"]] == [node.name for node in costs.nodes]
+    assert [node["name"] for node in answer["nodes"]] == [
+        node.name for node in costs.nodes
+    ]
     assert answer["training"]["peak"] == costs.training.peak
 
 
@@ -54,7 +56,9 @@ def test_a_picture_has_a_box_for_every_node(cnn, capsys, tmp_path):
     code, out, _ = show(capsys, cnn, "--picture", str(picture))
     assert code == 0 and str(picture) in out
     tree = ElementTree.fromstring(picture.read_text())
-    titles = {t.text.partition(":")[0] for t in tree.iter("{http://www.w3.org/2000/svg}title")}
+    titles = {
+        t.text.partition(":")[0] for t in tree.iter("{http://www.w3.org/2000/svg}title")
+    }
     assert {node.name for node in load(cnn).nodes} <= titles
 
 
@@ -85,7 +89,9 @@ def long_network(layers: int, named: bool) -> "d5.Network":
     network.add_param("w", np.eye(4, dtype="float32"))
     for i in range(layers):
         stem = f"blocks.{i}" if named else f"n{i}"
-        y = network.add_node("MatMul", (x, "w"), name=f"{stem}.product" if named else f"{stem}a")
+        y = network.add_node(
+            "MatMul", (x, "w"), name=f"{stem}.product" if named else f"{stem}a"
+        )
         y = network.add_node("Relu", (y,), name=f"{stem}.relu" if named else f"{stem}b")
         x = network.add_node("Add", (x, y), name=f"{stem}.add" if named else f"{stem}c")
     network.add_output(x)
@@ -113,7 +119,9 @@ def test_two_hundred_nodes_are_drawn_each_without_overlap():
     network = long_network(66, named=True)
     svg = network_svg(network, network_costs(network, 2))
     tree = ElementTree.fromstring(svg)
-    rects = [r for r in tree.iter("{http://www.w3.org/2000/svg}rect") if r.get("stroke")]
+    rects = [
+        r for r in tree.iter("{http://www.w3.org/2000/svg}rect") if r.get("stroke")
+    ]
     places = [(float(r.get("x")), float(r.get("y"))) for r in rects]
     assert len(places) == 200
     for i, (x, y) in enumerate(places):

@@ -14,7 +14,16 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
 VERBS = {
     "bench": ("bench", "pass", "--budget", "0.2"),
     "check": ("check", "operator", "Relu", "--framework", "reference"),
-    "run": ("run", str(RECIPE), "--tier", "tiny", "--framework", "reference", "--seeds", "1"),
+    "run": (
+        "run",
+        str(RECIPE),
+        "--tier",
+        "tiny",
+        "--framework",
+        "reference",
+        "--seeds",
+        "1",
+    ),
     "doctor": ("doctor", "--budget", "0.2"),
     "list": ("list",),
     "show": ("show",),
@@ -55,7 +64,10 @@ def refusal(words, folder, most_bytes=resource.RLIM_INFINITY, **environment):
 def test_a_home_that_is_a_file(tmp_path, verb, place):
     (tmp_path / "file").touch()
     said = refusal(VERBS[verb], tmp_path, DEEP500_HOME=place)
-    assert said == f"d5: DEEP500_HOME is {place}, and {tmp_path}/file is no folder: set it to one\n"
+    assert (
+        said
+        == f"d5: DEEP500_HOME is {place}, and {tmp_path}/file is no folder: set it to one\n"
+    )
 
 
 @pytest.mark.parametrize("verb", ["bench", "doctor"])
@@ -65,7 +77,9 @@ def test_a_home_that_cannot_be_made(tmp_path, verb):
     assert said.endswith("): set DEEP500_HOME to a folder that can\n")
 
 
-@pytest.mark.parametrize("verb", ["bench", "doctor", pytest.param("run", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "verb", ["bench", "doctor", pytest.param("run", marks=pytest.mark.slow)]
+)
 def test_a_full_disk(tmp_path, verb):
     """No file may grow beyond 9 KiB; the description of the machine is larger."""
     said = refusal(VERBS[verb], tmp_path, 9 * 1024, DEEP500_HOME=str(tmp_path / "home"))
@@ -79,7 +93,14 @@ def test_a_cache_that_is_a_file(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "same.cpp").write_text(OPERATOR)
     words = ("check", "operator", "same.cpp:same", "--framework", "reference")
-    said = refusal(words, tmp_path, DEEP500_HOME=str(tmp_path / "home"), DEEP500_CACHE="file")
-    assert said == f"d5: DEEP500_CACHE is file, and {tmp_path}/file is no folder: set it to one\n"
-    said = refusal(words, tmp_path, DEEP500_HOME=str(tmp_path / "home"), DEEP500_CACHE="/proc/d5")
+    said = refusal(
+        words, tmp_path, DEEP500_HOME=str(tmp_path / "home"), DEEP500_CACHE="file"
+    )
+    assert (
+        said
+        == f"d5: DEEP500_CACHE is file, and {tmp_path}/file is no folder: set it to one\n"
+    )
+    said = refusal(
+        words, tmp_path, DEEP500_HOME=str(tmp_path / "home"), DEEP500_CACHE="/proc/d5"
+    )
     assert said.startswith("d5: /proc/d5/built cannot be written (")

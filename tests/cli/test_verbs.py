@@ -12,7 +12,12 @@ def bundles(tmp_path_factory):
     """Two real results: b is twice the work of a under the same name."""
     folder = tmp_path_factory.mktemp("bundles")
     for name, work in (("a", 2000), ("b", 4000)):
-        measure.run({"sum": f"sum(range({work}))"}, budget_s=1.2, processes=6, folder=folder / name)
+        measure.run(
+            {"sum": f"sum(range({work}))"},
+            budget_s=1.2,
+            processes=6,
+            folder=folder / name,
+        )
     return folder
 
 
@@ -21,7 +26,9 @@ def test_compare_gates_on_slower_only(d5, bundles):
     assert slower.code == 1
     assert slower.json["comparisons"][0]["verdict"] == "slower"
     assert d5("compare", bundles / "b", bundles / "a", "--gate").code == 0
-    assert d5("compare", bundles / "a", bundles / "b").code == 0  # without a gate it only tells
+    assert (
+        d5("compare", bundles / "a", bundles / "b").code == 0
+    )  # without a gate it only tells
     text = d5("compare", bundles / "a", bundles / "b").out
     assert "slower" in text and "n = " in text
 
@@ -106,7 +113,9 @@ def test_help_lists_every_verb_and_imports_little():
         "import sys; from deep500.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
         "assert 'numpy' not in sys.modules, 'numpy'"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert all(
         verb in done.stdout
@@ -139,12 +148,19 @@ def test_everything_there_is_can_be_listed(d5, what, name):
 
 def test_frameworks_list_what_they_have_by_themselves_and_through_us(d5):
     rows = {row["framework"]: row for row in d5("list", "frameworks", "--json").json}
-    assert rows["onnxruntime"]["asynchronous"] == "d5" and rows["onnxruntime"]["autodiff"] == "d5"
+    assert (
+        rows["onnxruntime"]["asynchronous"] == "d5"
+        and rows["onnxruntime"]["autodiff"] == "d5"
+    )
     assert rows["pytorch"]["decentralised"] == "yes, d5"
     assert rows["reference"]["compiled"] == "–"
 
 
 def test_lists_are_whole_and_fit_a_terminal(d5):
-    assert len(d5("list", "operators", "--json").json) == len(registry.known("operators")) > 100
+    assert (
+        len(d5("list", "operators", "--json").json)
+        == len(registry.known("operators"))
+        > 100
+    )
     assert len(d5("list", "operators", "--most", 3, "--json").json) == 3
     assert max(map(len, d5("list", "frameworks").out.splitlines())) < 120

@@ -49,6 +49,8 @@ def test_a_codec_is_what_it_declares(codec: d5.Codec) -> None:
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize("loops", ["C++", "NumPy"])
 @pytest.mark.parametrize("codec", CODECS, ids=str)
-def test_a_codec_is_what_it_declares_for_every_seed(codec: Any, loops: str, seed: int) -> None:
+def test_a_codec_is_what_it_declares_for_every_seed(
+    codec: Any, loops: str, seed: int
+) -> None:
     report = d5.check_codec(codec, seed=seed, loops=loops)
     assert report.ok, report.wrong[:3]

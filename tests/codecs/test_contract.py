@@ -19,11 +19,17 @@ from deep500.contracts.layout import Layout
 from deep500.contracts.operator import Tensor
 
 
-def gradients(ranks: int, size: int, dtype: str = "float32", seed: int = 0) -> list[np.ndarray]:
-    return list(np.random.default_rng(seed).standard_normal((ranks, size)).astype(dtype))
+def gradients(
+    ranks: int, size: int, dtype: str = "float32", seed: int = 0
+) -> list[np.ndarray]:
+    return list(
+        np.random.default_rng(seed).standard_normal((ranks, size)).astype(dtype)
+    )
 
 
-def averaged(codec: Codec, buffers: list[np.ndarray], states=None, step: int = 0) -> list:
+def averaged(
+    codec: Codec, buffers: list[np.ndarray], states=None, step: int = 0
+) -> list:
     """Every rank's result of one aggregation in this process."""
     ranks = len(buffers)
     states = states or [codec.init(b.size, b.dtype) for b in buffers]
@@ -52,7 +58,9 @@ def test_sent_and_residual_are_the_sum_of_all_gradients() -> None:
         buffers = gradients(2, 50, "float64", seed=step)
         total += sum(buffers)
         sent += 2 * averaged(codec, buffers, states, step)[0]
-    np.testing.assert_allclose(sent + sum(s["residual"] for s in states), total, rtol=1e-12)
+    np.testing.assert_allclose(
+        sent + sum(s["residual"] for s in states), total, rtol=1e-12
+    )
 
 
 def test_an_aggregation_that_fails_leaves_the_state_as_it_was() -> None:
@@ -88,7 +96,9 @@ def test_ranks_that_ask_for_different_collectives_are_refused() -> None:
 
 
 @pytest.mark.parametrize("collective", ["allreduce", "reduce_scatter"])
-def test_a_codec_that_is_not_linear_is_refused_where_sums_are_made(collective: str) -> None:
+def test_a_codec_that_is_not_linear_is_refused_where_sums_are_made(
+    collective: str,
+) -> None:
     with pytest.raises(d5.Deep500Error, match="not linear.*use allgather"):
         legal(d5.codecs.TopK(0.1), collective)
     legal(d5.codecs.Identity(), collective)
@@ -113,14 +123,18 @@ def test_slots_of_a_bucket_begin_at_the_bucket() -> None:
     assert [(s.name, s.offset) for s in slots_of(layout, both)] == [("a", 0), ("b", 16)]
 
 
-@pytest.mark.parametrize("buffer", [np.zeros((2, 2), np.float32), np.zeros(4, np.int64)])
+@pytest.mark.parametrize(
+    "buffer", [np.zeros((2, 2), np.float32), np.zeros(4, np.int64)]
+)
 def test_what_is_not_a_flat_float_buffer_is_refused(buffer: np.ndarray) -> None:
     with pytest.raises(d5.Deep500Error, match="flat buffer of float32 or float64"):
         next(d5.codecs.Identity().aggregate(buffer, {}, Key()))
 
 
 def test_a_payload_of_a_wrong_length_is_refused() -> None:
-    with pytest.raises(d5.Deep500Error, match="needs 40 bytes for 10 elements.*39 were received"):
+    with pytest.raises(
+        d5.Deep500Error, match="needs 40 bytes for 10 elements.*39 were received"
+    ):
         d5.codecs.Identity().decode(np.zeros(39, np.uint8), 10, "float32")
 
 

@@ -28,7 +28,9 @@ def gradients(ranks: int, dtype: str, step: int = 0) -> list[np.ndarray]:
     return buffers
 
 
-def means(codec: Codec, buffers: list[np.ndarray], states: list, step: int, slots: Any) -> list:
+def means(
+    codec: Codec, buffers: list[np.ndarray], states: list, step: int, slots: Any
+) -> list:
     ranks = len(buffers)
     aggregations = []
     for rank, buffer in enumerate(buffers):
@@ -53,7 +55,9 @@ EXACT = [
 def test_a_codec_that_keeps_all_is_the_dense_mean(codec, units, ranks, dtype) -> None:
     """Bit-equal where nothing is computed; to so many units in the last place where something is."""
     slots = layout(dtype).slots
-    states = [codec.init(layout(dtype).sizes[dtype], dtype, slots) for _ in range(ranks)]
+    states = [
+        codec.init(layout(dtype).sizes[dtype], dtype, slots) for _ in range(ranks)
+    ]
     for step in range(3):
         buffers = gradients(ranks, dtype, step)
         dense = sum(buffers[1:], buffers[0].copy()) / np.dtype(dtype).type(ranks)
@@ -94,7 +98,9 @@ def test_factors_are_exact_below_their_break_even() -> None:
 def test_a_gradient_of_a_higher_rank_is_refused() -> None:
     slots = (Slot("w", (64, 64), "float64", 0),)
     x = np.random.default_rng(0).standard_normal(64 * 64)
-    with pytest.raises(d5.Deep500Error, match="gradient of w has a higher rank than the 4 rows"):
+    with pytest.raises(
+        d5.Deep500Error, match="gradient of w has a higher rank than the 4 rows"
+    ):
         next(codecs.Factors(batch=4).aggregate(x, {}, Key(), slots))
 
 
@@ -121,7 +127,9 @@ def test_integers_that_would_overflow_are_refused() -> None:
 
     summed = codecs.TernGrad(summed=True)
     legal(summed, "allreduce", ranks=127)
-    with pytest.raises(d5.Deep500Error, match="128 ranks: its integers overflow beyond 127"):
+    with pytest.raises(
+        d5.Deep500Error, match="128 ranks: its integers overflow beyond 127"
+    ):
         legal(summed, "allreduce", ranks=128)
     buffers = [np.ones(3, np.float32)] * 127
     mean = means(summed, buffers, [{} for _ in buffers], 0, ())[0]

@@ -9,7 +9,9 @@ import deep500 as d5
 from deep500.codecs import _native, _random, _sums
 from deep500.contracts.codec import Codec, Key
 
-pytestmark = pytest.mark.skipif(_native.library() is None, reason="there is no C++ compiler")
+pytestmark = pytest.mark.skipif(
+    _native.library() is None, reason="there is no C++ compiler"
+)
 CODECS = [
     d5.codecs.QSGD(2),
     d5.codecs.QSGD(4),
@@ -55,7 +57,9 @@ def test_loops_give_the_same_bits(codec: Codec, size: int, dtype: str) -> None:
 @pytest.mark.parametrize("codec", CODECS, ids=str)
 @given(values=st.lists(numbers, max_size=70))
 @settings(max_examples=30, deadline=None)
-def test_loops_give_the_same_bits_for_any_numbers(codec: Codec, values: list[float]) -> None:
+def test_loops_give_the_same_bits_for_any_numbers(
+    codec: Codec, values: list[float]
+) -> None:
     check_same(codec, np.array(values, np.float32))
 
 
@@ -63,7 +67,9 @@ def test_loops_give_the_same_bits_for_any_numbers(codec: Codec, values: list[flo
     "codec", [d5.codecs.QSGD(), d5.codecs.TopK(0.001), d5.codecs.OneBit()], ids=str
 )
 def test_large_buffers_in_several_threads_give_the_same_bits(codec: Codec) -> None:
-    check_same(codec, np.random.default_rng(0).standard_normal(200_003).astype(np.float32))
+    check_same(
+        codec, np.random.default_rng(0).standard_normal(200_003).astype(np.float32)
+    )
 
 
 def test_random_numbers_and_sums_are_the_same() -> None:

@@ -32,6 +32,10 @@ def test_a_codec_is_added_as_the_page_says(tmp_path: Path) -> None:
     (folder / "nearest.py").write_text(definition)
     assert PAGE.count("\n") <= 70  # it fits a screen
     done = subprocess.run(
-        [sys.executable, "-c", TRY], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", TRY],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.stdout == "fine\n", done.stderr[-2000:]

@@ -13,19 +13,25 @@ OWN = {"w": np.zeros((3, 4), np.float32), "b": np.zeros(4, np.float32)}
 
 
 def test_equal_names_shapes_and_dtypes_pass() -> None:
-    check_matching("the parameters", OWN, {name: value + 1 for name, value in OWN.items()})
+    check_matching(
+        "the parameters", OWN, {name: value + 1 for name, value in OWN.items()}
+    )
     check_matching("the parameters", OWN, dict(reversed(OWN.items())))
     check_matching("nothing", {}, {})
 
 
 def test_descriptions_and_native_tensors_are_enough() -> None:
     torch = pytest.importorskip("torch")
-    described = {name: Tensor(value.shape, value.dtype.name) for name, value in OWN.items()}
+    described = {
+        name: Tensor(value.shape, value.dtype.name) for name, value in OWN.items()
+    }
     check_matching("the parameters", described, OWN)
     tensors = {name: torch.zeros(value.shape) for name, value in OWN.items()}
     check_matching("the parameters", tensors, OWN)
     with pytest.raises(Deep500Error, match="'w' is float32.*, expected float64"):
-        check_matching("the parameters", {n: t.double() for n, t in tensors.items()}, OWN)
+        check_matching(
+            "the parameters", {n: t.double() for n, t in tensors.items()}, OWN
+        )
 
 
 @pytest.mark.parametrize(

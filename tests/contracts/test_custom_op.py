@@ -59,7 +59,9 @@ def test_it_is_the_native_kernel_of_the_operator(name: str) -> None:
     before = op.calls
     assert np.array_equal(call.run()[0], X**2)
     assert op.calls > before
-    if name != "onnxruntime":  # which records, and splits networks around custom operators
+    if (
+        name != "onnxruntime"
+    ):  # which records, and splits networks around custom operators
         assert fw.kernel(op.operator)[1] == "native"
 
 
@@ -80,7 +82,9 @@ def test_in_a_network_and_backward(name: str) -> None:
 
 @pytest.mark.parametrize("what", [Square, d5.operators.Relu(), "ipowop.cpp", None])
 def test_what_is_no_custom_operator_is_refused(what: Any) -> None:
-    with pytest.raises(Deep500Error, match="is no custom operator: give a CustomPythonOp"):
+    with pytest.raises(
+        Deep500Error, match="is no custom operator: give a CustomPythonOp"
+    ):
         framework("reference").custom_op(what)
 
 

@@ -48,14 +48,18 @@ def test_a_column_is_read_by_index_and_by_slice() -> None:
     assert split.batch(np.array([3, 10**9]))["x"].tolist() == [[9, 9], [10**18, 10**18]]
     assert split.batch(slice(2, 4))["x"].tolist() == [[4, 4], [9, 9]]
     assert column.entries_read == 4
-    with pytest.raises(Deep500Error, match="goes from 4 to 5, and the data have 5 examples"):
+    with pytest.raises(
+        Deep500Error, match="goes from 4 to 5, and the data have 5 examples"
+    ):
         Split({"x": Squares(5)}).batch(np.array([4, 5]))
 
 
 def test_a_column_has_bounds_and_no_arrays() -> None:
     split = Split({"x": Squares(1000), "label": np.array([3, 1])})
     assert split.bounds("x") == (0, 999**2) and split.bounds("label") == (1, 3)
-    with pytest.raises(Deep500Error, match="'x' is not in memory: read it with split.batch"):
+    with pytest.raises(
+        Deep500Error, match="'x' is not in memory: read it with split.batch"
+    ):
         _ = split.arrays
 
 
@@ -107,9 +111,14 @@ def test_draws_are_uniform_and_uncorrelated() -> None:
         (counts - 3000) ** 2 / 3000
     ).sum() < 50.8  # 99.99 % of chi-square, 19 degrees of freedom
     neighbours = [numbers[:, 1], np.roll(numbers[:, 0], 1)]
-    others = [Draws(*key, indices).uniform(1)[:, 0] for key in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    others = [
+        Draws(*key, indices).uniform(1)[:, 0]
+        for key in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    ]
     for other in neighbours + others:
-        assert abs(np.corrcoef(numbers[:, 0], other)[0, 1]) < 0.035  # five standard errors
+        assert (
+            abs(np.corrcoef(numbers[:, 0], other)[0, 1]) < 0.035
+        )  # five standard errors
 
 
 def test_draws_are_the_same_everywhere() -> None:
@@ -132,7 +141,11 @@ def test_a_numpy_data_set_loses_nothing_and_repeats_nothing() -> None:
     assert sorted(np.concatenate(rows)) == list(range(101))
     other = d5.NumpyDataset(arrays, validation=0.2, test=0.1, seed=6).load()
     assert splits["test"].arrays["x"].tolist() != other["test"].arrays["x"].tolist()
-    assert d5.NumpyDataset(arrays) == d5.NumpyDataset(arrays) != d5.NumpyDataset(arrays, seed=1)
+    assert (
+        d5.NumpyDataset(arrays)
+        == d5.NumpyDataset(arrays)
+        != d5.NumpyDataset(arrays, seed=1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +172,9 @@ def trainer(data: d5.Dataset, input_name: str = "x") -> d5.Trainer:
         Split({input_name: ARRAYS["input"], "label": ARRAYS["label"]}),
     )
     executor = d5.framework("reference").from_model(network)
-    return d5.Trainer(executor, d5.optimizers.SGD(0.1), data, d5.ShuffleSampler(8), epochs=1)
+    return d5.Trainer(
+        executor, d5.optimizers.SGD(0.1), data, d5.ShuffleSampler(8), epochs=1
+    )
 
 
 def test_a_trainer_takes_a_data_set_whose_names_differ_and_says_so() -> None:
@@ -180,7 +195,9 @@ def test_a_network_whose_input_has_another_name_is_matched_by_order() -> None:
 
 def test_names_are_not_matched_where_the_kinds_differ() -> None:
     data = {"label": ARRAYS["label"], "words": np.array(["a", "b"] * 25)}
-    with pytest.raises(Deep500Error, match="needs 'x', and the split 'train' has: label, words"):
+    with pytest.raises(
+        Deep500Error, match="needs 'x', and the split 'train' has: label, words"
+    ):
         trainer(d5.NumpyDataset(data))
 
 
@@ -201,7 +218,9 @@ def test_data_sets_are_loaded_by_name() -> None:
         "validation": 10,
         "test": 10,
     }
-    with pytest.raises(Deep500Error, match="no dataset is named 'digit'. Did you mean 'Digits'"):
+    with pytest.raises(
+        Deep500Error, match="no dataset is named 'digit'. Did you mean 'Digits'"
+    ):
         d5.datasets.load("digit")
     with pytest.raises(
         Deep500Error, match="cannot be made: .*unexpected keyword argument 'colour'"

@@ -30,7 +30,12 @@ def network() -> Network:
     """Dense, BatchNormalization with running statistics, Dropout, dense."""
     draw, net = np.random.default_rng(1), Network("small")
     x, label = net.add_input("x", (0, 5)), net.add_input("label", (0,), "int64")
-    for name, shape in {"w1": (5, 7), "w2": (7, 3), "scale": (7,), "shift": (7,)}.items():
+    for name, shape in {
+        "w1": (5, 7),
+        "w2": (7, 3),
+        "scale": (7,),
+        "shift": (7,),
+    }.items():
         net.add_param(name, draw.normal(0, 0.5, shape).astype("float32"))
     net.add_param("mean", np.zeros(7, "float32"), trainable=False)
     net.add_param("var", np.ones(7, "float32"), trainable=False)
@@ -110,13 +115,17 @@ def test_halves_and_wholes_can_be_mixed(name: str) -> None:
 
 @each
 def test_an_update_without_gradients_is_refused(name: str) -> None:
-    step = framework(name).executor(Mlp((3,)).build((2,), 2)).training_step(Momentum(0.1))
+    step = (
+        framework(name).executor(Mlp((3,)).build((2,), 2)).training_step(Momentum(0.1))
+    )
     with pytest.raises(Deep500Error, match=r"call backprop\(batch\) before it"):
         step.update()
 
 
 @each
-def test_gradients_changed_between_the_halves_are_what_the_update_uses(name: str) -> None:
+def test_gradients_changed_between_the_halves_are_what_the_update_uses(
+    name: str,
+) -> None:
     executor = framework(name).executor(network(), seed=3)
     step = executor.training_step(ByTensor(0.5, 0.0))
     before = executor.arrays()
@@ -127,7 +136,9 @@ def test_gradients_changed_between_the_halves_are_what_the_update_uses(name: str
     executor.load_flat_gradients(ones)
     step.update()
     for param in executor.structure.trainable:
-        assert np.allclose(executor.arrays()[param], before[param] - 0.5, atol=1e-6), param
+        assert np.allclose(executor.arrays()[param], before[param] - 0.5, atol=1e-6), (
+            param
+        )
 
 
 # ---- flat buffers
@@ -212,15 +223,21 @@ def test_writing_one_tensor_touches_that_tensor_only(
     written = []
     original = executor._write
     monkeypatch.setattr(
-        executor, "_write", lambda param, value: (written.append(param), original(param, value))
+        executor,
+        "_write",
+        lambda param, value: (written.append(param), original(param, value)),
     )
-    monkeypatch.setattr(executor, "arrays", lambda: pytest.fail("all parameters were copied"))
+    monkeypatch.setattr(
+        executor, "arrays", lambda: pytest.fail("all parameters were copied")
+    )
     executor.network.feed_tensor("shift", np.full(7, 2.0))
     [value] = executor.network.fetch_tensors(["shift"])
     assert written == ["shift"] and (executor.framework.array(value) == 2).all()
     with pytest.raises(Deep500Error, match="no parameter is named 'shfit'"):
         executor.write("shfit", np.zeros(7))
-    with pytest.raises(Deep500Error, match=r"'shift' is float64\[3\], expected float32\[7\]"):
+    with pytest.raises(
+        Deep500Error, match=r"'shift' is float64\[3\], expected float32\[7\]"
+    ):
         executor.write("shift", np.zeros(3))
 
 
@@ -238,13 +255,17 @@ def test_gradient_descent_by_hand_on_fetched_tensors(name: str) -> None:
     after = executor.arrays()
     for param, gradient in gradients.items():
         assert np.abs(gradient).max() > 0
-        np.testing.assert_allclose(after[param], before[param] - 0.5 * gradient, rtol=1e-6)
+        np.testing.assert_allclose(
+            after[param], before[param] - 0.5 * gradient, rtol=1e-6
+        )
 
 
 @each
 def test_the_structure_holds_no_arrays(name: str) -> None:
     executor = framework(name).executor(network())
-    assert not any(isinstance(p, np.ndarray) for p in executor.structure.params.values())
+    assert not any(
+        isinstance(p, np.ndarray) for p in executor.structure.params.values()
+    )
     assert executor.structure.params["w1"].shape == (5, 7)
 
 
@@ -261,7 +282,9 @@ def test_the_users_network_is_not_changed(name: str) -> None:
 # ---- random keys
 
 
-def mask(executor: Executor, batch: dict[str, np.ndarray], step: int = 0, row: int = 0) -> Any:
+def mask(
+    executor: Executor, batch: dict[str, np.ndarray], step: int = 0, row: int = 0
+) -> Any:
     outputs = executor.inference_and_backprop(batch, step=step, first_row=row)
     return np.array(executor.framework.array(outputs["mask"]))
 
@@ -269,7 +292,9 @@ def mask(executor: Executor, batch: dict[str, np.ndarray], step: int = 0, row: i
 @each
 def test_masks_depend_on_the_seed_and_not_on_the_framework(name: str) -> None:
     (batch,) = batches(1)
-    right = [mask(framework("reference").executor(network(), seed=s), batch) for s in (0, 1)]
+    right = [
+        mask(framework("reference").executor(network(), seed=s), batch) for s in (0, 1)
+    ]
     ours = [mask(framework(name).executor(network(), seed=s), batch) for s in (0, 1)]
     assert np.array_equal(ours[0], right[0]) and np.array_equal(ours[1], right[1])
     assert not np.array_equal(ours[0], ours[1])
@@ -328,13 +353,20 @@ def test_every_framework_takes_the_same_options(name: str) -> None:
 
 without_compiler = {"reference"}
 if " " in sys.prefix:
-    without_compiler.add("pytorch")  # whose compiler does not quote the paths of its headers
+    without_compiler.add(
+        "pytorch"
+    )  # whose compiler does not quote the paths of its headers
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit")  # what PyTorch's compiler says about itself
+@pytest.mark.filterwarnings(
+    "ignore:`torch.jit"
+)  # what PyTorch's compiler says about itself
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name == "pytorch")) for name in FRAMEWORKS],
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "pytorch"))
+        for name in FRAMEWORKS
+    ],
 )
 def test_compile_computes_the_same_or_says_that_it_cannot(name: str) -> None:
     net = Mlp((6,)).build((4,), 3)
@@ -346,7 +378,9 @@ def test_compile_computes_the_same_or_says_that_it_cannot(name: str) -> None:
         return
     executor = framework(name).executor(net, compile=True)
     outputs = executor.inference_and_backprop(batch)
-    assert np.allclose(executor.framework.array(outputs["logits"]), right["logits"], rtol=1e-5)
+    assert np.allclose(
+        executor.framework.array(outputs["logits"]), right["logits"], rtol=1e-5
+    )
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit")
@@ -358,7 +392,9 @@ def test_a_compiler_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(framework("pytorch"), "compile", lambda function: fail)
     executor = framework("pytorch").executor(Mlp((6,)).build((4,), 3), compile=True)
-    with pytest.raises(Unsupported, match=r"cannot compile the network 'Mlp' \(no compiler\)"):
+    with pytest.raises(
+        Unsupported, match=r"cannot compile the network 'Mlp' \(no compiler\)"
+    ):
         executor.inference({"x": np.ones((2, 4), "float32")})
 
 
@@ -373,7 +409,9 @@ class Doubled(d5.CustomPythonOp):
 
 
 @each
-def test_kernel_words_are_those_of_what_runs_also_beside_a_custom_operator(name: str) -> None:
+def test_kernel_words_are_those_of_what_runs_also_beside_a_custom_operator(
+    name: str,
+) -> None:
     net = Network("custom")
     net.add_param("w", np.ones((3, 3), "float32"))
     net.add_input("x", (0, 3))
@@ -400,5 +438,7 @@ def test_a_kernel_word_follows_the_dtype() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_threads_are_refused(threads: int) -> None:
-    with pytest.raises(Deep500Error, match=f"threads is {threads}: give a number from 1 on"):
+    with pytest.raises(
+        Deep500Error, match=f"threads is {threads}: give a number from 1 on"
+    ):
         framework("reference").executor(network(), threads=threads)

@@ -51,7 +51,9 @@ def test_a_derivative_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     executor = framework("reference").executor(network)
     batch = {"x": np.ones((1, 2), np.float32)}
     assert executor.inference(batch)["loss"] == 2
-    with pytest.raises(Deep500Error, match="the derivative of node 'product': .*planted"):
+    with pytest.raises(
+        Deep500Error, match="the derivative of node 'product': .*planted"
+    ):
         executor.inference_and_backprop(batch)
 
 

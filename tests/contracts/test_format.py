@@ -22,22 +22,34 @@ class Notes(Format):
 
     extra = "notes"
 
-    def read(self, source: Any, given: Mapping[str, np.ndarray] | None = None) -> Network:
+    def read(
+        self, source: Any, given: Mapping[str, np.ndarray] | None = None
+    ) -> Network:
         return Network(f"{source} {sorted(given or {})}")
 
 
 def test_formats_are_found_by_name() -> None:
-    assert registry.find("formats", "Onnx") is Onnx and "Onnx" in registry.known("formats")
-    with pytest.raises(Deep500Error, match="no format is named 'Onyx'. Did you mean 'Onnx'?"):
+    assert registry.find("formats", "Onnx") is Onnx and "Onnx" in registry.known(
+        "formats"
+    )
+    with pytest.raises(
+        Deep500Error, match="no format is named 'Onyx'. Did you mean 'Onnx'?"
+    ):
         registry.find("formats", "Onyx")
 
 
-def test_a_network_is_read_and_written_by_the_format(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_is_read_and_written_by_the_format(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     network = d5.networks.Mlp(hidden=(3,)).build((4,), 2)
     model = network.to_onnx()
     assert isinstance(model, onnx.ModelProto)
     assert Onnx().write(network).SerializeToString() == model.SerializeToString()
-    assert Network.from_onnx(model).trainable == Onnx().read(model).trainable == network.trainable
+    assert (
+        Network.from_onnx(model).trainable
+        == Onnx().read(model).trainable
+        == network.trainable
+    )
     monkeypatch.setattr(registry, "find", lambda kind, name: Notes)
     assert Network.from_onnx("a.txt").name == "a.txt []"
     with pytest.raises(Unsupported, match="Notes has no form for a backward pass"):
@@ -47,7 +59,8 @@ def test_a_network_is_read_and_written_by_the_format(monkeypatch: pytest.MonkeyP
 def test_a_missing_package_is_named_with_its_extra() -> None:
     Notes().require("json")
     with pytest.raises(
-        Unsupported, match=r"absent is not installed: pip install 'deep500-bench\[notes\]'"
+        Unsupported,
+        match=r"absent is not installed: pip install 'deep500-bench\[notes\]'",
     ):
         Notes().require("json", "absent")
 
@@ -71,7 +84,11 @@ def test_what_evaluates_constants_is_handed_in() -> None:
         nodes,
         "folded",
         [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (2, 3))],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ("rows", "columns"))],
+        [
+            helper.make_tensor_value_info(
+                "y", onnx.TensorProto.FLOAT, ("rows", "columns")
+            )
+        ],
         [constant(np.asarray([1, 1]), "a"), constant(np.asarray([5, 0]), "b")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
@@ -92,5 +109,7 @@ def test_an_evaluator_that_fails_gives_one_line() -> None:
 
     folding = Folding({}, network.params, {}, evaluate)
     folding.add(network.nodes[0])
-    with pytest.raises(Deep500Error, match="'negated' cannot be computed .*: no such kernel"):
+    with pytest.raises(
+        Deep500Error, match="'negated' cannot be computed .*: no such kernel"
+    ):
         folding.value("b")

@@ -26,13 +26,17 @@ def test_every_tensor_is_aligned_and_none_overlap(specs: dict[str, Tensor]) -> N
     buffers = layout.zeros()
     for number, (name, view) in enumerate(layout.views(buffers).items(), start=1):
         assert view.ctypes.data % ALIGNMENT == 0
-        assert view.shape == specs[name].shape and view.dtype == np.dtype(specs[name].dtype)
+        assert view.shape == specs[name].shape and view.dtype == np.dtype(
+            specs[name].dtype
+        )
         assert not view.any()  # no earlier tensor was written into it
         view[...] = number
     for number, view in enumerate(layout.views(buffers).values(), start=1):
         assert (view == number).all()
     elements = sum(int((buffer != 0).sum()) for buffer in buffers.values())
-    assert elements == sum(spec.size for spec in specs.values())  # what lies between is zero
+    assert elements == sum(
+        spec.size for spec in specs.values()
+    )  # what lies between is zero
 
 
 @given(tensors, st.integers(1, 4000))
@@ -53,7 +57,9 @@ def test_buckets_hold_every_tensor_once_from_the_last_to_the_first(
 
 def test_gather_copies_and_views_do_not() -> None:
     arrays = {"a": np.arange(3, dtype="float32"), "b": np.ones((2, 2), "float32")}
-    layout = Layout.of({name: Tensor(a.shape, a.dtype.name) for name, a in arrays.items()})
+    layout = Layout.of(
+        {name: Tensor(a.shape, a.dtype.name) for name, a in arrays.items()}
+    )
     buffers = layout.gather(arrays)
     views = layout.views(buffers)
     assert all(np.array_equal(views[name], arrays[name]) for name in arrays)
@@ -66,7 +72,9 @@ def test_gather_copies_and_views_do_not() -> None:
 def test_buffers_of_another_layout_are_refused() -> None:
     layout = Layout.of({"a": Tensor((3,), "float32")})
     layout.check(layout.zeros())
-    with pytest.raises(Deep500Error, match="float32 are needed, and these were given: none"):
+    with pytest.raises(
+        Deep500Error, match="float32 are needed, and these were given: none"
+    ):
         layout.check({})
     with pytest.raises(Deep500Error, match=r"16 elements, and float32\[3\] was given"):
         layout.check({"float32": np.zeros(3, "float32")})

@@ -14,13 +14,19 @@ from deep500.tasks import Classification
 
 SHAPES = [(4, 3), (4, 5, 3)]
 LOSSES = [registry.find("losses", name)() for name in registry.known("losses")]
-every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+every_loss = pytest.mark.parametrize(
+    "loss", LOSSES, ids=lambda loss: type(loss).__name__
+)
 every_trained_loss = pytest.mark.parametrize(
-    "loss", [loss for loss in LOSSES if loss.trains], ids=lambda loss: type(loss).__name__
+    "loss",
+    [loss for loss in LOSSES if loss.trains],
+    ids=lambda loss: type(loss).__name__,
 )
 
 
-def setting(loss: Loss, dtype: str = "float64") -> tuple[Network, dict[str, np.ndarray]]:
+def setting(
+    loss: Loss, dtype: str = "float64"
+) -> tuple[Network, dict[str, np.ndarray]]:
     """A network whose prediction is a parameter, with the loss, and a target for it."""
     rng = np.random.default_rng(0)
     for shape in SHAPES:
@@ -29,11 +35,15 @@ def setting(loss: Loss, dtype: str = "float64") -> tuple[Network, dict[str, np.n
         network.add_output(network.add_node("Identity", ["p"], ["prediction"]))
         wanted = loss.target(Tensor(shape, dtype))
         classes = wanted.dtype == "int64"
-        target = rng.integers(0, 3, wanted.shape) if classes else rng.random(wanted.shape)
+        target = (
+            rng.integers(0, 3, wanted.shape) if classes else rng.random(wanted.shape)
+        )
         target = target.astype(wanted.dtype)
         try:
             with_loss = loss.attach(network)
-            framework("reference").executor(with_loss).inference({loss.target_name: target})
+            framework("reference").executor(with_loss).inference(
+                {loss.target_name: target}
+            )
             return with_loss, {loss.target_name: target}
         except (ValueError, IndexError, Deep500Error):
             continue
@@ -65,10 +75,14 @@ def test_the_gradient_is_that_of_finite_differences(loss: Loss) -> None:
             moved[place] += sign * h
             executor.load({"p": moved})
             ends.append(float(executor.inference(inputs)["loss"]))
-        assert gradient[place] == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-4, abs=1e-8)
+        assert gradient[place] == pytest.approx(
+            (ends[0] - ends[1]) / (2 * h), rel=1e-4, abs=1e-8
+        )
 
 
-IMPORTED_SLOWLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("jax", "tensorflow")]
+IMPORTED_SLOWLY = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("jax", "tensorflow")
+]
 
 
 @pytest.mark.parametrize("name", ["pytorch", "onnxruntime", *IMPORTED_SLOWLY])
@@ -86,7 +100,9 @@ def test_every_framework_agrees_with_the_reference(loss: Loss, name: str) -> Non
         return
     value = executor.inference_and_backprop(batch)["loss"]
     exact = expected.inference_and_backprop(inputs)["loss"]
-    assert float(executor.framework.array(value)) == pytest.approx(float(exact), rel=1e-5)
+    assert float(executor.framework.array(value)) == pytest.approx(
+        float(exact), rel=1e-5
+    )
     gradient = executor.framework.array(executor.gradients["p"])
     assert np.allclose(gradient, expected.gradients["p"], rtol=1e-4, atol=1e-6)
 
@@ -98,7 +114,9 @@ def test_its_nodes_compute_its_formula(loss: Loss) -> None:
         pytest.skip(f"{type(loss).__name__} is an operator of ONNX")
     network, inputs = setting(loss)
     reference = framework("reference")
-    by_formula = loss.formula(reference.xp, network.params["p"], inputs[loss.target_name])
+    by_formula = loss.formula(
+        reference.xp, network.params["p"], inputs[loss.target_name]
+    )
     by_nodes = reference.executor(network).inference(inputs)["loss"]
     assert float(by_formula) == pytest.approx(float(by_nodes), rel=1e-12)
 
@@ -108,7 +126,9 @@ def test_a_loss_without_derivative_trains_nothing(train: str) -> None:
     network = Network()
     network.add_input("x", (0, 3))
     network.add_output(network.add_node("Relu", ["x"], ["logits"]))
-    with pytest.raises(Unsupported, match="ZeroOne is for evaluation only: its derivative is 0"):
+    with pytest.raises(
+        Unsupported, match="ZeroOne is for evaluation only: its derivative is 0"
+    ):
         if train == "task":
             Classification().attach_loss(network, ZeroOne())
         else:
@@ -147,8 +167,13 @@ def test_a_network_with_several_outputs_must_be_told_which() -> None:
         Deep500Error, match="the outputs x, y: say which one MeanSquaredError is of"
     ):
         MeanSquaredError().attach(network)
-    assert MeanSquaredError().attach(network, "y").inputs["target"].shape == ("batch", 2)
-    assert CrossEntropy().attach(network, "y").inputs["label"] == Tensor(("batch",), "int64")
+    assert MeanSquaredError().attach(network, "y").inputs["target"].shape == (
+        "batch",
+        2,
+    )
+    assert CrossEntropy().attach(network, "y").inputs["label"] == Tensor(
+        ("batch",), "int64"
+    )
 
 
 def test_a_target_of_another_shape_is_refused_where_it_would_broadcast() -> None:

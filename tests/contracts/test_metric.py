@@ -17,8 +17,12 @@ GUESSES: dict[Any, Any] = {float: 50.0, int: 1, str: "accuracy"}
 
 def made(kind: type[Metric]) -> Metric:
     """The metric with a guess for every setting that has no default."""
-    needed = [f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    return kind(**{field.name: GUESSES[field.type] for field in needed}).for_qualities(QUALITIES)
+    needed = [
+        f for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING
+    ]
+    return kind(**{field.name: GUESSES[field.type] for field in needed}).for_qualities(
+        QUALITIES
+    )
 
 
 def record(epoch: int, validation: float, test: float | None) -> dict[str, Any]:

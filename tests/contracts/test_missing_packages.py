@@ -93,9 +93,13 @@ print(json.dumps(answers))
 """
 
 
-def python(folder: Path, missing: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def python(
+    folder: Path, missing: str, *arguments: str
+) -> "subprocess.CompletedProcess[str]":
     """A new Python, and all that it starts, where importing `missing` fails and finding it gives nothing."""
-    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules[{missing!r}] = None\n")
+    (folder / "sitecustomize.py").write_text(
+        f"import sys\nsys.modules[{missing!r}] = None\n"
+    )
     path = os.pathsep.join([str(folder), str(Path(__file__).parents[2])])
     return subprocess.run(
         [sys.executable, *arguments],
@@ -112,7 +116,9 @@ def answers(done: "subprocess.CompletedProcess[str]") -> dict:
 
 
 @pytest.mark.parametrize(("name", "extra", "missing"), MISSING)
-def test_every_entry_of_a_framework(name: str, extra: str, missing: str, tmp_path: Path) -> None:
+def test_every_entry_of_a_framework(
+    name: str, extra: str, missing: str, tmp_path: Path
+) -> None:
     found = answers(python(tmp_path, missing, "-c", ENTRIES, name))
     assert (found.pop("available"), found.pop("listed")) == (False, False)
     text = f"{name} is not installed: pip install 'deep500-bench[{extra}]'"
@@ -121,11 +127,21 @@ def test_every_entry_of_a_framework(name: str, extra: str, missing: str, tmp_pat
 
 def test_the_entries_work_where_nothing_is_missing(tmp_path: Path) -> None:
     """Or the test above could pass because its own code is wrong."""
-    found = answers(python(tmp_path, "nothing_of_that_name", "-c", ENTRIES, "reference"))
-    wrong = {entry for entry, answer in found.items() if not str(answer).startswith("no error")}
-    assert wrong == {"available", "listed", "derivative"} | {
-        "forward_call"  # Relu has no method for the reference, and so no kernel of its own
+    found = answers(
+        python(tmp_path, "nothing_of_that_name", "-c", ENTRIES, "reference")
+    )
+    wrong = {
+        entry
+        for entry, answer in found.items()
+        if not str(answer).startswith("no error")
     }
+    assert (
+        wrong
+        == {"available", "listed", "derivative"}
+        | {
+            "forward_call"  # Relu has no method for the reference, and so no kernel of its own
+        }
+    )
 
 
 @pytest.mark.parametrize(("missing", "without"), [("onnx", 4), ("spox", 1)])
@@ -136,7 +152,9 @@ def test_reading_and_writing_onnx(missing: str, without: int, tmp_path: Path) ->
     assert found["backward_network"] == text
     if missing == "spox":
         assert found["to_onnx"] == "no error: True"
-        assert found["from_onnx"].startswith("Deep500Error: the ONNX model is not an ONNX model")
+        assert found["from_onnx"].startswith(
+            "Deep500Error: the ONNX model is not an ONNX model"
+        )
 
 
 @pytest.mark.parametrize(("name", "extra", "missing"), MISSING[:4])
@@ -144,4 +162,7 @@ def test_the_command_line(name: str, extra: str, missing: str, tmp_path: Path) -
     command = ("-m", "deep500.cli", "check", "operator", "Relu", "--framework", name)
     done = python(tmp_path, missing, *command)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"d5: {name} is not installed: pip install 'deep500-bench[{extra}]'\n"
+    assert (
+        done.stderr
+        == f"d5: {name} is not installed: pip install 'deep500-bench[{extra}]'\n"
+    )

@@ -51,14 +51,19 @@ class NoMetric(d5.Metric):
     ],
 )
 def test_a_missing_method_is_named(call: Callable[[], object], method: str) -> None:
-    with pytest.raises(Deep500Error, match=rf"^(Empty|No\w+) has no method '{method}', which it"):
+    with pytest.raises(
+        Deep500Error, match=rf"^(Empty|No\w+) has no method '{method}', which it"
+    ):
         call()
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("class Broken\n    pass\n", r"broken.py cannot be imported: SyntaxError: .*line 1\)$"),
+        (
+            "class Broken\n    pass\n",
+            r"broken.py cannot be imported: SyntaxError: .*line 1\)$",
+        ),
         (
             "import no_such_package\n",
             "broken.py cannot be imported: ModuleNotFoundError: No module",
@@ -69,7 +74,9 @@ def test_a_missing_method_is_named(call: Callable[[], object], method: str) -> N
 def test_a_file_that_is_wrong_is_named(text, said, tmp_path, monkeypatch) -> None:
     (tmp_path / "broken.py").write_text(text)
     monkeypatch.setattr(operators, "__path__", [str(tmp_path)])
-    monkeypatch.setattr(registry, "_files", lambda kind: {"broken": tmp_path / "broken.py"})
+    monkeypatch.setattr(
+        registry, "_files", lambda kind: {"broken": tmp_path / "broken.py"}
+    )
     monkeypatch.setattr(registry, "known", registry.known.__wrapped__)
     with pytest.raises(Deep500Error, match=said):
         registry.find("operators", "Broken")
@@ -77,12 +84,16 @@ def test_a_file_that_is_wrong_is_named(text, said, tmp_path, monkeypatch) -> Non
 
 
 def test_a_loss_is_called_a_loss() -> None:
-    with pytest.raises(Deep500Error, match="no loss is named 'CrosEntropy'. Did you mean"):
+    with pytest.raises(
+        Deep500Error, match="no loss is named 'CrosEntropy'. Did you mean"
+    ):
         registry.find("losses", "CrosEntropy")
 
 
 def test_a_derivative_asks_for_what_there_is() -> None:
-    with pytest.raises(TypeError, match="Typo: backward asks for dz; there are: dy, x, y"):
+    with pytest.raises(
+        TypeError, match="Typo: backward asks for dz; there are: dy, x, y"
+    ):
 
         class Typo(Operator):
             def forward(self, xp, x):
@@ -101,7 +112,9 @@ def test_a_derivative_has_no_more_gradients_than_inputs() -> None:
             return dy, dy
 
     one = np.ones(3, np.float32)
-    with pytest.raises(Deep500Error, match="backward of Twice gives 2 gradients, and there are 1"):
+    with pytest.raises(
+        Deep500Error, match="backward of Twice gives 2 gradients, and there are 1"
+    ):
         d5.gradient(Twice(), [one], grads=[one], framework="reference")
 
 
@@ -115,17 +128,23 @@ def test_an_operator_without_a_formula_or_without_xp_is_said_so() -> None:
 
     with pytest.raises(Deep500Error, match="Formless has no method 'forward'"):
         examples.draw_inputs(Formless, {"x": (2,)}, "")
-    with pytest.raises(Deep500Error, match="it has none: forward takes self, xp and then"):
+    with pytest.raises(
+        Deep500Error, match="it has none: forward takes self, xp and then"
+    ):
         examples.draw_inputs(Xless, {"x": (2,)}, "")
 
 
 def test_words_that_a_metric_or_a_task_does_not_know_are_refused() -> None:
-    with pytest.raises(Deep500Error, match="Slip is of kind 'quality' and better 'smaller'"):
+    with pytest.raises(
+        Deep500Error, match="Slip is of kind 'quality' and better 'smaller'"
+    ):
 
         class Slip(d5.Metric):
             better = "smaller"  # type: ignore[assignment]
 
-    with pytest.raises(Deep500Error, match="'error' is better 'low': say 'lower' or 'higher'"):
+    with pytest.raises(
+        Deep500Error, match="'error' is better 'low': say 'lower' or 'higher'"
+    ):
         d5.Quality("error", "", "low")  # type: ignore[arg-type]
     with pytest.raises(Deep500Error, match="no 'float' numbers: say real or integer"):
         Array("float")  # type: ignore[arg-type]
@@ -134,8 +153,14 @@ def test_words_that_a_metric_or_a_task_does_not_know_are_refused() -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (lambda history: [1.0], r"gives \[1.0\] for seed 7: `value` returns a number, or None"),
-        (lambda history: history.series["rate"], r"fails on seed 7 \(KeyError: 'rate'\)"),
+        (
+            lambda history: [1.0],
+            r"gives \[1.0\] for seed 7: `value` returns a number, or None",
+        ),
+        (
+            lambda history: history.series["rate"],
+            r"fails on seed 7 \(KeyError: 'rate'\)",
+        ),
     ],
 )
 def test_a_metric_that_fails_is_one_line(value, said) -> None:
@@ -158,7 +183,10 @@ class Echo:
     ("measured", "said"),
     [
         (lambda x: {"error": x.mean()}, "measures one 'error' for a whole batch"),
-        (lambda x: {"eror": x}, "has the quality 'error', and its `measure` gives: eror"),
+        (
+            lambda x: {"eror": x},
+            "has the quality 'error', and its `measure` gives: eror",
+        ),
     ],
 )
 def test_a_task_measures_every_example_and_every_quality(measured, said) -> None:
@@ -178,7 +206,9 @@ def test_a_loss_makes_the_output_loss() -> None:
     network = d5.Network()
     network.add_input("x", (0, 3))
     network.add_output(network.add_node("Relu", ["x"], ["y"]))
-    with pytest.raises(Deep500Error, match="Lost made 'lost': the last node of a loss has"):
+    with pytest.raises(
+        Deep500Error, match="Lost made 'lost': the last node of a loss has"
+    ):
         Lost().attach(network)
 
 
@@ -189,11 +219,15 @@ def test_a_value_of_another_type_says_which_one_it_must_be() -> None:
         ([str], "x", "a list, each of it a text"),
         ((str, type(None)), 1, "a text or null"),
     ):
-        with pytest.raises(Deep500Error, match=f"plan: 'n' is {value}, and it must be {word}"):
+        with pytest.raises(
+            Deep500Error, match=f"plan: 'n' is {value}, and it must be {word}"
+        ):
             check_object("plan", {"n": value}, {"n": shape})
 
 
-def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(tmp_path) -> None:
+def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(
+    tmp_path,
+) -> None:
     plan = {"functions": [], "frameworks": [], "dtypes": [], "n": 1, "seed": 0}
     with (
         pytest.raises(Deep500Error, match="block 0"),
@@ -205,26 +239,34 @@ def test_blocks_that_nobody_could_read_are_refused_while_they_are_recorded(tmp_p
 
 
 def test_a_kind_that_is_nearly_known_is_offered() -> None:
-    with pytest.raises(Deep500Error, match=r"there are: .*recipe.*\. Did you mean 'recipe'\?"):
+    with pytest.raises(
+        Deep500Error, match=r"there are: .*recipe.*\. Did you mean 'recipe'\?"
+    ):
         result_kind("Recipes")
 
 
 def test_a_misspelt_public_name_gets_the_nearest_one() -> None:
     with pytest.raises(AttributeError) as caught:
         d5.TestAcuracy  # type: ignore[attr-defined]  # noqa: B018
-    said = "module 'deep500' has no attribute 'TestAcuracy'. Did you mean 'TestAccuracy'?"
+    said = (
+        "module 'deep500' has no attribute 'TestAcuracy'. Did you mean 'TestAccuracy'?"
+    )
     assert str(caught.value) == said
 
 
 def test_importing_does_not_look_for_near_names() -> None:
     """Python asks the package for `registry` before it imports that file: nothing is to be searched then."""
     code = "import sys; from deep500 import registry; print('difflib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "False\n"
 
 
 def test_a_misspelt_quality_or_split_is_not_nothing() -> None:
-    history = d5.History(seed=0, evaluations=[{"validation": {"accuracy": 1.0}, "test": None}])
+    history = d5.History(
+        seed=0, evaluations=[{"validation": {"accuracy": 1.0}, "test": None}]
+    )
     assert history.final("validation", "accuracy") == 1.0
     assert history.final("test", "acuracy") is None  # nothing was evaluated there
     with pytest.raises(

@@ -23,7 +23,10 @@ def same(one: Network, other: Network) -> bool:
         and one.inputs == other.inputs
         and one.outputs == other.outputs
         and one.trainable == other.trainable
-        and all(np.array_equal(value, other.params[name]) for name, value in one.params.items())
+        and all(
+            np.array_equal(value, other.params[name])
+            for name, value in one.params.items()
+        )
     )
 
 
@@ -43,11 +46,15 @@ def test_it_is_built_for_the_task_and_gives_its_prediction(model: Model) -> None
 
 @every_model
 def test_it_is_a_pure_function_of_the_seed(model: Model) -> None:
-    first, again, other = (model.for_task(Classification(), TRAIN, seed) for seed in (3, 3, 4))
+    first, again, other = (
+        model.for_task(Classification(), TRAIN, seed) for seed in (3, 3, 4)
+    )
     assert same(first, again) and not same(first, other)
 
 
 @every_model
 def test_the_task_attaches_what_a_classifier_has_by_itself(model: Model) -> None:
-    attached = Classification().attach_loss(model.for_task(Classification(), TRAIN, seed=3))
+    attached = Classification().attach_loss(
+        model.for_task(Classification(), TRAIN, seed=3)
+    )
     assert same(attached, model.build((1, 8, 8), 10, seed=3))

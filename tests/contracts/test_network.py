@@ -56,7 +56,10 @@ def test_rewiring_touches_one_node() -> None:
     network = affine()
     before = network.nodes
     network.remove_edge("product", 2)
-    assert network.nodes[1] is before[1] and [n.name for n in network.nodes] == ["product", "total"]
+    assert network.nodes[1] is before[1] and [n.name for n in network.nodes] == [
+        "product",
+        "total",
+    ]
     assert network.node("product").operator == before[0].operator
     assert network.node("product").outputs == ("y",)
 
@@ -68,7 +71,9 @@ def test_an_edge_that_cannot_be_is_refused() -> None:
         Deep500Error, match="no value is named 'c'; there are: b, loss, scale, w, x, y"
     ):
         network.add_edge("c", "product", 2)
-    with pytest.raises(Deep500Error, match="no node is named 'sum'; there are: product, total"):
+    with pytest.raises(
+        Deep500Error, match="no node is named 'sum'; there are: product, total"
+    ):
         network.add_edge("b", "sum", 0)
     with pytest.raises(Deep500Error, match="node 'product' has inputs 0 to 2, not 3"):
         network.add_edge("b", "product", 3)
@@ -80,16 +85,22 @@ def test_an_edge_that_cannot_be_is_refused() -> None:
 def test_a_cycle_is_refused() -> None:
     network = affine()
     before = network.nodes
-    with pytest.raises(Deep500Error, match="node 'product' cannot take 'loss'.*a cycle"):
+    with pytest.raises(
+        Deep500Error, match="node 'product' cannot take 'loss'.*a cycle"
+    ):
         network.add_edge("loss", "product", 2)
     assert network.nodes == before
 
 
-def test_a_cycle_among_nodes_that_come_all_at_once_is_found_when_they_are_ordered() -> None:
+def test_a_cycle_among_nodes_that_come_all_at_once_is_found_when_they_are_ordered() -> (
+    None
+):
     network = affine()
     product, total = network.nodes
     network.nodes = [replace(product, inputs=("x", "w", "loss")), total]
-    with pytest.raises(Deep500Error, match="node 'product' needs 'loss', which nothing makes"):
+    with pytest.raises(
+        Deep500Error, match="node 'product' needs 'loss', which nothing makes"
+    ):
         network.ordered()
 
 
@@ -97,12 +108,16 @@ def test_a_node_goes_and_another_takes_its_place() -> None:
     network = affine()
     gone = network.remove_node("product")
     assert gone.name == "product" and [n.name for n in network.nodes] == ["total"]
-    with pytest.raises(Deep500Error, match="node 'total' needs 'y', which nothing makes"):
+    with pytest.raises(
+        Deep500Error, match="node 'total' needs 'y', which nothing makes"
+    ):
         network.ordered()
     network.add_node("MatMul", ["x", "w"], ["y"])
     assert [n.name for n in network.ordered()] == ["MatMul", "total"]
     assert np.array_equal(result(network), PRODUCT)
-    with pytest.raises(Deep500Error, match="no node is named 'product'; there are: total, MatMul"):
+    with pytest.raises(
+        Deep500Error, match="no node is named 'product'; there are: total, MatMul"
+    ):
         network.remove_node("product")
 
 
@@ -116,7 +131,9 @@ def test_a_node_is_an_operator_or_its_name_and_gets_free_names() -> None:
         network.add_node("Relu", ["z"])
     with pytest.raises(Deep500Error, match="the name 'y' is taken"):
         network.add_node("Relu", ["x"], ["y"])
-    with pytest.raises(Deep500Error, match="no operator is named 'Rely'. Did you mean 'Relu'?"):
+    with pytest.raises(
+        Deep500Error, match="no operator is named 'Rely'. Did you mean 'Relu'?"
+    ):
         network.add_node("Rely", ["x"])
     with pytest.raises(Deep500Error, match="the name 'product' is taken: every node"):
         network.add_node("Relu", ["x"], name="product")
@@ -134,15 +151,25 @@ def test_every_value_has_its_own_name() -> None:
 
 def test_parameters_are_fed_and_fetched() -> None:
     network = affine()
-    network.feed_tensor("b", np.asarray([1, 2, 3]))  # integers become the parameter's float32
+    network.feed_tensor(
+        "b", np.asarray([1, 2, 3])
+    )  # integers become the parameter's float32
     (b, w) = network.fetch_tensors(["b", "w"])
-    assert b.dtype == np.float32 and b.tolist() == [1, 2, 3] and w is network.params["w"]
+    assert (
+        b.dtype == np.float32 and b.tolist() == [1, 2, 3] and w is network.params["w"]
+    )
     assert np.array_equal(result(network), PRODUCT + BIAS / 10)
-    with pytest.raises(Deep500Error, match="no parameter is named 'c'; there are: w, b, scale"):
+    with pytest.raises(
+        Deep500Error, match="no parameter is named 'c'; there are: w, b, scale"
+    ):
         network.feed_tensor("c", b)
-    with pytest.raises(Deep500Error, match=r"the parameter 'b' has the shape \(3,\), not \(2,\)"):
+    with pytest.raises(
+        Deep500Error, match=r"the parameter 'b' has the shape \(3,\), not \(2,\)"
+    ):
         network.feed_tensor("b", np.zeros(2))
-    with pytest.raises(Deep500Error, match="no parameter is named 'x'; there are: w, b, scale"):
+    with pytest.raises(
+        Deep500Error, match="no parameter is named 'x'; there are: w, b, scale"
+    ):
         network.fetch_tensors(["w", "x"])
 
 
@@ -150,7 +177,9 @@ def test_gradients_have_names_for_what_is_trained() -> None:
     network = affine()
     assert network.get_params() == ["w", "b"]
     assert network.gradient() == [("w", "w.grad"), ("b", "b.grad")]
-    with pytest.raises(Deep500Error, match="no value is named 'cost'; there are: b, loss"):
+    with pytest.raises(
+        Deep500Error, match="no value is named 'cost'; there are: b, loss"
+    ):
         network.gradient("cost")
 
 

@@ -18,7 +18,9 @@ def pictures() -> Network:
     rng = np.random.default_rng(0)
     for name, shape in {"w1": (4, 3, 3, 3), "w2": (5, 4, 3, 3), "w3": (5, 2)}.items():
         network.add_param(name, rng.standard_normal(shape).astype("float32"))
-    network.add_node("Conv", ["x", "w1"], ["a"], name="first", strides=(2, 2), pads=(1, 1, 1, 1))
+    network.add_node(
+        "Conv", ["x", "w1"], ["a"], name="first", strides=(2, 2), pads=(1, 1, 1, 1)
+    )
     network.add_node("Relu", ["a"], ["b"], name="relu")
     network.add_node("Conv", ["b", "w2"], ["c"], name="second")
     network.add_node("GlobalAveragePool", ["c"], ["d"], name="mean")
@@ -32,7 +34,9 @@ X = np.random.default_rng(1).standard_normal((2, 3, 9, 11)).astype("float32")
 
 
 def output(network: Network, **inputs: np.ndarray) -> np.ndarray:
-    return d5.framework("reference").executor(network).inference(inputs or {"x": X})["y"]
+    return (
+        d5.framework("reference").executor(network).inference(inputs or {"x": X})["y"]
+    )
 
 
 # ---- named dimensions
@@ -45,8 +49,18 @@ def test_named_dimensions_take_any_size_and_stand_in_shapes() -> None:
         assert output(network, x=np.ones(shape, "float32")).shape == (shape[0], 2)
     specs = network.specs()
     assert specs["y"] == Tensor(("batch", 2))
-    assert specs["a"].shape == ("batch", 4, "a.2", "a.3")  # half of the height and of the width
-    assert network.specs({"batch": 2, "height": 9, "width": 11})["c"].shape == (2, 5, 3, 4)
+    assert specs["a"].shape == (
+        "batch",
+        4,
+        "a.2",
+        "a.3",
+    )  # half of the height and of the width
+    assert network.specs({"batch": 2, "height": 9, "width": 11})["c"].shape == (
+        2,
+        5,
+        3,
+        4,
+    )
 
 
 def test_one_name_is_one_size() -> None:
@@ -81,7 +95,9 @@ def test_every_framework_takes_any_height(name: str) -> None:
     executor = d5.framework(name).executor(pictures())
     for x in (X, X[:1, :, :7, :5]):
         [y] = executor.inference({"x": x}).values()
-        assert np.allclose(executor.framework.array(y), output(pictures(), x=x), atol=1e-5)
+        assert np.allclose(
+            executor.framework.array(y), output(pictures(), x=x), atol=1e-5
+        )
 
 
 # ---- edits that cannot be
@@ -92,7 +108,8 @@ def test_a_node_that_can_never_take_its_inputs_is_refused() -> None:
     before = network.nodes
     network.add_param("narrow", np.zeros((7, 2), "float32"))
     with pytest.raises(
-        Deep500Error, match=r"'dense' \(MatMul\) cannot take e \(batch, 5\), narrow \(7, 2\)"
+        Deep500Error,
+        match=r"'dense' \(MatMul\) cannot take e \(batch, 5\), narrow \(7, 2\)",
     ):
         network.add_edge("narrow", "dense", 1)
     with pytest.raises(Deep500Error, match="cannot take"):
@@ -120,7 +137,9 @@ def test_open_ends_are_refused_when_the_network_runs_or_is_written() -> None:
     network.add_edge("w3", "dense", 1)
     network.remove_node("relu")
     for use in (output, Network.to_onnx):
-        with pytest.raises(Deep500Error, match="node 'second' needs 'b', which nothing makes"):
+        with pytest.raises(
+            Deep500Error, match="node 'second' needs 'b', which nothing makes"
+        ):
             use(network)
     network.rewire("b", "a")
     assert output(network).shape == (2, 2)
@@ -140,8 +159,12 @@ def test_a_replacement_makes_the_same_values() -> None:
     network = pictures()
     before = output(network)
     old = network.replace_node("relu", "LeakyRelu", alpha=0.0)
-    assert type(old.operator).__name__ == "Relu" and np.allclose(output(network), before)
-    with pytest.raises(Deep500Error, match="node 'relu' makes b: what replaces it makes the same"):
+    assert type(old.operator).__name__ == "Relu" and np.allclose(
+        output(network), before
+    )
+    with pytest.raises(
+        Deep500Error, match="node 'relu' makes b: what replaces it makes the same"
+    ):
         network.replace_node("relu", network.node("mean"))
 
 
@@ -160,7 +183,11 @@ def test_an_optional_input_is_added_behind_the_others() -> None:
 def test_producers_and_consumers() -> None:
     network = pictures()
     producer = network.producer("b")
-    assert producer is not None and producer.name == "relu" and network.producer("x") is None
+    assert (
+        producer is not None
+        and producer.name == "relu"
+        and network.producer("x") is None
+    )
     assert [node.name for node in network.consumers("b")] == ["second"]
     assert network.get_input_nodes() == ["x"] and network.get_output_nodes() == ["y"]
 
@@ -175,7 +202,11 @@ def test_freezing_by_pattern() -> None:
     assert network.freeze("w[12]") == ["w1", "w2"] and network.get_params() == ["w3"]
     assert network.unfreeze("w2") == ["w2"] and network.get_params() == ["w2", "w3"]
     network.unfreeze()
-    assert network.get_params() == ["w1", "w2", "w3"]  # a running statistic is never trained
+    assert network.get_params() == [
+        "w1",
+        "w2",
+        "w3",
+    ]  # a running statistic is never trained
     with pytest.raises(
         Deep500Error, match="no parameter matches 'v.'; there are: w1, w2, w3, w.mean"
     ):
@@ -186,21 +217,30 @@ def test_weights_come_from_a_state_dict_of_any_kind() -> None:
     import torch
 
     network, other = pictures(), pictures()
-    state = {name: torch.nn.Parameter(torch.tensor(p) * 2) for name, p in network.params.items()}
+    state = {
+        name: torch.nn.Parameter(torch.tensor(p) * 2)
+        for name, p in network.params.items()
+    }
     network.load_state_dict(state)
     for name, param in network.params.items():
         assert np.array_equal(param, 2 * other.params[name])
-    with pytest.raises(Deep500Error, match="the weights lack 'w2' .2 in all.; they have: w1"):
+    with pytest.raises(
+        Deep500Error, match="the weights lack 'w2' .2 in all.; they have: w1"
+    ):
         network.load_state_dict({"w1": state["w1"]})
     with pytest.raises(Deep500Error, match="has no parameter 'v'"):
         network.load_state_dict(state | {"v": state["w1"]})
     before = network.params["w1"].copy()
     with pytest.raises(Deep500Error, match="the parameter 'w2' has the shape"):
-        network.load_state_dict({"w1": state["w1"] * 3, "w2": state["w1"]}, strict=False)
+        network.load_state_dict(
+            {"w1": state["w1"] * 3, "w2": state["w1"]}, strict=False
+        )
     assert np.array_equal(network.params["w1"], before)  # nothing is half loaded
 
 
-def test_weights_go_through_a_safetensors_file_and_trained_ones_into_onnx(tmp_path) -> None:
+def test_weights_go_through_a_safetensors_file_and_trained_ones_into_onnx(
+    tmp_path,
+) -> None:
     network = pictures()
     executor = d5.framework("pytorch").executor(network)
     executor.write("w3", np.ones((5, 2), "float32"))
@@ -209,7 +249,9 @@ def test_weights_go_through_a_safetensors_file_and_trained_ones_into_onnx(tmp_pa
     other = pictures()
     other.load_weights(tmp_path / "w.safetensors")
     other.save(tmp_path / "n.onnx")
-    assert np.array_equal(Network.load(tmp_path / "n.onnx").params["w3"], np.ones((5, 2)))
+    assert np.array_equal(
+        Network.load(tmp_path / "n.onnx").params["w3"], np.ones((5, 2))
+    )
 
 
 def test_a_pickle_is_not_read(tmp_path) -> None:
@@ -232,7 +274,9 @@ def test_stages_of_a_pipeline_compute_what_the_whole_does() -> None:
     assert tail.inputs["c"].shape == ("batch", 5, "c.2", "c.3")
     reference = d5.framework("reference")
     middle = reference.executor(head).inference({"x": X})
-    assert np.array_equal(reference.executor(tail).inference(middle)["y"], output(network))
+    assert np.array_equal(
+        reference.executor(tail).inference(middle)["y"], output(network)
+    )
     with pytest.raises(Deep500Error, match="no value is named 'q'"):
         network.subnetwork(["q"], ["y"])
 
@@ -245,7 +289,9 @@ def test_a_stage_needs_no_cut_at_its_beginning_or_end() -> None:
 
 
 def test_a_cut_behind_the_outputs_is_refused() -> None:
-    with pytest.raises(Deep500Error, match="'c' can be computed without 'y': cut at values"):
+    with pytest.raises(
+        Deep500Error, match="'c' can be computed without 'y': cut at values"
+    ):
         pictures().subnetwork(["y"], ["c"])
 
 
@@ -274,7 +320,9 @@ def test_building_and_ordering_are_linear() -> None:
         return time.process_time() - start
 
     seconds(500)
-    assert min(seconds(4000) for _ in range(3)) < 8 * min(seconds(1000) for _ in range(3))
+    assert min(seconds(4000) for _ in range(3)) < 8 * min(
+        seconds(1000) for _ in range(3)
+    )
 
 
 def test_an_edit_in_a_large_network_stays_small() -> None:

@@ -26,11 +26,17 @@ def test_a_variadic_parameter_names_all_the_rest() -> None:
 
 def test_optional_inputs_may_be_left_out_at_the_end() -> None:
     names = [*d5.operators.Gemm.inputs]
-    assert [d5.operators.Gemm.input_names(n) for n in (0, 2, 3)] == [[], names[:2], names]
+    assert [d5.operators.Gemm.input_names(n) for n in (0, 2, 3)] == [
+        [],
+        names[:2],
+        names,
+    ]
 
 
 def test_too_many_inputs_are_refused() -> None:
-    with pytest.raises(Deep500Error, match=r"Relu takes 1 inputs \(x\), and 2 are given"):
+    with pytest.raises(
+        Deep500Error, match=r"Relu takes 1 inputs \(x\), and 2 are given"
+    ):
         d5.operators.Relu.input_names(2)
 
 

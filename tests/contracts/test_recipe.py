@@ -20,7 +20,9 @@ MUTABLE: dict[str, Any] = {
 METRICS: list[Any] = [(d5.TestAccuracy(), 93.0)]
 
 
-def recipe(fixed: Any = (), mutable: Any = (), metrics: Any = METRICS, **more: Any) -> Recipe:
+def recipe(
+    fixed: Any = (), mutable: Any = (), metrics: Any = METRICS, **more: Any
+) -> Recipe:
     return Recipe("r", FIXED | dict(fixed), MUTABLE | dict(mutable), metrics, **more)
 
 
@@ -60,7 +62,9 @@ def test_the_open_division_records_what_differs() -> None:
     assert changed.fixed_hash != before.fixed_hash and changed.entry("batch_size") == 8
     same = before.with_settings({"epochs": 20}, "open")
     assert same.differences == () and same.fixed_hash == before.fixed_hash
-    with pytest.raises(Deep500Error, match="no division is named 'opne'. Did you mean 'open'"):
+    with pytest.raises(
+        Deep500Error, match="no division is named 'opne'. Did you mean 'open'"
+    ):
         before.with_settings({}, "opne")
 
 
@@ -76,7 +80,12 @@ def test_names_of_the_file_come_before_ours() -> None:
     assert {"Steps", "Halved"} <= own.keys() and "Recipe" not in own
     named = recipe(
         mutable={"optimizer": "Halved", "optimizer_args": (0.5,)},
-        metrics=[("Steps", None), (Steps, None), ("test_accuracy", 90.0), (d5.FinalLoss, None)],
+        metrics=[
+            ("Steps", None),
+            (Steps, None),
+            ("test_accuracy", 90.0),
+            (d5.FinalLoss, None),
+        ],
         definitions=own,
     )
     assert named.make("optimizer") == Halved(0.5)
@@ -84,7 +93,9 @@ def test_names_of_the_file_come_before_ours() -> None:
     assert kinds == ["Steps", "Steps", "TestAccuracy", "FinalLoss"]
     assert len(named.to_json()["mutable"]["optimizer"]["source"]) == 64
     assert [*named.own_metrics] == ["Steps"]
-    with pytest.raises(Deep500Error, match="no metric is named 'TestAcuracy'. Did you mean 'Test"):
+    with pytest.raises(
+        Deep500Error, match="no metric is named 'TestAcuracy'. Did you mean 'Test"
+    ):
         recipe(metrics=[("TestAcuracy", 1.0)])
 
 
@@ -95,14 +106,20 @@ def test_a_target_needs_a_direction() -> None:
 
 def test_tiers_scale_work_and_nothing_else() -> None:
     tiers = {"tiny": {"seeds": 1, "epochs": 3, "model_kwargs": {"hidden": (4,)}}}
-    scaled = recipe({"model_kwargs": {"hidden": (8,), "activation": "Tanh"}}, tiers=tiers)
+    scaled = recipe(
+        {"model_kwargs": {"hidden": (8,), "activation": "Tanh"}}, tiers=tiers
+    )
     tiny = scaled.at_tier("tiny")
     assert tiny.entry("epochs") == 3 and scaled.at_tier("small").entry("epochs") == 20
     assert tiny.entry("model_kwargs") == {"hidden": (4,), "activation": "Tanh"}
     assert tiny.hash == scaled.hash != recipe().hash
-    with pytest.raises(Deep500Error, match="the tier 'tiny' sets 'optimizer', and a tier scales"):
+    with pytest.raises(
+        Deep500Error, match="the tier 'tiny' sets 'optimizer', and a tier scales"
+    ):
         recipe(tiers={"tiny": {"optimizer": "SGD"}})
-    with pytest.raises(Deep500Error, match=r"TIERS\['tiny'\]\['epochs'\] cannot be 'few'"):
+    with pytest.raises(
+        Deep500Error, match=r"TIERS\['tiny'\]\['epochs'\] cannot be 'few'"
+    ):
         recipe(tiers={"tiny": {"epochs": "few"}})
 
 
@@ -115,7 +132,9 @@ def test_claims_are_written_as_python_and_recorded_as_data() -> None:
         "numbers": {"bound": 97.0},
     }
     assert form[1]["claim"] == "AtMost"
-    with pytest.raises(Deep500Error, match="CLAIMS holds 'accuracy >= 97': a claim is written"):
+    with pytest.raises(
+        Deep500Error, match="CLAIMS holds 'accuracy >= 97': a claim is written"
+    ):
         recipe(claims=["accuracy >= 97"])
     with pytest.raises(Deep500Error, match="Faster compares two costs or two rates"):
         d5.claims.Faster(d5.TestAccuracy(), d5.Throughput(), 2.0)
@@ -140,5 +159,7 @@ def test_a_device_is_only_looked_for_when_it_is_used() -> None:
     asked = recipe(mutable={"executor_kwargs": {"device": d5.GPUDevice()}})
     device = asked.to_json()["mutable"]["executor_kwargs"]["device"]
     assert device == {"definition": "GPUDevice", "settings": {"index": 0}}
-    with pytest.raises(d5.Unsupported, match="cannot run on device 'gpu'.*--device cpu"):
+    with pytest.raises(
+        d5.Unsupported, match="cannot run on device 'gpu'.*--device cpu"
+    ):
         d5.framework("reference").from_model(d5.Network("n"), device=d5.GPUDevice())

@@ -43,7 +43,9 @@ def test_a_network_takes_lists_and_tensors(framework: str) -> None:
 
 def test_what_is_written_is_the_same_in_every_form() -> None:
     pytest.importorskip("onnx")
-    models = [network_of(form, [0, -1, 1]).to_onnx().SerializeToString() for form in FORMS]
+    models = [
+        network_of(form, [0, -1, 1]).to_onnx().SerializeToString() for form in FORMS
+    ]
     assert len({*models}) == 1
     again = d5.Network.from_onnx(models[0])
     assert again.node("Transpose").operator == d5.operators.Transpose(perm=[0, 2, 1])

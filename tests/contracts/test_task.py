@@ -19,7 +19,9 @@ from deep500.training.evaluation import evaluate
 
 ROWS, LENGTH, WIDTH = 12, 5, 4
 TASKS = [registry.find("tasks", name)() for name in registry.known("tasks")]
-every_task = pytest.mark.parametrize("task", TASKS, ids=lambda task: type(task).__name__)
+every_task = pytest.mark.parametrize(
+    "task", TASKS, ids=lambda task: type(task).__name__
+)
 
 
 def example(task: Task) -> dict[str, np.ndarray]:
@@ -41,7 +43,10 @@ def prediction_for(task: Task, target: np.ndarray) -> np.ndarray:
     of_classes = [(ROWS, WIDTH), (ROWS, LENGTH, WIDTH)]
     for shape in [target.shape] if target.dtype.kind == "f" else of_classes:
         wanted = task.loss().target(Tensor(shape))
-        if wanted.shape == target.shape and np.dtype(wanted.dtype).kind == target.dtype.kind:
+        if (
+            wanted.shape == target.shape
+            and np.dtype(wanted.dtype).kind == target.dtype.kind
+        ):
             return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     pytest.skip(f"no usual shape of a prediction goes with the loss of {task}")
 
@@ -51,7 +56,9 @@ class Fixed:
 
     framework = framework("reference")
 
-    def __init__(self, task: Task, arrays: Mapping[str, np.ndarray], prediction: np.ndarray):
+    def __init__(
+        self, task: Task, arrays: Mapping[str, np.ndarray], prediction: np.ndarray
+    ):
         self.task, self.rows, self.prediction = task, arrays["row"], prediction
 
     def inference(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,12 +87,20 @@ def test_an_evaluation_does_not_depend_on_the_size_of_batches(task: Task) -> Non
     assert evaluate(predictor, task, shuffled, 5) == whole
 
 
-@pytest.mark.parametrize("task", [Classification(), Regression(), Reconstruction(), NextToken()])
+@pytest.mark.parametrize(
+    "task", [Classification(), Regression(), Reconstruction(), NextToken()]
+)
 def test_the_best_prediction_is_better_than_a_random_one(task: Task) -> None:
     arrays = {**example(task), "row": np.arange(ROWS)}
     target, random = arrays[task.target], prediction_for(task, arrays[task.target])
-    best = target if target.dtype.kind == "f" else 20 * np.eye(WIDTH, dtype=np.float32)[target]
-    good, bad = (evaluate(Fixed(task, arrays, p), task, Split(arrays), 4) for p in (best, random))
+    best = (
+        target
+        if target.dtype.kind == "f"
+        else 20 * np.eye(WIDTH, dtype=np.float32)[target]
+    )
+    good, bad = (
+        evaluate(Fixed(task, arrays, p), task, Split(arrays), 4) for p in (best, random)
+    )
     for quality in task.qualities:
         better = good[quality.name] > bad[quality.name]
         assert better == (quality.better == "higher"), quality
@@ -103,7 +118,9 @@ def test_a_loss_is_attached_to_a_copy_of_a_network_without_one(task: Task) -> No
     assert network.outputs == [task.prediction] and "loss" in with_loss.outputs
     assert task.attach_loss(with_loss) is with_loss
     outputs = (
-        framework("reference").executor(with_loss).inference({task.target: arrays[task.target]})
+        framework("reference")
+        .executor(with_loss)
+        .inference({task.target: arrays[task.target]})
     )
     assert np.shape(outputs["loss"]) == () and np.isfinite(outputs["loss"])
 
@@ -114,10 +131,16 @@ def test_data_of_another_kind_are_refused(task: Task) -> None:
     task.check_arrays({"train": Split(good)})
     for name, values in good.items():
         other = {**good, name: values.astype(np.complex64)}
-        with pytest.raises(Deep500Error, match=f"'{name}' of the split 'train' holds complex64"):
+        with pytest.raises(
+            Deep500Error, match=f"'{name}' of the split 'train' holds complex64"
+        ):
             task.check_arrays({"train": Split(other)})
-        lacking = {key: value for key, value in good.items() if key != name} | {"odd": values}
-        with pytest.raises(Deep500Error, match=f"needs '{name}', and the split 'train' has"):
+        lacking = {key: value for key, value in good.items() if key != name} | {
+            "odd": values
+        }
+        with pytest.raises(
+            Deep500Error, match=f"needs '{name}', and the split 'train' has"
+        ):
             task.check_arrays({"train": Split(lacking)})
 
 
@@ -128,7 +151,10 @@ def test_dimensions_are_checked() -> None:
 
 
 def test_labels_beyond_the_classes_are_refused() -> None:
-    splits = {"train": Split({"label": np.array([0, 2])}), "test": Split({"label": np.array([3])})}
+    splits = {
+        "train": Split({"label": np.array([0, 2])}),
+        "test": Split({"label": np.array([3])}),
+    }
     check_classes(splits, "label", 4, "classes")
     with pytest.raises(
         Deep500Error, match="'label' of the split 'test' goes from 3 to 3, and the .* 3"
@@ -139,7 +165,9 @@ def test_labels_beyond_the_classes_are_refused() -> None:
 def test_a_value_that_is_not_finite_makes_the_quality_not_a_number() -> None:
     arrays = {"x": np.zeros((3, 1)), "target": np.ones((3, 1)), "row": np.arange(3)}
     prediction = np.array([[1.0], [np.inf], [1.0]])
-    found = evaluate(Fixed(Regression(), arrays, prediction), Regression(), Split(arrays), 2)
+    found = evaluate(
+        Fixed(Regression(), arrays, prediction), Regression(), Split(arrays), 2
+    )
     assert np.isnan(found["mean squared error"])
 
 

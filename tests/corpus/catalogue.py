@@ -92,15 +92,25 @@ GRADIENTS = [
         "gradients.py",
         "gradient",
         "tanh",
-        {"FlatTanh": by.gradient(GRID * 2), "FailingGradient": by.failing_backward(GRID)},
+        {
+            "FlatTanh": by.gradient(GRID * 2),
+            "FailingGradient": by.failing_backward(GRID),
+        },
     ),
     *_wrong("gradients.py", "gradient", "sinc", {"SincAtZero": by.gradient(ZEROS)}),
-    *_wrong("gradients.py", "gradient", "softmax", {"SoftmaxDiagonal": by.gradient(GRID)}),
     *_wrong(
-        "gradients.py", "gradient", "sine_and_cosine", {"SecondOutputForgotten": by.gradient(GRID)}
+        "gradients.py", "gradient", "softmax", {"SoftmaxDiagonal": by.gradient(GRID)}
+    ),
+    *_wrong(
+        "gradients.py",
+        "gradient",
+        "sine_and_cosine",
+        {"SecondOutputForgotten": by.gradient(GRID)},
     ),
     *_wrong("gradients.py", "gradient", "mean", {"MeanByRows": by.gradient(GRID)}),
-    *_wrong("gradients.py", "gradient", "maximum", {"TiedMaximum": by.gradient_sum(ZEROS)}),
+    *_wrong(
+        "gradients.py", "gradient", "maximum", {"TiedMaximum": by.gradient_sum(ZEROS)}
+    ),
     *_wrong(
         "gradients.py",
         "gradient",
@@ -109,7 +119,11 @@ GRADIENTS = [
         "4x6,4x1",
     ),
     *_wrong(
-        "gradients.py", "gradient", "add_bias", {"BiasMean": by.gradient(GRID, GRID[0])}, "4x6,6"
+        "gradients.py",
+        "gradient",
+        "add_bias",
+        {"BiasMean": by.gradient(GRID, GRID[0])},
+        "4x6,6",
     ),
     *_wrong(
         "gradients.py",
@@ -129,7 +143,10 @@ GRADIENTS = [
         "gradients.py",
         "gradient",
         "multiply",
-        {"SwappedMultiply": by.gradient(GRID, OTHER), "MissingSecond": by.gradient(GRID, OTHER)},
+        {
+            "SwappedMultiply": by.gradient(GRID, OTHER),
+            "MissingSecond": by.gradient(GRID, OTHER),
+        },
     ),
     *_wrong(
         "gradients.py",
@@ -177,11 +194,21 @@ REGIMES = [
         ("constant_rows", "row_sum", "", by.forward(np.ones((2, 3)))),
         ("median", "median", "", by.forward(ROW)),
         ("atan2", "atan2", "", by.forward([1.0, 1.0], [-1.0, 1.0])),
-        ("softplus_with_threshold", "softplus", "", by.forward([21.0], dtype="float64")),
+        (
+            "softplus_with_threshold",
+            "softplus",
+            "",
+            by.forward([21.0], dtype="float64"),
+        ),
         ("entropy", "entropy", "", by.forward([0.0, 1.0])),
         ("log_over_less_one", "log_over_less_one", "", by.forward([1.0, 2.0])),
         ("duplicate_rows", "double", "", by.forward(np.ones((2, 3)))),
-        ("increment_through_int32", "increment", "int64:4x6", by.forward(np.array([2**32]))),
+        (
+            "increment_through_int32",
+            "increment",
+            "int64:4x6",
+            by.forward(np.array([2**32])),
+        ),
         ("absolute_of_integers", "absolute", "int64:4x6", by.forward(np.array([-5]))),
         ("zeros_are_masked", "row_mean", "", by.forward([[0.0, 1.0, 2.0]])),
         ("descending_is_sorted", "sort", "", by.forward([[3.0, 2.0, 1.0]])),
@@ -308,7 +335,9 @@ CACHING = [
             "ByIdentity": by.same_storage(GRID, OTHER),
             "ByAddress": by.same_storage(GRID, OTHER),
             "ByShape": by.sequence(GRID, OTHER),
-            "ByFirstElement": by.sequence(GRID, np.where(np.arange(24).reshape(4, 6), OTHER, GRID)),
+            "ByFirstElement": by.sequence(
+                GRID, np.where(np.arange(24).reshape(4, 6), OTHER, GRID)
+            ),
             "BySum": by.sequence(GRID, GRID[::-1]),
             "ByEnds": by.sequence(GRID, GRID[:, ::-1] * 0 + GRID[[0, 2, 1, 3]]),
             "ByContent": by.sequence(np.zeros((20, 5)), np.eye(20, 5, -15)),
@@ -316,11 +345,15 @@ CACHING = [
             "SameObject": by.same_storage(GRID, OTHER),
             "GradientByAddress": by.same_storage_backward(GRID, OTHER),
             "ByDtypeForgotten": by.forward(GRID, dtype="float64"),
-            "ByText": by.sequence(np.zeros((40, 50)), np.pad([[1.0]], [(20, 19), (25, 24)])),
+            "ByText": by.sequence(
+                np.zeros((40, 50)), np.pad([[1.0]], [(20, 19), (25, 24)])
+            ),
             "CapturedShape": by.sequence(GRID[:2], GRID),
         },
     ),
-    *_wrong("caching.py", "caching", "copysign_one", {"ByValue": by.sequence(ZEROS, -ZEROS)}),
+    *_wrong(
+        "caching.py", "caching", "copysign_one", {"ByValue": by.sequence(ZEROS, -ZEROS)}
+    ),
     *_wrong(
         "caching.py",
         "caching",
@@ -374,7 +407,9 @@ CHANGING = [
             "SpoilsLater": by.changed_later(GRID, OTHER, pause=0.1),
         },
     ),
-    *_wrong("asynchronous.py", "threads", "scalar_sum", {"SharedSum": by.repeated(GRID, 20)}),
+    *_wrong(
+        "asynchronous.py", "threads", "scalar_sum", {"SharedSum": by.repeated(GRID, 20)}
+    ),
 ]
 
 CHEATING = _wrong(
@@ -453,7 +488,9 @@ CPP = [
             "keeps_pointer": by.interleaved(GRID, OTHER),
         },
     ),
-    *_wrong("", "C++ memory", "multiply", {"swapped_gradients": by.gradient(GRID, OTHER)}),
+    *_wrong(
+        "", "C++ memory", "multiply", {"swapped_gradients": by.gradient(GRID, OTHER)}
+    ),
     *_wrong(
         "",
         "C++ memory",
@@ -467,11 +504,15 @@ CPP = [
         {"second_input_short": by.forward(GRID, GRID[0])},
         "4x6,6",
     ),
-    *_wrong("", "C++ memory", "tanh", {"float_inside": by.forward(GRID, dtype="float64")}),
+    *_wrong(
+        "", "C++ memory", "tanh", {"float_inside": by.forward(GRID, dtype="float64")}
+    ),
     *_wrong("", "C++ memory", "softplus", {"naive_softplus": by.forward(EXTREMES)}),
     *_wrong("", "C++ threads", "normalise_by_sum", {"race_sum": by.large(2_000_000)}),
     *_wrong("", "C++ threads", "cube", {"race_private": by.large(2_000_000)}),
-    *_wrong("", "C++ threads", "histogram_counts", {"race_histogram": by.large(2_000_000)}),
+    *_wrong(
+        "", "C++ threads", "histogram_counts", {"race_histogram": by.large(2_000_000)}
+    ),
     *_wrong(
         "",
         "C++ threads",
@@ -482,11 +523,24 @@ CPP = [
     *_wrong("", "C++ threads", "double", {"race_nowait": by.large(2_000_000)}),
     *_wrong("", "C++ threads", "double", {"drops_remainder": by.large(2_000_001)}),
     *_wrong(
-        "", "C++ threads", "total_share", {"race_gradient": by.large(2_000_000, backward=True)}
+        "",
+        "C++ threads",
+        "total_share",
+        {"race_gradient": by.large(2_000_000, backward=True)},
     ),
 ]
 
-WRONG = [*GRADIENTS, *REGIMES, *SHAPES, *PRECISION, *MEMORY, *CACHING, *CHANGING, *CHEATING, *CPP]
+WRONG = [
+    *GRADIENTS,
+    *REGIMES,
+    *SHAPES,
+    *PRECISION,
+    *MEMORY,
+    *CACHING,
+    *CHANGING,
+    *CHEATING,
+    *CPP,
+]
 
 HONEST = [
     *_honest(

@@ -67,7 +67,9 @@ class Subject:
         dtype = next((x.dtype for x in inputs if x.dtype.kind == "f"), None)
         with quiet():
             outputs = _arrays(self.truth(*map(widened, inputs)))
-            return [y.astype(dtype) if dtype and y.dtype.kind == "f" else y for y in outputs]
+            return [
+                y.astype(dtype) if dtype and y.dtype.kind == "f" else y for y in outputs
+            ]
 
     def slope(
         self,
@@ -86,7 +88,9 @@ class Subject:
                 moved[which][place] += sign * step
                 ends.append(_arrays(self.truth(*moved)))
             changes = [(up - down) / (2 * step) for up, down in zip(*ends, strict=True)]
-            gradient[place] = sum(float((g * c).sum()) for g, c in zip(grads, changes, strict=True))
+            gradient[place] = sum(
+                float((g * c).sum()) for g, c in zip(grads, changes, strict=True)
+            )
         return gradient
 
 
@@ -110,7 +114,11 @@ def _arrays(made: Any) -> list[np.ndarray]:
 def _loaded(path: Path, name: str) -> Callable | Any:
     if path.suffix == ".cpp":
         return d5.compile_custom_cppop(name, path)
-    found = _references()[name] if path.stem == "references" else runpy.run_path(str(path))[name]
+    found = (
+        _references()[name]
+        if path.stem == "references"
+        else runpy.run_path(str(path))[name]
+    )
     return found() if inspect.isclass(found) else found
 
 

@@ -15,7 +15,9 @@ SEEDS = (0, 1, 2)
 RIGHT = 0
 
 
-def checked(entry: Entry, seed: int, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def checked(
+    entry: Entry, seed: int, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
     """The exit code of the check, and what it printed."""
     place = FOLDER / entry.operator
     command = ["check", "operator", str(place), "--framework", "reference"]
@@ -44,7 +46,9 @@ QUICK = sample()
 REST = [entry for entry in CORPUS if entry not in QUICK]
 
 
-@pytest.mark.parametrize("entry", parameters(QUICK) + parameters(REST, pytest.mark.slow))
+@pytest.mark.parametrize(
+    "entry", parameters(QUICK) + parameters(REST, pytest.mark.slow)
+)
 def test_the_verdict_is_the_expected_one(
     entry: Entry, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:

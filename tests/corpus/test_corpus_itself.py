@@ -49,7 +49,9 @@ def test_the_corpus_is_large_enough() -> None:
 
 def test_every_file_is_in_the_catalogue() -> None:
     named = {e.operator.rpartition(":")[0] for e in CORPUS}
-    there = {path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.[pc][yp]*")}
+    there = {
+        path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.[pc][yp]*")
+    }
     assert {file for file in there if "__pycache__" not in file} == named
 
 
@@ -78,7 +80,9 @@ def drawn(subject: Subject, shape: str, seed: int, dtype: str) -> list[np.ndarra
     return [one(word, subject.domain, draw, dtype) for word in words]
 
 
-def one(word: str, domain: tuple | None, draw: np.random.Generator, dtype: str) -> np.ndarray:
+def one(
+    word: str, domain: tuple | None, draw: np.random.Generator, dtype: str
+) -> np.ndarray:
     kind, _, sizes = word.rpartition(":")
     shape = tuple(map(int, sizes.split("x")))
     if kind == "bool":
@@ -95,7 +99,21 @@ def count(subject: Subject) -> int:
     return subject.truth.__code__.co_argcount
 
 
-SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 1e-30, 1.0, 0.5, 2.5]
+SPECIAL = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    1e-40,
+    -1e-40,
+    1e30,
+    -1e30,
+    1e-30,
+    1.0,
+    0.5,
+    2.5,
+]
 
 
 def assert_right(subject: Subject, inputs: list[np.ndarray]) -> None:
@@ -132,7 +150,16 @@ def test_an_honest_operator_is_right_at_special_values(entry: Entry) -> None:
         return
     draw = np.random.default_rng(2)
     for dtype in ("float32", "float64"):
-        for shape in [(4, 6), (1, 1), (3, 5), (2, 3, 4), (1, 7), (6, 1), (0, 3), (2, 0)]:
+        for shape in [
+            (4, 6),
+            (1, 1),
+            (3, 5),
+            (2, 3, 4),
+            (1, 7),
+            (6, 1),
+            (0, 3),
+            (2, 0),
+        ]:
             plain = [np.ones(shape, dtype)] * count(subject)
             special = [draw.choice(SPECIAL, shape).astype(dtype) for _ in plain]
             for inputs in (plain, special):
@@ -172,4 +199,6 @@ def test_the_gradient_of_an_honest_operator_is_right(entry: Entry) -> None:
             assert gradient is None
             continue
         want = subject.slope(grads, inputs, i)
-        np.testing.assert_allclose(widened(np.asarray(gradient)), want, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            widened(np.asarray(gradient)), want, rtol=1e-5, atol=1e-6
+        )

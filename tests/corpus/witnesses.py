@@ -11,7 +11,9 @@ from deep500.contracts.operator import Tensor
 from .subjects import Subject, widened
 
 Witness = Callable[[Subject], bool]  # whether the mistake shows
-DIFFERENCES = 1e-6  # what central differences in float64 are good for, of the largest element
+DIFFERENCES = (
+    1e-6  # what central differences in float64 are good for, of the largest element
+)
 
 
 def forward(*inputs: Any, dtype: str = "float32") -> Witness:
@@ -43,7 +45,9 @@ def single_gradient(x: Any) -> Witness:
         for dtype in ("float32", "float64"):
             arrays = _floats([np.float32(x)], dtype)
             outputs = subject.forward(arrays)
-            gradients.append(subject.backward(_seeds(outputs, dtype), arrays, outputs)[0])
+            gradients.append(
+                subject.backward(_seeds(outputs, dtype), arrays, outputs)[0]
+            )
         return _differs(gradients[0], gradients[1].astype("float32"), 1e-4)
 
     return shown
@@ -72,7 +76,9 @@ def gradient_sum(x: Any) -> Witness:
         found = subject.backward(seeds, arrays, outputs)[0]
         step = 1e-5
         ends = [subject.forward([arrays[0] + sign * step])[0].sum() for sign in (1, -1)]
-        return _differs(found.sum(), np.asarray((ends[0] - ends[1]) / (2 * step)), DIFFERENCES)
+        return _differs(
+            found.sum(), np.asarray((ends[0] - ends[1]) / (2 * step)), DIFFERENCES
+        )
 
     return shown
 
@@ -201,7 +207,9 @@ def overwritten(x: Any) -> Witness:
     return shown
 
 
-def changed_later(first: Any, second: Any, calls: int = 1, pause: float = 0.0) -> Witness:
+def changed_later(
+    first: Any, second: Any, calls: int = 1, pause: float = 0.0
+) -> Witness:
     """What the first call was given or has returned changes afterwards."""
 
     def shown(subject: Subject) -> bool:
@@ -259,7 +267,9 @@ def unwritten(x: Any) -> Witness:
         for size in sizes | {n + 1 for n in sizes}:
             poison = [np.full(size, 1e30) for _ in range(16)]
             del poison
-        return any(_differs(y, w) for y, w in zip(subject.forward(arrays), want, strict=True))
+        return any(
+            _differs(y, w) for y, w in zip(subject.forward(arrays), want, strict=True)
+        )
 
     return shown
 
@@ -353,7 +363,9 @@ def _differs(found: Any, want: np.ndarray, tolerance: float = 0.0) -> bool:
         return not np.array_equal(found, want)
     largest = np.max(np.abs(want), initial=0)
     eps = float(np.finfo(want.dtype).eps)
-    relative, absolute = (tolerance, tolerance * largest) if tolerance else (100 * eps, 0.0)
+    relative, absolute = (
+        (tolerance, tolerance * largest) if tolerance else (100 * eps, 0.0)
+    )
     with np.errstate(all="ignore"):
         return not np.allclose(found, want, relative, absolute, equal_nan=True)
 

@@ -48,5 +48,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ipowop.cpp as printed in the talks, and tutorial.cpp with the ending of 2019."""
     folder = tmp_path_factory.mktemp("sources")
     (folder / "ipowop.cpp").write_text(IPOWOP)
-    (folder / "tutorial.cpp").write_text("#include <deep500/deep500.h>\n" + IPOWOP + TUTORIAL)
+    (folder / "tutorial.cpp").write_text(
+        "#include <deep500/deep500.h>\n" + IPOWOP + TUTORIAL
+    )
     return folder

@@ -16,9 +16,7 @@ from deep500.custom.description import Signature, TensorDesc
 from deep500.errors import Deep500Error, Unsupported
 
 X = np.linspace(-2, 2, 24, dtype="float32").reshape(4, 6)
-FORWARD = (
-    "struct op : deep500::CustomOperator {{ void forward(const float *x, float *y) {{ {} }} }};"
-)
+FORWARD = "struct op : deep500::CustomOperator {{ void forward(const float *x, float *y) {{ {} }} }};"
 
 
 def written(folder: Path, text: str, name: str = "op.cpp") -> Path:
@@ -44,9 +42,13 @@ def test_as_the_tutorial_compiles_it(sources: Path) -> None:
     )
     first = op.run([X])[0]
     second = op.run([2 * X])[0]
-    np.testing.assert_allclose(first, X**3, rtol=1e-6)  # in 2019 the second call overwrote it
+    np.testing.assert_allclose(
+        first, X**3, rtol=1e-6
+    )  # in 2019 the second call overwrote it
     np.testing.assert_allclose(second, 8 * X**3, rtol=1e-6)
-    np.testing.assert_allclose(op.gradients([first], [X], [first])[0], 3 * X**5, rtol=1e-5)
+    np.testing.assert_allclose(
+        op.gradients([first], [X], [first])[0], 3 * X**5, rtol=1e-5
+    )
     np.testing.assert_allclose(
         op.run([X.T.copy().T])[0], X**3, rtol=1e-6
     )  # of another memory layout, a temporary
@@ -56,22 +58,30 @@ def test_as_the_tutorial_compiles_it(sources: Path) -> None:
 @pytest.mark.slow
 def test_two_operators_of_one_class_differ_in_their_definitions(sources: Path) -> None:
     square, cube = (
-        compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": n})
+        compile_custom_cppop(
+            "ipowop", sources / "ipowop.cpp", definitions={"DPOWER": n}
+        )
         for n in (2, 3)
     )
     np.testing.assert_allclose(square.run([X])[0], X**2, rtol=1e-6)
     np.testing.assert_allclose(cube.run([X])[0], X**3, rtol=1e-6)
 
 
-def test_it_is_built_once_and_again_when_anything_changes(tmp_path: Path, cache: Path) -> None:
+def test_it_is_built_once_and_again_when_anything_changes(
+    tmp_path: Path, cache: Path
+) -> None:
     written(tmp_path, "const float FACTOR = 2;", "factor.h")
-    source = written(tmp_path, '#include "factor.h"\n' + FORWARD.format("y[0] = FACTOR * x[0];"))
+    source = written(
+        tmp_path, '#include "factor.h"\n' + FORWARD.format("y[0] = FACTOR * x[0];")
+    )
     one = np.ones(1, "float32")
     before = {*cache.glob("built/*.so")}
     assert compile_custom_cppop("op", source).run([one])[0] == 2
     assert compile_custom_cppop("op", source).run([one])[0] == 2
     assert len({*cache.glob("built/*.so")} - before) == 1
-    written(tmp_path, "const float FACTOR = 3;", "factor.h")  # the source itself is the same
+    written(
+        tmp_path, "const float FACTOR = 3;", "factor.h"
+    )  # the source itself is the same
     assert compile_custom_cppop("op", source).run([one])[0] == 3
     assert {path.suffix for path in (cache / "built").iterdir()} == {
         ".so"
@@ -100,7 +110,9 @@ def test_it_is_optimised_and_parallel(tmp_path: Path) -> None:
         }
         y[1] = counted;
     """)
-    made = compile_custom_cppop("op", written(tmp_path, text)).run([np.zeros(2, "float32")])[0]
+    made = compile_custom_cppop("op", written(tmp_path, text)).run(
+        [np.zeros(2, "float32")]
+    )[0]
     assert made.tolist() == [1, 2 + 10 + 20 * 100]
 
 
@@ -127,7 +139,9 @@ def test_memory_is_the_callers(tmp_path: Path, dtype: str) -> None:
         buffers.append(np.full(4, -1, kind))
         return buffers[-1][1:-1].reshape(shape)
 
-    bound = compile_custom_cppop("op", written(tmp_path, OVERRUN), definitions={"DTYPE": "float"})
+    bound = compile_custom_cppop(
+        "op", written(tmp_path, OVERRUN), definitions={"DTYPE": "float"}
+    )
     bound.in_dtype("float64")
     bound.allocate = guarded
     op = bound.in_dtype(dtype)
@@ -151,7 +165,9 @@ struct op : deep500::CustomOperator {
 
 def test_threads_are_as_many_as_asked_for(tmp_path: Path) -> None:
     """Also more than there are cores; without a number, as many as OpenMP itself would take."""
-    op = compile_custom_cppop("op", written(tmp_path, COUNT), definitions={"DTYPE": "float"})
+    op = compile_custom_cppop(
+        "op", written(tmp_path, COUNT), definitions={"DTYPE": "float"}
+    )
     one = np.ones(1, "float32")
     own = op.run([one])[0]
     assert own == int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0))))
@@ -164,7 +180,9 @@ def test_threads_are_as_many_as_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pytorch", "jax", "tensorflow", "onnxruntime", "reference"])
+@pytest.mark.parametrize(
+    "name", ["pytorch", "jax", "tensorflow", "onnxruntime", "reference"]
+)
 def test_threads_are_as_many_on_every_framework(tmp_path: Path, name: str) -> None:
     framework = d5.framework(name)
     op = compile_custom_cppop("op", written(tmp_path, COUNT))
@@ -176,11 +194,17 @@ def test_threads_are_as_many_on_every_framework(tmp_path: Path, name: str) -> No
 def test_two_processes_may_build_the_same(cache: Path) -> None:
     code = "import pathlib\nfrom deep500.custom.building import build\nprint(build('op', 'int x;', pathlib.Path('.')))"
     started = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+        )
         for _ in range(2)
     ]
     first, second = (process.communicate(timeout=120)[0].strip() for process in started)
-    assert first == second and Path(first).parent.parent == cache and Path(first).stat().st_size > 0
+    assert (
+        first == second
+        and Path(first).parent.parent == cache
+        and Path(first).stat().st_size > 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -219,7 +243,8 @@ def test_a_source_with_a_fault_is_refused(tmp_path: Path, text: str, said: str) 
 
 def test_an_exception_is_one_line(tmp_path: Path) -> None:
     op = compile_custom_cppop(
-        "op", written(tmp_path, FORWARD.format('throw std::runtime_error("no\\nluck");'))
+        "op",
+        written(tmp_path, FORWARD.format('throw std::runtime_error("no\\nluck");')),
     )
     with pytest.raises(Deep500Error, match="^op: no luck$"):
         op.run([X])
@@ -235,11 +260,17 @@ def test_one_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
 def test_compiling_has_an_end(tmp_path: Path) -> None:
     """The preprocessor alone would take 2^60 steps."""
     doubling = "".join(f"#define A{i} A{i - 1} A{i - 1}\n" for i in range(1, 60))
-    with pytest.raises(Deep500Error, match=r"op was still compiling after 0.5 s, and was stopped"):
-        building.build("op", f"#define A0 int\n{doubling}A59 x;", tmp_path, depends="", seconds=0.5)
+    with pytest.raises(
+        Deep500Error, match=r"op was still compiling after 0.5 s, and was stopped"
+    ):
+        building.build(
+            "op", f"#define A0 int\n{doubling}A59 x;", tmp_path, depends="", seconds=0.5
+        )
 
 
-def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(
         Unsupported, match="there is no no-such-compiler: install g\\+\\+, or set CXX"
@@ -254,15 +285,21 @@ def test_without_a_compiler_it_says_so(tmp_path: Path, monkeypatch: pytest.Monke
 def test_descriptions_must_fit_the_pointers(sources: Path) -> None:
     def compiled(inputs: list[TensorDesc], outputs: list[TensorDesc]) -> object:
         return compile_custom_cppop(
-            "ipowop", sources / "ipowop.cpp", inputs, outputs, {"DTYPE": "float", "DPOWER": 2}
+            "ipowop",
+            sources / "ipowop.cpp",
+            inputs,
+            outputs,
+            {"DTYPE": "float", "DPOWER": 2},
         )
 
     with pytest.raises(
-        Deep500Error, match=r"ipowop.forward has 1 inputs \(const pointers are inputs\), and 2 are"
+        Deep500Error,
+        match=r"ipowop.forward has 1 inputs \(const pointers are inputs\), and 2 are",
     ):
         compiled([TensorDesc(), TensorDesc()], [TensorDesc()])
     with pytest.raises(
-        Deep500Error, match=r"ipowop.forward takes float32, and float64\[3\] is described"
+        Deep500Error,
+        match=r"ipowop.forward takes float32, and float64\[3\] is described",
     ):
         compiled([d5.tensordesc([3], np.float64)], [TensorDesc()])
 
@@ -299,17 +336,25 @@ def test_half_types_round_as_they_should(tmp_path: Path) -> None:
         }
     };"""
     kinds = [d5.tensordesc(["n"], kind) for kind in ("float16", "bfloat16", "float32")]
-    op = compile_custom_cppop("op", written(tmp_path, text), [d5.tensordesc(["n"])], kinds)
+    op = compile_custom_cppop(
+        "op", written(tmp_path, text), [d5.tensordesc(["n"])], kinds
+    )
     bits = np.random.default_rng(0).integers(0, 2**32, 200_000, "uint32")
     every = np.concatenate([np.arange(2**16, dtype="uint32") << 16, bits])
     x = every.view("float32")
-    x = np.concatenate([x[np.isfinite(x)], np.linspace(-7e4, 7e4, 100_001, dtype="float32")])
+    x = np.concatenate(
+        [x[np.isfinite(x)], np.linspace(-7e4, 7e4, 100_001, dtype="float32")]
+    )
     half, brain, wide = op.run([x])
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(half, x.astype("float16"))
-        np.testing.assert_array_equal(brain.view("uint16"), x.astype("bfloat16").view("uint16"))
+        np.testing.assert_array_equal(
+            brain.view("uint16"), x.astype("bfloat16").view("uint16")
+        )
     with np.errstate(invalid="ignore"):
-        np.testing.assert_array_equal(wide, half.astype("float32") + brain.astype("float32"))
+        np.testing.assert_array_equal(
+            wide, half.astype("float32") + brain.astype("float32")
+        )
 
 
 def test_the_cache_is_where_the_environment_says(

@@ -65,7 +65,9 @@ def both(sources: Path) -> CppOp:
 
 @pytest.fixture(scope="module")
 def ipowop(sources: Path) -> CppOp:
-    return d5.compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": 3})
+    return d5.compile_custom_cppop(
+        "ipowop", sources / "ipowop.cpp", definitions={"DPOWER": 3}
+    )
 
 
 def custom_op(name: str, op: Any) -> Any:
@@ -74,7 +76,9 @@ def custom_op(name: str, op: Any) -> Any:
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 @pytest.mark.parametrize("language", ["Python", "C++"])
-def test_values_and_gradients_are_right(name: str, language: str, ipowop: CppOp) -> None:
+def test_values_and_gradients_are_right(
+    name: str, language: str, ipowop: CppOp
+) -> None:
     op, fw = IPowOp(3) if language == "Python" else ipowop, framework(name)
     made = custom_op(name, op)(fw.tensor(X))
     np.testing.assert_allclose(fw.array(made), X**3, rtol=1e-6)
@@ -116,7 +120,9 @@ def by_hand(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 @pytest.mark.parametrize("language", ["Python", "C++"])
-def test_a_network_trains_with_any_batch(name: str, language: str, ipowop: CppOp) -> None:
+def test_a_network_trains_with_any_batch(
+    name: str, language: str, ipowop: CppOp
+) -> None:
     net = network(IPowOp(3) if language == "Python" else ipowop)
     executor = framework(name).executor(net)
     fw, step = executor.framework, executor.training_step(d5.optimizers.SGD(0.1))
@@ -148,7 +154,10 @@ def test_other_dtypes(name: str, dtype: str, ipowop: CppOp) -> None:
         made = fw.array(custom_op(name, op)(fw.tensor(x)))
         assert made.dtype == x.dtype
         np.testing.assert_allclose(
-            made.astype("float64"), x.astype("float64") ** 3, rtol=bound, atol=bound / 100
+            made.astype("float64"),
+            x.astype("float64") ** 3,
+            rtol=bound,
+            atol=bound / 100,
         )
 
 

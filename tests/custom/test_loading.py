@@ -36,7 +36,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_every_form(file: Path, sources: Path) -> None:
-    assert load_operator("LeakyRelu", {"alpha": 0.3}) == d5.operators.LeakyRelu(alpha=0.3)
+    assert load_operator("LeakyRelu", {"alpha": 0.3}) == d5.operators.LeakyRelu(
+        alpha=0.3
+    )
     scale = load_operator(f"{file}:Scale", {"by": 3.0})
     np.testing.assert_array_equal(d5.evaluate(scale, [X])[0], 3 * X)
     assert (
@@ -46,7 +48,9 @@ def test_every_form(file: Path, sources: Path) -> None:
     )
     power = load_operator(f"{sources / 'ipowop.cpp'}:ipowop", {"DPOWER": 2})
     np.testing.assert_array_equal(d5.evaluate(power, [2 * X])[0], 4 * X)
-    np.testing.assert_array_equal(d5.evaluate(power, [2 * X.astype("float64")])[0], 4 * X)
+    np.testing.assert_array_equal(
+        d5.evaluate(power, [2 * X.astype("float64")])[0], 4 * X
+    )
     assert (
         power.differentiable
         and power.settings == {"DPOWER": "2"}
@@ -68,14 +72,24 @@ def test_every_form(file: Path, sources: Path) -> None:
             {},
             r"my_op.py is named 'Scala'. Did you mean 'Scale'\? Known: Scale, Forgetful",
         ),
-        ("{}:Scale", {"bye": 1}, r"no attribute of Scale is named 'bye'. Did you mean 'by'\?"),
+        (
+            "{}:Scale",
+            {"bye": 1},
+            r"no attribute of Scale is named 'bye'. Did you mean 'by'\?",
+        ),
         ("{}:Scale", {"by": 0}, r"Scale\(by=0\) cannot be made: by must not be 0"),
-        ("{}", {}, "is a file: name the operator in it as well, as in .*my_op.py:my_op"),
+        (
+            "{}",
+            {},
+            "is a file: name the operator in it as well, as in .*my_op.py:my_op",
+        ),
         ("no_file.py:A", {}, "there is no file no_file.py"),
         ("/etc/hostname:A", {}, "neither Python"),
     ],
 )
-def test_mistakes_are_one_line(file: Path, text: str, attributes: dict, said: str) -> None:
+def test_mistakes_are_one_line(
+    file: Path, text: str, attributes: dict, said: str
+) -> None:
     with pytest.raises(Deep500Error, match=said) as caught:
         load_operator(text.format(file), attributes)
     assert len(str(caught.value).splitlines()) == 1
@@ -108,9 +122,13 @@ def test_python_operators_say_what_is_wrong(file: Path) -> None:
         def backward(self, grads, fwd_inputs, fwd_outputs):
             return grads[0], grads[0]
 
-    with pytest.raises(Deep500Error, match="Two.forward returned 2 outputs, and num_outputs is 1"):
+    with pytest.raises(
+        Deep500Error, match="Two.forward returned 2 outputs, and num_outputs is 1"
+    ):
         d5.evaluate(Two(), [X])
-    with pytest.raises(Deep500Error, match="Two takes any.*, and float32.*, float32.* came"):
+    with pytest.raises(
+        Deep500Error, match="Two takes any.*, and float32.*, float32.* came"
+    ):
         d5.evaluate(Two(), [X, X])
     with pytest.raises(
         Deep500Error, match="Two.backward returned 2 gradients, and there are 1 inputs"

@@ -12,7 +12,9 @@ HEADER = DOCS.parent / "deep500" / "include" / "deep500" / "deep500.h"
 
 
 def code_blocks(page: str) -> list[str]:
-    return re.findall(r"```(?:python|cpp)\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
+    return re.findall(
+        r"```(?:python|cpp)\n(.*?)```", (DOCS / page).read_text(), re.DOTALL
+    )
 
 
 @pytest.mark.parametrize("wrong", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -24,7 +26,11 @@ def test_the_files_of_the_page_run_together(tmp_path: Path, wrong: bool) -> None
         cpp.replace("= std::pow(x", "= -std::pow(x") if wrong else cpp
     )
     done = subprocess.run(
-        [sys.executable, "-c", use], cwd=tmp_path, capture_output=True, text=True, timeout=170
+        [sys.executable, "-c", use],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=170,
     )
     assert bool(done.returncode) is wrong, done.stderr
     assert not wrong or "Tensor-likes are not close" in done.stderr
@@ -37,7 +43,11 @@ def test_the_operator_of_two_inputs(tmp_path: Path, wrong: bool) -> None:
     right, other = "T *dx, T *dweight", "T *dweight, T *dx"
     (tmp_path / "scaled.cpp").write_text(cpp.replace(right, other) if wrong else cpp)
     done = subprocess.run(
-        [sys.executable, "-c", use], cwd=tmp_path, capture_output=True, text=True, timeout=170
+        [sys.executable, "-c", use],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=170,
     )
     assert bool(done.returncode) is wrong, done.stderr
 

@@ -329,7 +329,9 @@ def races(tmp_path_factory: pytest.TempPathFactory) -> CppOp:
 )
 def test_wrong_accesses_are_found(memory_mistakes: CppOp, name: str) -> None:
     number = [*MEMORY].index(name) + 1
-    *_, finding = tried(memory_mistakes, number)  # undefined behaviour may be told before
+    *_, finding = tried(
+        memory_mistakes, number
+    )  # undefined behaviour may be told before
     assert expected(memory_mistakes, MEMORY[name]) in finding.text
     assert "\n" not in finding.text and 1 < len(finding.report) <= 20
 
@@ -348,7 +350,10 @@ def test_races_are_found(races: CppOp, name: str) -> None:
     number = [*RACES].index(name) + 1
     found = tried(races, number)
     assert expected(races, RACES[name]) in found[0].text
-    assert {finding.kind for finding in found} <= {"data race", "data race between calls"}
+    assert {finding.kind for finding in found} <= {
+        "data race",
+        "data race between calls",
+    }
 
 
 @pytest.mark.slow
@@ -389,7 +394,9 @@ WARNING: ThreadSanitizer: data race (pid=7)
 @pytest.mark.slow
 def test_two_inputs_in_another_dtype(tmp_path: Path) -> None:
     """In a file with a space and a header, where the mistake is, and with gradients by name."""
-    (tmp_path / "own.h").write_text("template<typename T> T third(T *p) { \n return p[3]; }")
+    (tmp_path / "own.h").write_text(
+        "template<typename T> T third(T *p) { \n return p[3]; }"
+    )
     op = compiled(
         tmp_path,
         """#include "own.h"
@@ -419,10 +426,15 @@ def test_two_inputs_in_another_dtype(tmp_path: Path) -> None:
     ("code", "said"),
     [
         ('throw std::runtime_error("no luck");', "^op: no luck$"),
-        ("exit(0);", "op, built with a sanitizer, ended with exit code 0, before its last call"),
+        (
+            "exit(0);",
+            "op, built with a sanitizer, ended with exit code 0, before its last call",
+        ),
     ],
 )
-def test_an_operator_that_fails_is_an_error(tmp_path: Path, code: str, said: str) -> None:
+def test_an_operator_that_fails_is_an_error(
+    tmp_path: Path, code: str, said: str
+) -> None:
     with pytest.raises(Deep500Error, match=said):
         tried(compiled(tmp_path, CODE.format(code=code)))
 
@@ -430,7 +442,9 @@ def test_an_operator_that_fails_is_an_error(tmp_path: Path, code: str, said: str
 @pytest.mark.slow
 def test_an_endless_one_is_stopped(tmp_path: Path) -> None:
     marker = f"SLEEPS={os.getpid()}"
-    code = CODE.format(code='system("sleep 100");').replace("#include <thread>", f"// {marker}")
+    code = CODE.format(code='system("sleep 100");').replace(
+        "#include <thread>", f"// {marker}"
+    )
     op = compiled(tmp_path, code)
     x = np.ones((4, 6), "float32")
     before = _sleeping()
@@ -442,12 +456,16 @@ def test_an_endless_one_is_stopped(tmp_path: Path) -> None:
 
 
 def _sleeping() -> set[str]:
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True
+    )
     return {line for line in listed.stdout.splitlines() if line.endswith("sleep 100")}
 
 
 @pytest.mark.slow
-def test_what_cannot_be_built_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_built_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     doacross = """
     #pragma omp parallel for ordered(1)
     for (int64_t i = 0; i < n; ++i) {
@@ -457,7 +475,8 @@ def test_what_cannot_be_built_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
     }"""
     op = compiled(tmp_path, CODE.format(code=doacross))
     with pytest.raises(
-        Unsupported, match=r"part of OpenMP that sanitized programs lack \(GOMP_loop_doacr"
+        Unsupported,
+        match=r"part of OpenMP that sanitized programs lack \(GOMP_loop_doacr",
     ):
         tried(op)
     # A compiler whose library is missing: the linker's own words.

@@ -24,7 +24,9 @@ class Cube(d5.CustomPythonOp):
 def op(request: pytest.FixtureRequest, sources: Path) -> Any:
     if request.param == "Python":
         return Cube()
-    return d5.compile_custom_cppop("ipowop", sources / "ipowop.cpp", definitions={"DPOWER": 3})
+    return d5.compile_custom_cppop(
+        "ipowop", sources / "ipowop.cpp", definitions={"DPOWER": 3}
+    )
 
 
 def test_pytorch(op: Any) -> None:
@@ -40,14 +42,17 @@ def test_pytorch(op: Any) -> None:
     assert torch.allclose(torch.vmap(f)(x.detach()), x**3)
     y = f(x)
     for _ in range(2):  # a graph that is kept gives the same again
-        assert torch.allclose(torch.autograd.grad(y.sum(), x, retain_graph=True)[0], 3 * x**2)
+        assert torch.allclose(
+            torch.autograd.grad(y.sum(), x, retain_graph=True)[0], 3 * x**2
+        )
     assert torch.equal(f(x.t()), f(x).t())  # of another memory layout
     with torch.no_grad():
         assert f(x).grad_fn is None
         kept, other = f(x), f(2 * x)
         assert torch.allclose(8 * kept, other)  # neither overwrites the other
     with pytest.raises(
-        (Deep500Error, RuntimeError), match="second derivative|not require grad|not implemented"
+        (Deep500Error, RuntimeError),
+        match="second derivative|not require grad|not implemented",
     ):
         (first,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         first.sum().backward()

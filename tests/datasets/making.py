@@ -26,7 +26,11 @@ def mnist(folder: Path, packed: bool = False) -> dict[str, np.ndarray]:
     random = np.random.default_rng(0)
     arrays: dict[str, np.ndarray] = {}
     for name, shape in MNIST.items():
-        values = random.integers(0, 256, shape) if len(shape) > 1 else np.arange(shape[0]) % 10
+        values = (
+            random.integers(0, 256, shape)
+            if len(shape) > 1
+            else np.arange(shape[0]) % 10
+        )
         arrays[name] = values.astype(np.uint8)
         contents = idx(arrays[name])
         if packed:
@@ -40,7 +44,10 @@ def cifar10(folder: Path, records: int = 8) -> dict[str, np.ndarray]:
     folder.mkdir(parents=True, exist_ok=True)
     random = np.random.default_rng(1)
     arrays: dict[str, np.ndarray] = {}
-    for name in (*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"):
+    for name in (
+        *(f"data_batch_{number}.bin" for number in range(1, 6)),
+        "test_batch.bin",
+    ):
         values = random.integers(0, 256, (records, 3073)).astype(np.uint8)
         values[:, 0] %= 10
         arrays[name] = values
@@ -66,7 +73,9 @@ def picture(seed: int, height: int = 16, width: int = 24) -> np.ndarray:
     random = np.random.default_rng(seed)
     phases = random.random(3) * 6
     y, x = np.mgrid[0:height, 0:width]
-    waves = np.stack([np.sin(x / 3 + phase) * np.cos(y / 4 - phase) for phase in phases], -1)
+    waves = np.stack(
+        [np.sin(x / 3 + phase) * np.cos(y / 4 - phase) for phase in phases], -1
+    )
     return (128 + 100 * waves).astype(np.uint8)
 
 

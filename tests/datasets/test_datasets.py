@@ -22,9 +22,15 @@ WITHOUT_FILES = [Digits(), SyntheticImages()]
 
 def faults(dataset: Dataset, splits: dict[str, Split]) -> list[str]:
     """What the splits of a data set do that they should not."""
-    found = [] if list(splits) == ["train", "validation", "test"] else [f"splits {list(splits)}"]
+    found = (
+        []
+        if list(splits) == ["train", "validation", "test"]
+        else [f"splits {list(splits)}"]
+    )
     for name, split in splits.items():
-        if {len(values) for values in split.arrays.values()} != {len(split)} or not len(split):
+        if {len(values) for values in split.arrays.values()} != {len(split)} or not len(
+            split
+        ):
             found.append(f"{name} lengths")
         if "label" in split.arrays:
             found += classification_faults(dataset, name, split)
@@ -61,19 +67,25 @@ def test_every_data_set_keeps_its_promises(dataset: Dataset) -> None:
 @pytest.mark.parametrize("dataset", WITHOUT_FILES, ids=repr)
 def test_three_fifths_are_for_training(dataset: Dataset) -> None:
     sizes = [len(split) for split in dataset.load().values()]
-    assert [size / sum(sizes) for size in sizes] == pytest.approx([0.6, 0.2, 0.2], abs=0.01)
+    assert [size / sum(sizes) for size in sizes] == pytest.approx(
+        [0.6, 0.2, 0.2], abs=0.01
+    )
 
 
 def test_planted_faults_are_found() -> None:
     dataset = SyntheticImages()
     good = dataset.load()
     train = good["train"].arrays
-    mixed = {k: np.concatenate([good["test"].arrays[k], v[:1]]) for k, v in train.items()}
+    mixed = {
+        k: np.concatenate([good["test"].arrays[k], v[:1]]) for k, v in train.items()
+    }
     assert faults(dataset, good | {"test": Split(mixed)}) == ["splits overlap"]
-    assert faults(dataset, good | {"train": Split(train | {"label": train["label"] % 9})}) == [
-        "train classes"
-    ]
-    assert "train lengths" in faults(dataset, good | {"train": Split(train | {"odd": np.ones(3)})})
+    assert faults(
+        dataset, good | {"train": Split(train | {"label": train["label"] % 9})}
+    ) == ["train classes"]
+    assert "train lengths" in faults(
+        dataset, good | {"train": Split(train | {"odd": np.ones(3)})}
+    )
     assert faults(dataset, good | {"train": Split(train | {"x": train["x"] * 2})}) == [
         "train values"
     ]
@@ -84,7 +96,9 @@ def test_planted_faults_are_found() -> None:
 
 def test_digits_are_split_within_every_class_and_lose_none() -> None:
     splits = Digits().load()
-    counts = {name: np.bincount(split.arrays["label"]) for name, split in splits.items()}
+    counts = {
+        name: np.bincount(split.arrays["label"]) for name, split in splits.items()
+    }
     assert sum(map(len, splits.values())) == 1797
     total = sum(counts.values())
     for name, share in (("train", 0.6), ("validation", 0.2), ("test", 0.2)):
@@ -99,10 +113,14 @@ def test_digits_are_the_same_everywhere() -> None:
         "validation": 359,
         "test": 359,
     }
-    assert {name: split.arrays["label"][:8].tolist() for name, split in splits.items()} == DIGITS
+    assert {
+        name: split.arrays["label"][:8].tolist() for name, split in splits.items()
+    } == DIGITS
 
 
-def test_digits_without_scikit_learn_say_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digits_without_scikit_learn_say_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(Deep500Error, match="pip install scikit-learn") as caught:
         Digits().load()
@@ -110,7 +128,9 @@ def test_digits_without_scikit_learn_say_how_to_get_it(monkeypatch: pytest.Monke
 
 
 def test_a_data_set_that_is_missing_is_named_with_its_nearest() -> None:
-    with pytest.raises(Deep500Error, match="no dataset is named 'Digit'. Did you mean 'Digits'\\?"):
+    with pytest.raises(
+        Deep500Error, match="no dataset is named 'Digit'. Did you mean 'Digits'\\?"
+    ):
         registry.find("datasets", "Digit")
 
 
@@ -125,7 +145,10 @@ def test_synthetic_images_have_no_ties_and_follow_their_settings() -> None:
 
 def test_synthetic_images_can_be_learnt() -> None:
     splits = SyntheticImages(4000).load()
-    x, label = splits["train"].arrays["x"].reshape(-1, 64), splits["train"].arrays["label"]
+    x, label = (
+        splits["train"].arrays["x"].reshape(-1, 64),
+        splits["train"].arrays["label"],
+    )
     weights = np.linalg.lstsq(x - 0.5, np.eye(10)[label], rcond=None)[0]
     test = splits["test"].arrays
     answers = np.argmax((test["x"].reshape(-1, 64) - 0.5) @ weights, axis=1)

@@ -31,7 +31,9 @@ def test_the_seed_decides_everything(dataset: Any) -> None:
 
 
 def test_regression_follows_its_rule() -> None:
-    dataset = d5.datasets.SyntheticRegression(size=5000, features=6, targets=2, noise=0.3)
+    dataset = d5.datasets.SyntheticRegression(
+        size=5000, features=6, targets=2, noise=0.3
+    )
     splits = dataset.load()
     train, test = (splits[name].arrays for name in ("train", "test"))
     rule, *_ = np.linalg.lstsq(train["x"], train["target"], rcond=None)
@@ -46,7 +48,9 @@ def test_classes_are_equally_frequent_and_can_be_told_apart() -> None:
     splits = dataset.load()
     train, test = (splits[name].arrays for name in ("train", "test"))
     assert np.bincount(train["label"]).tolist() == [240] * 5
-    centres = np.stack([train["x"][train["label"] == label].mean(axis=0) for label in range(5)])
+    centres = np.stack(
+        [train["x"][train["label"] == label].mean(axis=0) for label in range(5)]
+    )
     distances = ((test["x"][:, None] - centres) ** 2).sum(axis=2)
     assert np.mean(distances.argmin(axis=1) == test["label"]) > 0.95
     d5.tasks.Classification().check_arrays(splits)
@@ -58,16 +62,23 @@ def heat_error(**settings: Any) -> float:
     k = np.arange(1, dataset.modes + 1)
     fading = np.exp(-dataset.diffusivity * (k * np.pi) ** 2 * dataset.time)
     exact = (dataset.amplitudes() * fading) @ dataset.waves()
-    return float(np.abs(dataset.solve(dataset.amplitudes() @ dataset.waves()) - exact).max())
+    return float(
+        np.abs(dataset.solve(dataset.amplitudes() @ dataset.waves()) - exact).max()
+    )
 
 
 def test_heat_spreads_as_the_closed_form_says() -> None:
     assert heat_error() < 1e-3
     coarse, fine = heat_error(points=31, steps=50), heat_error(points=63, steps=100)
-    assert 3.6 < coarse / fine < 4.4  # second order: half the distances, a quarter of the error
+    assert (
+        3.6 < coarse / fine < 4.4
+    )  # second order: half the distances, a quarter of the error
     splits = d5.datasets.load("heat_equation", size=20)
     d5.tasks.Regression().check_arrays(splits)
-    assert np.abs(splits["test"].arrays["target"]).max() < np.abs(splits["test"].arrays["x"]).max()
+    assert (
+        np.abs(splits["test"].arrays["target"]).max()
+        < np.abs(splits["test"].arrays["x"]).max()
+    )
 
 
 @pytest.mark.parametrize(

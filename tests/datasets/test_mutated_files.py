@@ -29,7 +29,9 @@ def npz_file(folder: Path) -> None:
 def hdf5_file(folder: Path) -> None:
     with h5py.File(folder / "data.h5", "w") as file:
         file["x"] = np.random.default_rng(0).random((20, 3))
-        file.create_dataset("label", data=np.arange(20) % 3, compression="gzip", chunks=(5,))
+        file.create_dataset(
+            "label", data=np.arange(20) % 3, compression="gzip", chunks=(5,)
+        )
 
 
 def csv_file(folder: Path) -> None:
@@ -80,7 +82,11 @@ def mutated(contents: bytes, random: np.random.Generator) -> bytes:
     if kind == 0:
         return contents[:place]
     if kind == 1:
-        return contents[:place] + random.bytes(int(random.integers(1, 9))) + contents[place:]
+        return (
+            contents[:place]
+            + random.bytes(int(random.integers(1, 9)))
+            + contents[place:]
+        )
     changed = bytearray(contents)
     for _ in range(random.integers(1, 6)):
         place = int(len(contents) * random.random() ** 3)

@@ -30,7 +30,9 @@ def whole(split: d5.Split) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("decoder", ["simplejpeg", "pillow"])
 def test_pictures_are_decoded_with_their_classes(tmp_path: Path, decoder: str) -> None:
     making.jpegs(tmp_path)
-    dataset = d5.datasets.ImageFolder(str(tmp_path), validation=0.2, test=0.2, decoder=decoder)
+    dataset = d5.datasets.ImageFolder(
+        str(tmp_path), validation=0.2, test=0.2, decoder=decoder
+    )
     splits = dataset.load()
     assert dataset.class_names() == ["class_0", "class_1", "class_2"]
     assert [len(split) for split in splits.values()] == [10, 4, 4]
@@ -41,7 +43,9 @@ def test_pictures_are_decoded_with_their_classes(tmp_path: Path, decoder: str) -
             batch["x"], batch["label"], split.columns["x"].paths, strict=True
         ):
             wanted = making.picture(100 * int(label) + int(Path(path).stem)) / 255
-            assert np.abs(pixels.transpose(1, 2, 0) - wanted).mean() < 0.03  # JPEG loses a little
+            assert (
+                np.abs(pixels.transpose(1, 2, 0) - wanted).mean() < 0.03
+            )  # JPEG loses a little
             seen += 1
     assert seen == 18
 
@@ -49,7 +53,11 @@ def test_pictures_are_decoded_with_their_classes(tmp_path: Path, decoder: str) -
 def test_both_decoders_give_the_same_pictures(tmp_path: Path) -> None:
     making.jpegs(tmp_path)
     fast, slow = (
-        whole(d5.datasets.load("image_folder", folder=str(tmp_path), decoder=name)["train"])["x"]
+        whole(
+            d5.datasets.load("image_folder", folder=str(tmp_path), decoder=name)[
+                "train"
+            ]
+        )["x"]
         for name in ("simplejpeg", "pillow")
     )
     assert np.abs(fast - slow).max() <= 1.01 / 255
@@ -105,7 +113,10 @@ def test_the_digest_of_pictures_follows_their_files(tmp_path: Path) -> None:
     making.jpegs(tmp_path)
     before = d5.datasets.load("image_folder", folder=str(tmp_path))["train"]
     digest = before.digest()
-    assert digest == d5.datasets.load("image_folder", folder=str(tmp_path))["train"].digest()
+    assert (
+        digest
+        == d5.datasets.load("image_folder", folder=str(tmp_path))["train"].digest()
+    )
     path = Path(before.columns["x"].paths[0])
     path.write_bytes(path.read_bytes() + b"\0")
     assert before.digest() != digest
@@ -116,7 +127,10 @@ def png_of(width: int, height: int) -> bytes:
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+            struct.pack(">I", len(body))
+            + kind
+            + body
+            + struct.pack(">I", zlib.crc32(kind + body))
         )
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
@@ -135,24 +149,34 @@ BAD_PICTURES = {
 
 @pytest.mark.parametrize("decoder", ["simplejpeg", "pillow"])
 @pytest.mark.parametrize("fault", BAD_PICTURES)
-def test_wrong_pictures_are_refused_by_name(tmp_path: Path, fault: str, decoder: str) -> None:
+def test_wrong_pictures_are_refused_by_name(
+    tmp_path: Path, fault: str, decoder: str
+) -> None:
     making.jpegs(tmp_path)
     path = tmp_path / "class_1" / "3.jpg"
     change, message = BAD_PICTURES[fault]
     path.write_bytes(change(path.read_bytes()))
-    said = refusal("image_folder", folder=str(tmp_path), decoder=decoder, height=16, width=24)
+    said = refusal(
+        "image_folder", folder=str(tmp_path), decoder=decoder, height=16, width=24
+    )
     assert message in said and "class_1/3.jpg" in said
 
 
 def test_wrong_folders_are_refused(tmp_path: Path) -> None:
-    assert "needs one folder of pictures" in refusal("image_folder", folder=str(tmp_path))
+    assert "needs one folder of pictures" in refusal(
+        "image_folder", folder=str(tmp_path)
+    )
     (tmp_path / "cat").mkdir()
-    assert "holds no pictures in its 1 folders" in refusal("image_folder", folder=str(tmp_path))
+    assert "holds no pictures in its 1 folders" in refusal(
+        "image_folder", folder=str(tmp_path)
+    )
     making.jpegs(tmp_path / "two" / "train")
     making.jpegs(tmp_path / "two" / "test", classes=4)
     said = refusal("image_folder", folder=str(tmp_path / "two"))
     assert "has the class 'class_3', which train has not" in said
-    assert "give both, or neither" in refusal("image_folder", folder=str(tmp_path), height=3)
+    assert "give both, or neither" in refusal(
+        "image_folder", folder=str(tmp_path), height=3
+    )
     assert "no decoder is named 'turbo'" in refusal("image_folder", decoder="turbo")
 
 
@@ -161,10 +185,14 @@ def test_folders_and_pictures_that_lead_outside_are_refused(tmp_path: Path) -> N
     making.jpegs(tmp_path / "outside")
     link = tmp_path / "data" / "class_0" / "link.jpg"
     link.symlink_to(tmp_path / "outside" / "class_0" / "0.jpg")
-    assert "link.jpg leads outside" in refusal("image_folder", folder=str(tmp_path / "data"))
+    assert "link.jpg leads outside" in refusal(
+        "image_folder", folder=str(tmp_path / "data")
+    )
     link.unlink()
     (tmp_path / "data" / "class_9").symlink_to(tmp_path / "outside" / "class_0")
-    assert "class_9 leads outside" in refusal("image_folder", folder=str(tmp_path / "data"))
+    assert "class_9 leads outside" in refusal(
+        "image_folder", folder=str(tmp_path / "data")
+    )
 
 
 # -- arrays in files of NumPy
@@ -209,12 +237,18 @@ def test_wrong_arrays_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.ones((9, 2)))
     assert "needs label.npy" in refusal("numpy_files", folder=str(tmp_path))
     np.save(tmp_path / "label.npy", np.array([{}] * 9, object), allow_pickle=True)
-    assert "label.npy is no complete .npy file" in refusal("numpy_files", folder=str(tmp_path))
+    assert "label.npy is no complete .npy file" in refusal(
+        "numpy_files", folder=str(tmp_path)
+    )
     np.save(tmp_path / "label.npy", np.arange(8))
-    assert "these differ: x (9, 2), label (8,)" in refusal("numpy_files", folder=str(tmp_path))
+    assert "these differ: x (9, 2), label (8,)" in refusal(
+        "numpy_files", folder=str(tmp_path)
+    )
     path = tmp_path / "x.npy"
     path.write_bytes(path.read_bytes()[:-8])
-    assert "x.npy is no complete .npy file" in refusal("numpy_files", folder=str(tmp_path))
+    assert "x.npy is no complete .npy file" in refusal(
+        "numpy_files", folder=str(tmp_path)
+    )
     (tmp_path / "bad.npz").write_bytes(b"PK")
     said = refusal("numpy_files", folder=str(tmp_path), file="bad.npz")
     assert "bad.npz is no complete .npz file" in said
@@ -226,7 +260,9 @@ def test_wrong_arrays_are_refused(tmp_path: Path) -> None:
     assert "is no complete .npz file of numbers" in said
 
 
-def test_an_npz_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_npz_bomb_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from deep500.datasets import numpy_files
 
     np.savez_compressed(tmp_path / "bomb.npz", x=np.zeros(10**6))
@@ -239,7 +275,9 @@ def test_an_npz_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_text_is_cut_into_sequences_with_what_follows(tmp_path: Path) -> None:
-    text = "".join(chr(ord("a") + number * number % 17) for number in range(1000)) + "é€"
+    text = (
+        "".join(chr(ord("a") + number * number % 17) for number in range(1000)) + "é€"
+    )
     (tmp_path / "text.txt").write_text(text, encoding="utf-8")
     dataset = d5.datasets.TextFile("text.txt", str(tmp_path), length=20)
     splits = dataset.load()
@@ -255,13 +293,17 @@ def test_a_text_is_cut_into_sequences_with_what_follows(tmp_path: Path) -> None:
     assert text.startswith(pieces["train"]) and len(pieces["train"]) > 750
     task = d5.tasks.NextToken()
     task.check_arrays(splits)
-    strided = d5.datasets.TextFile("text.txt", str(tmp_path), length=20, stride=1).load()["train"]
+    strided = d5.datasets.TextFile(
+        "text.txt", str(tmp_path), length=20, stride=1
+    ).load()["train"]
     assert len(strided) == 802 - 20
     first = whole(strided)["tokens"]
     assert np.array_equal(first[1:, :-1], first[:-1, 1:])
 
 
-def test_a_text_may_be_named_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_may_be_named_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("DEEP500_DATA", raising=False)
     path = tmp_path / "text.txt"
     path.write_text("abcde" * 50)
@@ -274,7 +316,9 @@ def test_a_text_may_be_named_by_its_path(tmp_path: Path, monkeypatch: pytest.Mon
 def test_wrong_texts_are_refused(tmp_path: Path) -> None:
     folder = str(tmp_path)
     assert "name it with file=" in refusal("text_file", folder=folder)
-    assert "needs no.txt, which is not in" in refusal("text_file", folder=folder, file="no.txt")
+    assert "needs no.txt, which is not in" in refusal(
+        "text_file", folder=folder, file="no.txt"
+    )
     (tmp_path / "empty.txt").write_text("")
     assert "is empty" in refusal("text_file", folder=folder, file="empty.txt")
     (tmp_path / "short.txt").write_text("abc" * 30)
@@ -284,7 +328,9 @@ def test_wrong_texts_are_refused(tmp_path: Path) -> None:
     (tmp_path.parent / "secret.txt").write_text("secret" * 100)
     said = refusal("text_file", folder=folder, file="../secret.txt")
     assert "leads outside of the folder" in said
-    assert "length is 0" in refusal("text_file", folder=folder, file="short.txt", length=0)
+    assert "length is 0" in refusal(
+        "text_file", folder=folder, file="short.txt", length=0
+    )
 
 
 # -- tables
@@ -300,18 +346,24 @@ def test_a_table_is_split_and_standardised(tmp_path: Path) -> None:
     values = random.random((60, 3)) * [1, 100, 0.01] + 5
     write_table(tmp_path / "t.csv", [["a", "b", "y"], *values.tolist()])
     plain = d5.datasets.CsvFile("t.csv", str(tmp_path), standardise=False).load()
-    rows = np.concatenate([np.hstack([*whole(split).values()]) for split in plain.values()])
+    rows = np.concatenate(
+        [np.hstack([*whole(split).values()]) for split in plain.values()]
+    )
     assert np.allclose(np.sort(rows, axis=0), np.sort(values, axis=0), rtol=1e-6)
     scaled = d5.datasets.CsvFile("t.csv", str(tmp_path), target=("y",)).load()
     x = whole(scaled["train"])["x"]
-    assert np.allclose(x.mean(axis=0), 0, atol=1e-4) and np.allclose(x.std(axis=0), 1, atol=1e-4)
+    assert np.allclose(x.mean(axis=0), 0, atol=1e-4) and np.allclose(
+        x.std(axis=0), 1, atol=1e-4
+    )
     d5.tasks.Regression().check_arrays(scaled)
 
 
 def test_a_table_may_have_classes(tmp_path: Path) -> None:
     rows = [[number, "cat" if number % 3 else "dog"] for number in range(30)]
     write_table(tmp_path / "t.csv", [["n", "animal"], *rows])
-    dataset = d5.datasets.CsvFile("t.csv", str(tmp_path), label="animal", standardise=False)
+    dataset = d5.datasets.CsvFile(
+        "t.csv", str(tmp_path), label="animal", standardise=False
+    )
     assert dataset.class_names() == ["cat", "dog"]
     for split in dataset.load().values():
         batch = whole(split)
@@ -342,7 +394,9 @@ def test_columns_that_are_missing_are_named(tmp_path: Path) -> None:
     write_table(tmp_path / "t.csv", [["a", "b"], [1, 2], [3, 4], [5, 6]])
     said = refusal("csv_file", folder=str(tmp_path), file="t.csv", label="c")
     assert "has no column 'c'; it has: a, b" in said
-    said = refusal("csv_file", folder=str(tmp_path), file="t.csv", label="a", target=("b",))
+    said = refusal(
+        "csv_file", folder=str(tmp_path), file="t.csv", label="a", target=("b",)
+    )
     assert "target and label are both given" in said
 
 
@@ -368,8 +422,12 @@ def test_groups_of_hdf5_files_are_splits(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "data.h5", "w") as file:
         for number, name in enumerate(("train", "validation", "test"), 3):
             file[f"{name}/x"] = np.full((number, 2), number, np.float32)
-    splits = d5.datasets.load("hdf5_file", file="data.h5", names=("x",), folder=str(tmp_path))
-    assert {name: whole(split)["x"].tolist()[0][0] for name, split in splits.items()} == {
+    splits = d5.datasets.load(
+        "hdf5_file", file="data.h5", names=("x",), folder=str(tmp_path)
+    )
+    assert {
+        name: whole(split)["x"].tolist()[0][0] for name, split in splits.items()
+    } == {
         "train": 3,
         "validation": 4,
         "test": 5,
@@ -380,7 +438,9 @@ def test_wrong_hdf5_files_are_refused(tmp_path: Path) -> None:
     folder = str(tmp_path)
 
     def said(**arrays: object) -> str:
-        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.h5"  # the one before may still be open
+        path = (
+            tmp_path / f"{len(list(tmp_path.iterdir()))}.h5"
+        )  # the one before may still be open
         with h5py.File(path, "w") as file:
             for name, value in arrays.items():
                 file[name] = value
@@ -390,16 +450,24 @@ def test_wrong_hdf5_files_are_refused(tmp_path: Path) -> None:
     assert "has no array 'label'; there is: x" in said(x=ones)
     assert "these are: x (4, 2), label (3,)" in said(x=ones, label=np.ones(3))
     assert "not examples of numbers" in said(x=ones, label=["a", "b", "c", "d"])
-    assert "link to elsewhere" in said(x=h5py.ExternalLink("other.h5", "/x"), label=np.ones(4))
+    assert "link to elsewhere" in said(
+        x=h5py.ExternalLink("other.h5", "/x"), label=np.ones(4)
+    )
     assert "link to elsewhere" in said(x=h5py.SoftLink("/label"), label=np.ones(4))
     path = tmp_path / "data.h5"
     path.write_bytes((tmp_path / "0.h5").read_bytes()[:300])
-    assert "is no complete HDF5 file" in refusal("hdf5_file", file="data.h5", folder=folder)
+    assert "is no complete HDF5 file" in refusal(
+        "hdf5_file", file="data.h5", folder=folder
+    )
     path.write_bytes(b"text")
-    assert "is no complete HDF5 file" in refusal("hdf5_file", file="data.h5", folder=folder)
+    assert "is no complete HDF5 file" in refusal(
+        "hdf5_file", file="data.h5", folder=folder
+    )
 
 
-def test_hdf5_arrays_that_lie_elsewhere_or_unpack_to_much_are_refused(tmp_path: Path) -> None:
+def test_hdf5_arrays_that_lie_elsewhere_or_unpack_to_much_are_refused(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "data.h5"
     (tmp_path / "raw").write_bytes(bytes(100))
     with h5py.File(path, "w") as file:
@@ -413,11 +481,15 @@ def test_hdf5_arrays_that_lie_elsewhere_or_unpack_to_much_are_refused(tmp_path: 
     said = refusal("hdf5_file", file="data.h5", names=("x",), folder=str(tmp_path))
     assert "lies in other files" in said
     with h5py.File(path, "w") as file:
-        file.create_dataset("x", (4, 2**30), "f4", chunks=(1, 2**28), compression="gzip")
+        file.create_dataset(
+            "x", (4, 2**30), "f4", chunks=(1, 2**28), compression="gzip"
+        )
     said = refusal("hdf5_file", file="data.h5", names=("x",), folder=str(tmp_path))
     assert "has chunks of 1073741824 bytes" in said
 
 
 def test_the_errors_are_those_of_this_project(tmp_path: Path) -> None:
-    with pytest.raises(Deep500Error, match="no dataset is named 'mnits'. Did you mean 'Mnist'"):
+    with pytest.raises(
+        Deep500Error, match="no dataset is named 'mnits'. Did you mean 'Mnist'"
+    ):
         d5.datasets.load("mnits", folder=str(tmp_path))

@@ -49,7 +49,11 @@ def test_idx_files_are_read_as_they_are(
     assert np.array_equal(test["label"], arrays["t10k-labels-idx1-ubyte"])
     assert test["x"].dtype == np.float32 and test["label"].dtype == np.int64
     seen = [splits[part].batch(slice(None)) for part in ("train", "validation")]
-    rows = {row.tobytes() for part in seen for row in np.rint(part["x"] * 255).astype(np.uint8)}
+    rows = {
+        row.tobytes()
+        for part in seen
+        for row in np.rint(part["x"] * 255).astype(np.uint8)
+    }
     assert rows == {row.tobytes() for row in arrays["train-images-idx3-ubyte"]}
 
 
@@ -65,7 +69,8 @@ def test_plain_and_packed_files_are_the_same_data(tmp_path: Path) -> None:
     making.mnist(tmp_path / "a")
     making.mnist(tmp_path / "b", packed=True)
     plain, packed = (
-        d5.datasets.load("mnist", folder=str(tmp_path / name))["train"].digest() for name in "ab"
+        d5.datasets.load("mnist", folder=str(tmp_path / name))["train"].digest()
+        for name in "ab"
     )
     assert plain == packed
 
@@ -78,7 +83,9 @@ def test_checksums_of_files_are_their_sha256(tmp_path: Path) -> None:
     assert len(sums) == 4 and d5.datasets.Digits().checksums() == {}
 
 
-def test_missing_files_are_named_with_where_they_were_looked_for(tmp_path: Path) -> None:
+def test_missing_files_are_named_with_where_they_were_looked_for(
+    tmp_path: Path,
+) -> None:
     said = refusal("mnist", folder=str(tmp_path))
     for word in (
         *making.MNIST,
@@ -109,23 +116,37 @@ def labels_of(label: int) -> Callable[[bytes], bytes]:
 
 
 def announce(*sizes: int) -> Callable[[bytes], bytes]:
-    return lambda contents: contents[:4] + struct.pack(f">{len(sizes)}I", *sizes) + contents[16:]
+    return lambda contents: (
+        contents[:4] + struct.pack(f">{len(sizes)}I", *sizes) + contents[16:]
+    )
 
 
 TRAIN, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 BAD_IDX = {
-    "truncated": (rewrite(TRAIN, lambda c: c[:-9]), "is truncated: the shape (40, 28, 28)"),
+    "truncated": (
+        rewrite(TRAIN, lambda c: c[:-9]),
+        "is truncated: the shape (40, 28, 28)",
+    ),
     "too long": (rewrite(TRAIN, lambda c: c + b"x"), "is too long"),
-    "no header": (rewrite(TRAIN, lambda c: c[:7]), "is truncated: it ends within its header"),
+    "no header": (
+        rewrite(TRAIN, lambda c: c[:7]),
+        "is truncated: it ends within its header",
+    ),
     "empty file": (rewrite(TRAIN, lambda c: b""), "begins with nothing"),
-    "wrong magic": (rewrite(TRAIN, lambda c: b"\x89PNG" + c[4:]), "begins with 89504e47"),
+    "wrong magic": (
+        rewrite(TRAIN, lambda c: b"\x89PNG" + c[4:]),
+        "begins with 89504e47",
+    ),
     "labels as pictures": (
         rewrite(TRAIN, lambda c: b"\0\0\x08\x01" + c[4:]),
         "begins with 00000801",
     ),
     "no pictures": (rewrite(TRAIN, announce(0, 28, 28)), "is empty"),
     "huge": (rewrite(TRAIN, announce(2**32 - 1, 28, 28)), "is truncated"),
-    "label out of range": (rewrite(LABELS, labels_of(10)), "labels from 0 to 10, and there are 10"),
+    "label out of range": (
+        rewrite(LABELS, labels_of(10)),
+        "labels from 0 to 10, and there are 10",
+    ),
     "other count": (
         rewrite(LABELS, lambda c: making.idx(np.arange(9))),
         "has 40 pictures, and the file with their labels 9",
@@ -148,7 +169,10 @@ def test_wrong_idx_files_are_refused(tmp_path: Path, fault: str) -> None:
 BAD_GZIP = {
     "truncated": (lambda c: c[:-40], "truncated or damaged"),
     "no gzip": (lambda c: b"plain text", "truncated or damaged"),
-    "damaged": (lambda c: c[:50] + bytes([c[50] ^ 255]) + c[51:], "truncated or damaged"),
+    "damaged": (
+        lambda c: c[:50] + bytes([c[50] ^ 255]) + c[51:],
+        "truncated or damaged",
+    ),
     "wrong sum": (lambda c: c[:-8] + b"\0\0\0\0" + c[-4:], "truncated or damaged"),
     "too long": (lambda c: gzip.compress(gzip.decompress(c) + b"more"), "is too long"),
     "too short": (lambda c: gzip.compress(gzip.decompress(c)[:-4]), "is truncated"),
@@ -181,7 +205,9 @@ def test_a_file_that_leads_elsewhere_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "data" / TRAIN
     path.rename(tmp_path / "outside")
     path.symlink_to(tmp_path / "outside")
-    assert "leads outside of the folder" in refusal("mnist", folder=str(tmp_path / "data"))
+    assert "leads outside of the folder" in refusal(
+        "mnist", folder=str(tmp_path / "data")
+    )
     path.unlink()
     os.mkfifo(path)
     assert "is no regular file" in refusal("mnist", folder=str(tmp_path / "data"))
@@ -209,12 +235,17 @@ def test_cifar100_has_the_fine_labels(tmp_path: Path) -> None:
     arrays = making.cifar100(tmp_path)
     test = d5.datasets.load("cifar100", folder=str(tmp_path))["test"].batch(slice(None))
     assert np.array_equal(test["label"], arrays["test.bin"][:, 1])
-    assert np.array_equal(np.rint(test["x"] * 255).reshape(30, -1), arrays["test.bin"][:, 2:])
+    assert np.array_equal(
+        np.rint(test["x"] * 255).reshape(30, -1), arrays["test.bin"][:, 2:]
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "folder", "file"),
-    [("cifar10", "cifar-10-batches-py", "data_batch_1"), ("cifar100", "cifar-100-python", "meta")],
+    [
+        ("cifar10", "cifar-10-batches-py", "data_batch_1"),
+        ("cifar100", "cifar-100-python", "meta"),
+    ],
 )
 def test_the_pickled_version_is_refused_with_the_reason(
     tmp_path: Path, name: str, folder: str, file: str
@@ -244,7 +275,9 @@ def test_settings_that_make_no_splits_are_refused(tmp_path: Path) -> None:
     making.mnist(tmp_path)
     assert "validation is 1.5" in refusal("mnist", folder=str(tmp_path), validation=1.5)
     assert "seed is -1" in refusal("mnist", folder=str(tmp_path), seed=-1)
-    assert "is not there or is no folder" in refusal("mnist", folder=str(tmp_path / "nowhere"))
+    assert "is not there or is no folder" in refusal(
+        "mnist", folder=str(tmp_path / "nowhere")
+    )
 
 
 def test_a_file_that_is_too_long_for_the_memory_is_refused(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ class ConsistentNeighbors(DistributedOptimizer):
 
 
 def train(
-    communication: Communication, engine: str = "reference", kind: Any = ConsistentNeighbors
+    communication: Communication,
+    engine: str = "reference",
+    kind: Any = ConsistentNeighbors,
 ) -> list[np.ndarray]:
     """A few steps of softmax regression on data of this rank's own; the parameters."""
     net = d5.Network("softmax regression")
@@ -58,4 +60,6 @@ if __name__ == "__main__":
     here = d5.communication(sys.argv[1])
     params = train(here, sys.argv[2])
     bits = np.concatenate([p.ravel() for p in params]).tobytes().hex()
-    os.write(1, f"params {here.rank} {bits}\n".encode())  # at once: ranks share this output
+    os.write(
+        1, f"params {here.rank} {bits}\n".encode()
+    )  # at once: ranks share this output

@@ -26,7 +26,9 @@ ENGINES = ["reference", "pytorch", "jax", "onnxruntime"]
 with_dropout = partial(network, dropout=True)
 
 
-def accumulated(ranks: int, engine: str = "reference", epochs: int = 2) -> dict[str, np.ndarray]:
+def accumulated(
+    ranks: int, engine: str = "reference", epochs: int = 2
+) -> dict[str, np.ndarray]:
     """Serial training that adds up the gradients of the same parts of every batch, in the order of the ranks."""
     data = splits()["train"]
     executor = framework(engine).from_model(with_dropout(), seed=11)
@@ -47,16 +49,22 @@ def accumulated(ranks: int, engine: str = "reference", epochs: int = 2) -> dict[
 
 
 @cache
-def serial(engine: str = "reference", epochs: int = 2) -> tuple[dict[str, np.ndarray], list[float]]:
+def serial(
+    engine: str = "reference", epochs: int = 2
+) -> tuple[dict[str, np.ndarray], list[float]]:
     """Plain training with whole batches: parameters and losses."""
     executor = framework(engine).from_model(with_dropout(), seed=11)
     sampler = ShuffleSampler(32, seed=7)
-    trainer = Trainer(executor, Momentum(0.1, 0.9), splits(), sampler, epochs, events=[])
+    trainer = Trainer(
+        executor, Momentum(0.1, 0.9), splits(), sampler, epochs, events=[]
+    )
     history = trainer.run()
     return executor.arrays(), history.losses
 
 
-def largest_difference(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> float:
+def largest_difference(
+    left: dict[str, np.ndarray], right: dict[str, np.ndarray]
+) -> float:
     return max(float(np.abs(left[name] - right[name]).max()) for name in left)
 
 
@@ -73,7 +81,9 @@ def test_ranks_give_the_bits_of_accumulated_parts(ranks: int) -> None:
 
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("collective", [None, Ring()])
-def test_ranks_give_what_one_rank_gives(ranks: int, collective: Collective | None) -> None:
+def test_ranks_give_what_one_rank_gives(
+    ranks: int, collective: Collective | None
+) -> None:
     run = distributed(AllReduce(collective=collective), ranks, make=with_dropout)
     history = run.run()
     arrays = run.executor.arrays()
@@ -97,7 +107,9 @@ def test_small_buckets_give_the_same_bits() -> None:
     small = distributed(AllReduce(bucket_bytes=64), 4)
     whole.run(), small.run()
     assert largest_difference(whole.executor.arrays(), small.executor.arrays()) == 0
-    messages = [run.transport.traffic[0].messages["AllReduce"] for run in (whole, small)]
+    messages = [
+        run.transport.traffic[0].messages["AllReduce"] for run in (whole, small)
+    ]
     assert messages == [8, 32]  # 8 steps, 4 tensors
 
 
@@ -163,13 +175,17 @@ def test_planted_errors_are_found(scheme: Scheme) -> None:
 
 @pytest.mark.parametrize("epochs_before", [1, 2])
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(epochs_before: int) -> None:
-    whole = distributed(AllReduce(), 3, optimizer=Adam(0.01), epochs=3, make=with_dropout)
+    whole = distributed(
+        AllReduce(), 3, optimizer=Adam(0.01), epochs=3, make=with_dropout
+    )
     history = whole.run()
     first = distributed(
         AllReduce(), 3, optimizer=Adam(0.01), epochs=epochs_before, make=with_dropout
     )
     first.run()
-    second = distributed(AllReduce(), 3, optimizer=Adam(0.01), epochs=3, make=with_dropout)
+    second = distributed(
+        AllReduce(), 3, optimizer=Adam(0.01), epochs=3, make=with_dropout
+    )
     resumed = second.run(first.checkpoint())
     for rank in range(3):
         ended = second.replicas[rank].executor.arrays()
@@ -180,9 +196,12 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(epochs_before: int) ->
 
 
 @pytest.mark.parametrize(
-    ("ranks", "batch_size", "message"), [(102, 200, "101 examples"), (40, 32, "batch of 32")]
+    ("ranks", "batch_size", "message"),
+    [(102, 200, "101 examples"), (40, 32, "batch of 32")],
 )
-def test_more_ranks_than_examples_are_refused(ranks: int, batch_size: int, message: str) -> None:
+def test_more_ranks_than_examples_are_refused(
+    ranks: int, batch_size: int, message: str
+) -> None:
     with pytest.raises(Deep500Error, match=message):
         distributed(AllReduce(), ranks, batch_size=batch_size)
 

@@ -16,13 +16,20 @@ from .training import distributed
 
 @pytest.mark.parametrize("codec", [Identity(), TopK(1.0)])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_a_codec_that_keeps_everything_changes_nothing(codec: Codec, ranks: int) -> None:
-    plain, coded = distributed(AllReduce(), ranks), distributed(AllReduce(codec=codec), ranks)
+def test_a_codec_that_keeps_everything_changes_nothing(
+    codec: Codec, ranks: int
+) -> None:
+    plain, coded = (
+        distributed(AllReduce(), ranks),
+        distributed(AllReduce(codec=codec), ranks),
+    )
     plain.run(), coded.run()
     assert largest_difference(plain.executor.arrays(), coded.executor.arrays()) < 1e-6
     dropping = distributed(AllReduce(codec=TopK(0.01)), ranks)
     dropping.run()
-    assert largest_difference(plain.executor.arrays(), dropping.executor.arrays()) > 1e-3
+    assert (
+        largest_difference(plain.executor.arrays(), dropping.executor.arrays()) > 1e-3
+    )
 
 
 def test_bytes_are_those_of_the_codec() -> None:

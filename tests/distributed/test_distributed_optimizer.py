@@ -20,7 +20,10 @@ def by_hand(size: int) -> list[np.ndarray]:
     params = []
     for _ in range(size):
         params.append(
-            [np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3).astype(float), np.zeros(3)]
+            [
+                np.linspace(-1, 1, 18, dtype=np.float32).reshape(6, 3).astype(float),
+                np.zeros(3),
+            ]
         )
     velocity = [[np.zeros((6, 3)), np.zeros(3)] for _ in range(size)]
     data = [np.random.default_rng(rank) for rank in range(size)]
@@ -59,7 +62,9 @@ def test_its_replicas_drift_apart() -> None:
     results = d5.simulate(None, train, ranks=4).results
     first, other = results[0][0], results[2][0]
     assert np.abs(first - other).max() > 1e-3
-    averaged = d5.simulate(None, lambda c: train(c, kind=d5.DistributedOptimizer), ranks=4).results
+    averaged = d5.simulate(
+        None, lambda c: train(c, kind=d5.DistributedOptimizer), ranks=4
+    ).results
     assert np.array_equal(averaged[0][0], averaged[2][0])
 
 
@@ -68,13 +73,17 @@ def test_it_runs_alone_without_a_launcher() -> None:
     assert np.allclose(params, by_hand(1)[0], atol=1e-6)
 
 
-@pytest.mark.parametrize(("transport", "engine"), [("mpi", "reference"), ("torch", "pytorch")])
+@pytest.mark.parametrize(
+    ("transport", "engine"), [("mpi", "reference"), ("torch", "pytorch")]
+)
 def test_it_runs_on_real_ranks_to_the_same_bits(transport: str, engine: str) -> None:
     words = [str(HERE / "consistent_neighbors.py"), transport, engine]
     env = {"PYTHONPATH": str(HERE.parents[1]), "OMP_NUM_THREADS": "1"}
     done = launch(python_command(*words), 2, transport, capture=True, env=env)
     assert done.code == 0, done.output
-    lines = [line.split() for line in done.output.splitlines() if line.startswith("params")]
+    lines = [
+        line.split() for line in done.output.splitlines() if line.startswith("params")
+    ]
     virtual = d5.simulate(None, lambda c: train(c, engine), ranks=2).results
     assert sorted(int(rank) for _, rank, _ in lines) == [0, 1]
     for _, rank, bits in lines:
@@ -102,7 +111,9 @@ def test_calls_of_a_communication() -> None:
         return [total.tolist(), [p.tolist() for p in parts], shared.tolist()]
 
     results = d5.simulate(None, program, ranks=3).results
-    assert all(result == [[3.0, 3.0], [[], [1], [2, 2]], [1]] for result in results.values())
+    assert all(
+        result == [[3.0, 3.0], [[], [1], [2, 2]], [1]] for result in results.values()
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +127,9 @@ def test_calls_of_a_communication() -> None:
         ({"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}, None, 0),
     ],
 )
-def test_the_launcher_is_detected(variables: dict, transport: str | None, rank: int) -> None:
+def test_the_launcher_is_detected(
+    variables: dict, transport: str | None, rank: int
+) -> None:
     assert launched_by(variables) == transport
     assert launched_rank(variables) == rank
 

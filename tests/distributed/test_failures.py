@@ -32,14 +32,20 @@ def test_no_survivor_has_half_an_update() -> None:
     assert isinstance(transport, Virtual)
     ended_at = set()
     for step in range(transport.steps[VICTIM]):
-        run = distributed(AllReduce(), transport=Virtual(RANKS, kill={VICTIM: step}), epochs=1)
+        run = distributed(
+            AllReduce(), transport=Virtual(RANKS, kill={VICTIM: step}), epochs=1
+        )
         states[0] = params(run.executor)
-        with pytest.raises(RankFailure, match=f"rank {VICTIM} (is lost|did not)") as raised:
+        with pytest.raises(
+            RankFailure, match=f"rank {VICTIM} (is lost|did not)"
+        ) as raised:
             run.run()
         assert raised.value.ranks == (VICTIM,)
         for rank, replica in run.replicas.items():
             if rank != VICTIM:
-                assert np.array_equal(params(replica.executor), states[replica.step_count])
+                assert np.array_equal(
+                    params(replica.executor), states[replica.step_count]
+                )
                 ended_at.add(replica.step_count)
     assert ended_at == set(states)  # the victim died in every step
 
@@ -48,7 +54,9 @@ def test_no_survivor_has_half_an_update() -> None:
 def test_a_run_that_lost_a_rank_goes_on_from_its_last_epoch(step: int) -> None:
     whole = distributed(AllReduce(), RANKS, epochs=3)
     whole.run()
-    broken = distributed(AllReduce(), transport=Virtual(RANKS, kill={VICTIM: step}), epochs=3)
+    broken = distributed(
+        AllReduce(), transport=Virtual(RANKS, kill={VICTIM: step}), epochs=3
+    )
     kept = []
 
     class KeepCheckpoints(Event):

@@ -54,7 +54,9 @@ def test_real_ranks_train_to_the_bits_of_virtual_ranks(
 
 
 @pytest.mark.parametrize(("transport", "how"), FAILURES)
-def test_a_lost_rank_is_named_within_the_deadline(tmp_path: Path, transport: str, how: str) -> None:
+def test_a_lost_rank_is_named_within_the_deadline(
+    tmp_path: Path, transport: str, how: str
+) -> None:
     begin = time.monotonic()
     done = launched(tmp_path, transport, 2, "reference", "1", "3", how)
     assert done.code == 2, done.output

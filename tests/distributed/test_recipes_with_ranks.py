@@ -44,7 +44,16 @@ def recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def words(recipe: Path, out: Path, transport: str, *more: str) -> list[str]:
-    usual = ["--transport", transport, "--seeds", "1", "--deadline", "6", "--out", str(out)]
+    usual = [
+        "--transport",
+        transport,
+        "--seeds",
+        "1",
+        "--deadline",
+        "6",
+        "--out",
+        str(out),
+    ]
     return ["run", str(recipe), *usual, *more]
 
 
@@ -59,7 +68,12 @@ def test_real_ranks_leave_the_bundle_of_virtual_ranks(
     recipe: Path, tmp_path: Path, transport: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words(recipe, tmp_path / "virtual", "virtual")) == 0
-    run = [sys.executable, "-m", "deep500.cli", *words(recipe, tmp_path / "real", transport)]
+    run = [
+        sys.executable,
+        "-m",
+        "deep500.cli",
+        *words(recipe, tmp_path / "real", transport),
+    ]
     done = subprocess.run(run, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert weights(tmp_path / "real") == weights(tmp_path / "virtual")
@@ -71,13 +85,20 @@ def test_real_ranks_leave_the_bundle_of_virtual_ranks(
     assert (distribution["global_batch"], distribution["local_batch"]) == (60, [30, 30])
     epoch: Any = found.blocks[0]
     assert len(epoch["series"]["seconds of rank 1"]) == len(epoch["series"]["loss"])
-    assert epoch["counters"]["bytes of rank 0"] == epoch["counters"]["bytes of rank 1"] > 0
+    assert (
+        epoch["counters"]["bytes of rank 0"] == epoch["counters"]["bytes of rank 1"] > 0
+    )
 
 
-def kill_rank(parent: int, rank: int, after: Path, epoch: int = 2, delay: float = 0.0) -> None:
+def kill_rank(
+    parent: int, rank: int, after: Path, epoch: int = 2, delay: float = 0.0
+) -> None:
     """Kill the process of a rank below `parent`, so many seconds after the checkpoint of an epoch is there."""
     deadline = time.monotonic() + 90
-    while not list(after.parent.glob(f"{after.name}/0-{epoch}*")) and time.monotonic() < deadline:
+    while (
+        not list(after.parent.glob(f"{after.name}/0-{epoch}*"))
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.005)
     time.sleep(delay)
     for pid in descendants(parent):
@@ -124,7 +145,12 @@ def test_ranks_killed_at_random_moments(
 
 
 def check_kill(
-    recipe: Path, tmp_path: Path, transport: str, rank: int, epoch: int = 2, delay: float = 0.0
+    recipe: Path,
+    tmp_path: Path,
+    transport: str,
+    rank: int,
+    epoch: int = 2,
+    delay: float = 0.0,
 ) -> None:
     """A killed rank is named, and the run goes on to the bits of a run that nothing disturbed."""
     out = tmp_path / "killed"
@@ -153,17 +179,35 @@ def check_kill(
     [
         (["--ranks", "0"], "ranks is 0"),
         (["--ranks", "70"], "70 ranks share a batch of 60"),
-        (["--scheme", "AllReduc"], "no scheme is named 'AllReduc'. Did you mean 'AllReduce'"),
-        (["--scheme", "AllReduce(codecs=1)"], "no setting of AllReduce is named 'codecs'"),
+        (
+            ["--scheme", "AllReduc"],
+            "no scheme is named 'AllReduc'. Did you mean 'AllReduce'",
+        ),
+        (
+            ["--scheme", "AllReduce(codecs=1)"],
+            "no setting of AllReduce is named 'codecs'",
+        ),
         (["--scheme", "LocalSGD()", "--codec", "TopK(0.1)"], "leave 'codec' out"),
         (["--deadline", "0"], "--deadline 0"),
         (["--set", "transport=pigeons"], "no transport is named 'pigeons'"),
     ],
 )
 def test_what_cannot_be_run_is_refused(
-    recipe: Path, tmp_path: Path, more: list[str], message: str, capfd: pytest.CaptureFixture[str]
+    recipe: Path,
+    tmp_path: Path,
+    more: list[str],
+    message: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    arguments = ["run", str(recipe), "--seeds", "1", "--out", str(tmp_path / "x"), *more]
+    arguments = [
+        "run",
+        str(recipe),
+        "--seeds",
+        "1",
+        "--out",
+        str(tmp_path / "x"),
+        *more,
+    ]
     assert main(arguments) == 2
     said = capfd.readouterr().err.strip().splitlines()[-1]
     assert message in said
@@ -189,13 +233,21 @@ def test_metrics_of_communication() -> None:
     assert BytesPerRank().value(history) == 3e6
     assert MessagesPerRank().value(history) == 7
     assert ExposedCommunication().value(history) == 25.0
-    assert LoadImbalance().value(history) == pytest.approx(100 / 3)  # 2 s against a mean of 1.5 s
+    assert LoadImbalance().value(history) == pytest.approx(
+        100 / 3
+    )  # 2 s against a mean of 1.5 s
     assert Staleness().value(history) == 1.0
     assert Staleness().histogram(history) == {0: 1, 1: 2, 2: 1}
     assert ConsensusDistance().value(history) == 0.5
     assert AccuracyPerMegabyte().value(history) == 20.0
     alone = History(0, {"loss": [1.0], "seconds": [1.0]})
-    for metric in (BytesPerRank, ExposedCommunication, LoadImbalance, Staleness, ConsensusDistance):
+    for metric in (
+        BytesPerRank,
+        ExposedCommunication,
+        LoadImbalance,
+        Staleness,
+        ConsensusDistance,
+    ):
         assert metric().value(alone) is None
 
 

@@ -23,15 +23,21 @@ RECIPE = d5.Recipe(
 
 def test_a_recipe_is_simulated_by_a_scheme() -> None:
     network = d5.LogGP(L=1e-3, o=0, g=0, G=0)
-    run = d5.simulate(d5.schemes.AllReduce(), RECIPE, ranks=4, network=network, compute=0.01)
+    run = d5.simulate(
+        d5.schemes.AllReduce(), RECIPE, ranks=4, network=network, compute=0.01
+    )
     assert run.history is not None
     steps = run.history.steps
     # backprop and update take 10 ms each, an allreduce of 4 ranks 4 latencies
     assert run.seconds == pytest.approx(steps * (0.02 + 0.004))
     assert run.waited[3] == pytest.approx(steps * 0.004)
     assert run.messages == dict.fromkeys(range(4), steps)
-    assert all(np.array_equal(run.results[0][n], run.results[3][n]) for n in run.results[0])
-    again = d5.simulate(d5.schemes.AllReduce(), RECIPE, ranks=4, network=network, compute=0.01)
+    assert all(
+        np.array_equal(run.results[0][n], run.results[3][n]) for n in run.results[0]
+    )
+    again = d5.simulate(
+        d5.schemes.AllReduce(), RECIPE, ranks=4, network=network, compute=0.01
+    )
     assert again.history is not None and again.history.losses == run.history.losses
     other = d5.simulate(d5.schemes.AllReduce(), RECIPE, ranks=4, seed=2)
     assert other.history is not None and other.history.losses != run.history.losses
@@ -66,7 +72,12 @@ def test_the_slurm_template_starts_what_it_should(tmp_path: Path) -> None:
     env |= {"SLURM_JOB_ID": "17"}
     script = ROOT / "examples" / "distributed.sbatch"
     done = subprocess.run(
-        ["bash", str(script)], env=env, capture_output=True, text=True, cwd=tmp_path, timeout=20
+        ["bash", str(script)],
+        env=env,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=20,
     )
     words = done.stdout.split()
     assert done.returncode == 0 and words[:4] == [
@@ -124,7 +135,12 @@ def test_a_port_in_use_and_a_missing_rank_are_errors(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         taken.listen()
-        env = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        env = {
+            "RANK": "0",
+            "WORLD_SIZE": "2",
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": str(port),
+        }
         env = os.environ | env | {"PYTHONPATH": str(ROOT)}
         run = [sys.executable, "-c", code]
         used = subprocess.run(run, env=env, capture_output=True, text=True, timeout=120)
@@ -132,4 +148,7 @@ def test_a_port_in_use_and_a_missing_rank_are_errors(tmp_path: Path) -> None:
     assert "MASTER_PORT if it is in use" in used.stdout
     alone = subprocess.run(run, env=env, capture_output=True, text=True, timeout=120)
     assert alone.returncode == 2, alone.stderr
-    assert "rank 1 did not come within 3 s" in alone.stdout or "cannot start" in alone.stdout
+    assert (
+        "rank 1 did not come within 3 s" in alone.stdout
+        or "cannot start" in alone.stdout
+    )

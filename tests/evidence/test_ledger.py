@@ -37,8 +37,17 @@ def test_runs_come_back_newest_first_with_their_state(ledger: Ledger) -> None:
         "m" * 64,
         "/results/0",
     )
-    assert (failed.state, failed.detail, failed.manifest) == ("failed", "it broke", None)
-    assert (last.state, last.ended, last.kind, last.plan) == ("running", None, "bench", "p" * 64)
+    assert (failed.state, failed.detail, failed.manifest) == (
+        "failed",
+        "it broke",
+        None,
+    )
+    assert (last.state, last.ended, last.kind, last.plan) == (
+        "running",
+        None,
+        "bench",
+        "p" * 64,
+    )
     assert finished.ended is not None and finished.started <= finished.ended
     assert ledger.problems() == []
 
@@ -64,7 +73,9 @@ def test_paths_and_details_that_are_not_utf8_are_kept_readable(ledger: Ledger) -
     ) and ledger.problems() == []
 
 
-def test_a_killed_run_is_unfinished_and_a_reused_pid_is_not_running(ledger: Ledger) -> None:
+def test_a_killed_run_is_unfinished_and_a_reused_pid_is_not_running(
+    ledger: Ledger,
+) -> None:
     code = f"""
 import sys, time
 from deep500.evidence.ledger import Ledger
@@ -83,7 +94,9 @@ time.sleep(60)
     process.communicate()
     assert ledger.runs()[0].state == "unfinished" and ledger.problems() == []
     boot, start = module._process(os.getpid())
-    row: module.Row = dict.fromkeys(["run", "kind", "folder", "plan", "at"]) | {"pid": os.getpid()}
+    row: module.Row = dict.fromkeys(["run", "kind", "folder", "plan", "at"]) | {
+        "pid": os.getpid()
+    }
     states = [module._run(row | {"boot": b, "start": s}, None).state for b, s in
               [(boot, start), (boot, start - 1), ("another boot", start), ("", 0)]]  # fmt: skip
     assert states == ["running", "unfinished", "unfinished", "unfinished"]
@@ -131,7 +144,9 @@ def test_rows_cannot_be_changed_and_with_the_triggers_dropped_it_is_found(
     | st.binary(max_size=5)
     | st.floats(allow_nan=False),
 )
-def test_any_changed_value_is_found(tmp_path: Path, row: int, column: str, value: object) -> None:
+def test_any_changed_value_is_found(
+    tmp_path: Path, row: int, column: str, value: object
+) -> None:
     path = tmp_path / "ledger.sqlite"
     path.unlink(missing_ok=True)
     ledger = Ledger(path)
@@ -139,9 +154,13 @@ def test_any_changed_value_is_found(tmp_path: Path, row: int, column: str, value
         ledger.failed(ledger.started(f"/r/{i}", "bench", "p"), "it broke")
     tamper(ledger, "DROP TRIGGER no_update")
     database = sqlite3.connect(path)
-    before = database.execute(f"SELECT {column} FROM events WHERE id = ?", [row]).fetchone()
+    before = database.execute(
+        f"SELECT {column} FROM events WHERE id = ?", [row]
+    ).fetchone()
     database.execute(f"UPDATE events SET {column} = ? WHERE id = ?", [value, row])
-    after = database.execute(f"SELECT {column} FROM events WHERE id = ?", [row]).fetchone()
+    after = database.execute(
+        f"SELECT {column} FROM events WHERE id = ?", [row]
+    ).fetchone()
     database.commit()
     database.close()
     tamper(ledger, module._TRIGGERS["no_update"])
@@ -164,7 +183,9 @@ for i in range(int(sys.argv[2])):
 
 def appending(ledger: Ledger, runs: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _APPEND, str(ledger.path), str(runs)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
 def test_four_processes_add_25_runs_each_at_once(ledger: Ledger) -> None:
@@ -237,11 +258,14 @@ def test_what_is_no_ledger_is_refused_in_one_line(tmp_path: Path) -> None:
                 use()
             assert "\n" not in str(caught.value), name
     with pytest.raises(
-        Deep500Error, match=r"^ledger format 7 is newer than this Deep500 reads \(1\): upgrade"
+        Deep500Error,
+        match=r"^ledger format 7 is newer than this Deep500 reads \(1\): upgrade",
     ):
         Ledger(tmp_path / "newer").runs()
     with pytest.raises(Deep500Error, match="cannot be written"):
-        Ledger(tmp_path / "file" / "below" / "ledger.sqlite").started("/r", "bench", "p")
+        Ledger(tmp_path / "file" / "below" / "ledger.sqlite").started(
+            "/r", "bench", "p"
+        )
     assert Ledger(tmp_path / "file").runs() == []  # an empty file is an empty database
 
 
@@ -261,9 +285,14 @@ def test_damaged_pages_are_an_error_or_a_problem(ledger: Ledger) -> None:
             assert "\n" not in str(error)
 
 
-def test_home_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_follows_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "mine"))
-    assert home() == tmp_path / "mine" and Ledger().path == tmp_path / "mine" / "ledger.sqlite"
+    assert (
+        home() == tmp_path / "mine"
+        and Ledger().path == tmp_path / "mine" / "ledger.sqlite"
+    )
     monkeypatch.delenv("DEEP500_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert home() == tmp_path / "data" / "deep500"

@@ -20,7 +20,13 @@ from deep500.training import outcome as training
 from deep500.training.events import Event
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
-PLAN = {"operator": "Relu", "frameworks": ["x"], "dtypes": [], "seed": 0, "attributes": {}}
+PLAN = {
+    "operator": "Relu",
+    "frameworks": ["x"],
+    "dtypes": [],
+    "seed": 0,
+    "attributes": {},
+}
 ORIGINAL_READ = reading.read
 BLOCK = {"operator": "Relu", "framework": "x", "kernel": "native", "checks": []}
 
@@ -46,12 +52,22 @@ def calls(monkeypatch):
     for module in (bundle, reading, writing, loading):
         monkeypatch.setattr(module, "read", counted("read", ORIGINAL_READ))
     monkeypatch.setattr(training, "outcome", counted("derive", training.outcome))
-    monkeypatch.setattr(measure_results, "derive", counted("derive", measure_results.derive))
+    monkeypatch.setattr(
+        measure_results, "derive", counted("derive", measure_results.derive)
+    )
     return counts
 
 
 def test_a_run_of_a_recipe_derives_once_and_reads_nothing_back(calls, tmp_path, capsys):
-    tiny = ["--tier", "tiny", "--framework", "reference", "--out", str(tmp_path / "run"), "--json"]
+    tiny = [
+        "--tier",
+        "tiny",
+        "--framework",
+        "reference",
+        "--out",
+        str(tmp_path / "run"),
+        "--json",
+    ]
     assert cli.main(["run", str(RECIPE), *tiny]) in (0, 1)
     assert calls == {"derive": 1}
     assert json.loads(capsys.readouterr().out)["bundle"] == str(tmp_path / "run")
@@ -69,7 +85,9 @@ class Stop(Event):
 
 
 def test_a_resumed_run_reads_its_bundle_once(calls, tmp_path):
-    recipe = load_recipe(RECIPE).with_settings({"executor": framework("reference").from_model})
+    recipe = load_recipe(RECIPE).with_settings(
+        {"executor": framework("reference").from_model}
+    )
     with pytest.raises(KeyboardInterrupt):
         run(recipe, tmp_path / "run", "tiny", events=[Stop()])
     assert calls == {} and not verify(tmp_path / "run").finished
@@ -100,7 +118,9 @@ def test_the_count_sees_a_second_look(calls, tmp_path):
 
 
 def test_what_was_recorded_is_what_anyone_reads(tmp_path):
-    with recording.recording("check", PLAN | {"inputs": (1, 2)}, tmp_path / "run") as record:
+    with recording.recording(
+        "check", PLAN | {"inputs": (1, 2)}, tmp_path / "run"
+    ) as record:
         record.append(BLOCK)
         fresh = record.finish()
     read = loading.load(tmp_path / "run")
@@ -121,7 +141,10 @@ def test_a_folder_is_made_at_home_and_the_ledger_knows_it(home):
 
 @pytest.mark.parametrize("error", [ValueError("no\nway"), KeyboardInterrupt()])
 def test_a_run_that_fails_keeps_its_blocks_and_is_noted(tmp_path, error):
-    with pytest.raises(type(error)), recording.recording("check", PLAN, tmp_path / "run") as record:
+    with (
+        pytest.raises(type(error)),
+        recording.recording("check", PLAN, tmp_path / "run") as record,
+    ):
         record.append(BLOCK)
         raise error
     [run] = Ledger().runs()
@@ -132,7 +155,10 @@ def test_a_run_that_fails_keeps_its_blocks_and_is_noted(tmp_path, error):
 
 @pytest.mark.parametrize("blocks", [0, 1])
 def test_what_means_nothing_leaves_nothing_behind(tmp_path, blocks):
-    with pytest.raises(Wrong), recording.recording("check", PLAN, tmp_path / "run") as record:
+    with (
+        pytest.raises(Wrong),
+        recording.recording("check", PLAN, tmp_path / "run") as record,
+    ):
         for _ in range(blocks):
             record.append(BLOCK)
         raise Wrong("wrong results")
@@ -185,8 +211,18 @@ def test_the_last_measurement_is_found_and_not_the_last_diagnosis(tmp_path, caps
 
 def test_a_control_is_known_whatever_the_order_of_the_factors(tmp_path, capsys):
     factors = ["--factor", "n=1,2", "--factor", "a=1,2"]  # a bundle sorts them: a, n
-    out = ["--budget", "0.6", "--processes", "3", "--out", str(tmp_path / "run"), "--json"]
-    assert cli.main(["bench", "n + a", "--name", "sum", *factors, "--control", *out]) == 0
+    out = [
+        "--budget",
+        "0.6",
+        "--processes",
+        "3",
+        "--out",
+        str(tmp_path / "run"),
+        "--json",
+    ]
+    assert (
+        cli.main(["bench", "n + a", "--name", "sum", *factors, "--control", *out]) == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert found["control"]["base"] == "sum n=1 a=1" and found["comparisons"] == []
     assert verify(tmp_path / "run").ok

@@ -89,7 +89,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         d5.run_recipe(fixed, mutable, metrics, folder=folder / "counted", seeds=2)
         measured = [(d5.FinalQuality("mean squared error"), None)]
         d5.run_recipe(
-            fixed | {"task": "reconstruction"}, mutable, measured, folder=folder / "real", seeds=2
+            fixed | {"task": "reconstruction"},
+            mutable,
+            measured,
+            folder=folder / "real",
+            seeds=2,
         )
         (folder / "own.py").write_text(OWN)
         (folder / "slope.txt").write_text("2.0")
@@ -152,11 +156,16 @@ def verdict(*words: object) -> int:
     return cli.main(["verify", *map(str, words)])
 
 
-def test_honest_weights_give_the_recorded_numbers_to_the_last_bit(made: Path, capsys: Any) -> None:
+def test_honest_weights_give_the_recorded_numbers_to_the_last_bit(
+    made: Path, capsys: Any
+) -> None:
     for name in ("counted", "real"):
         assert verdict(made / name, "--replay") == 0
         out = capsys.readouterr().out
-        assert "replayed: the weights of 2 seeds give all 4 recorded numbers to the last bit" in out
+        assert (
+            "replayed: the weights of 2 seeds give all 4 recorded numbers to the last bit"
+            in out
+        )
         assert "not replayed: times, losses of steps" in out
 
 
@@ -177,7 +186,9 @@ def test_a_forged_accuracy_is_found(made: Path, home: Path, capsys: Any) -> None
     ]
 
 
-def test_a_forged_validation_accuracy_is_found(made: Path, home: Path, capsys: Any) -> None:
+def test_a_forged_validation_accuracy_is_found(
+    made: Path, home: Path, capsys: Any
+) -> None:
     def last_epoch(blocks: Blocks) -> None:
         last = [b for b in blocks if b["seed"] == 1 and "evaluation" in b][-1]
         last["evaluation"]["validation"]["accuracy"] = 99.0
@@ -191,7 +202,10 @@ def test_other_weights_are_found(made: Path, home: Path, capsys: Any) -> None:
     def noisy(data: bytes) -> bytes:
         random = np.random.default_rng(0)
         return save(
-            {k: v + random.normal(size=v.shape).astype("f4") for k, v in load(data).items()}
+            {
+                k: v + random.normal(size=v.shape).astype("f4")
+                for k, v in load(data).items()
+            }
         )
 
     folder = forged(made / "counted", home / "forged", weights=noisy)
@@ -205,7 +219,10 @@ def test_weights_that_do_not_fit_the_network_are_wrong(
 ) -> None:
     folder = forged(made / "counted", home / "forged", weights=lambda _: data)
     assert verdict(folder, "--replay") == 1
-    assert "the weights of seed 0 do not fit the recipe's network" in capsys.readouterr().err
+    assert (
+        "the weights of seed 0 do not fit the recipe's network"
+        in capsys.readouterr().err
+    )
 
 
 def elsewhere(patch: pytest.MonkeyPatch) -> None:
@@ -218,9 +235,17 @@ def elsewhere(patch: pytest.MonkeyPatch) -> None:
 ONE = 100 / 400  # per cent of 400 examples
 
 
-@pytest.mark.parametrize(("examples", "here", "there"), [(0, 0, 0), (1, 1, 0), (2, 1, 1)])
+@pytest.mark.parametrize(
+    ("examples", "here", "there"), [(0, 0, 0), (1, 1, 0), (2, 1, 1)]
+)
 def test_one_example_in_a_thousand_may_change_sides_on_another_machine_only(
-    made: Path, home: Path, monkeypatch: Any, capsys: Any, examples: int, here: int, there: int
+    made: Path,
+    home: Path,
+    monkeypatch: Any,
+    capsys: Any,
+    examples: int,
+    here: int,
+    there: int,
 ) -> None:
     folder = forged(made / "counted", home / "forged", accuracy(more=examples * ONE))
     assert verdict(folder, "--replay") == here
@@ -233,7 +258,13 @@ def test_one_example_in_a_thousand_may_change_sides_on_another_machine_only(
     ("factor", "here", "there"), [(1 + 1e-8, 0, 0), (1 - 1e-5, 1, 0), (1 - 1e-3, 1, 1)]
 )
 def test_a_mean_may_differ_by_rounding(
-    made: Path, home: Path, monkeypatch: Any, capsys: Any, factor: float, here: int, there: int
+    made: Path,
+    home: Path,
+    monkeypatch: Any,
+    capsys: Any,
+    factor: float,
+    here: int,
+    there: int,
 ) -> None:
     def scaled(blocks: Blocks) -> None:
         end(blocks)["test"]["mean squared error"] *= factor
@@ -249,9 +280,14 @@ def test_other_data_decide_nothing(made: Path, home: Path, capsys: Any) -> None:
     def other(plan: dict[str, Any]) -> None:
         plan["recipe"]["fixed"]["dataset"]["settings"]["seed"] = 1
 
-    assert verdict(forged(made / "counted", home / "forged", plan=other), "--replay") == 3
+    assert (
+        verdict(forged(made / "counted", home / "forged", plan=other), "--replay") == 3
+    )
     said = capsys.readouterr().out
-    assert "not decided: the data set SyntheticImages is not the one that was recorded" in said
+    assert (
+        "not decided: the data set SyntheticImages is not the one that was recorded"
+        in said
+    )
 
 
 def test_without_a_checksum_of_the_data_only_agreement_says_something(
@@ -268,7 +304,9 @@ def test_without_a_checksum_of_the_data_only_agreement_says_something(
     assert "has no checksum of its data" in said and "recorded 99.9 %" in said
 
 
-def test_a_changed_definition_of_ours_decides_nothing(made: Path, home: Path, capsys: Any) -> None:
+def test_a_changed_definition_of_ours_decides_nothing(
+    made: Path, home: Path, capsys: Any
+) -> None:
     def older(plan: dict[str, Any]) -> None:
         plan["recipe"]["fixed"]["model"]["source"] = "0" * 64
 
@@ -277,7 +315,9 @@ def test_a_changed_definition_of_ours_decides_nothing(made: Path, home: Path, ca
     assert "the source of Mlp is not the recorded one" in capsys.readouterr().out
 
 
-def test_a_missing_framework_decides_nothing(made: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_a_missing_framework_decides_nothing(
+    made: Path, monkeypatch: Any, capsys: Any
+) -> None:
     reference = framework("reference")
     monkeypatch.setattr(type(reference), "available", classmethod(lambda cls: False))
     monkeypatch.delitem(vars(reference), "module", raising=False)
@@ -287,7 +327,11 @@ def test_a_missing_framework_decides_nothing(made: Path, monkeypatch: Any, capsy
 
 @pytest.mark.parametrize(
     ("key", "name"),
-    [("model", "os:system"), ("dataset", "deep500.home:home"), ("executor", "os:system")],
+    [
+        ("model", "os:system"),
+        ("dataset", "deep500.home:home"),
+        ("executor", "os:system"),
+    ],
 )
 def test_code_that_a_bundle_names_is_not_run(
     made: Path, home: Path, capsys: Any, key: str, name: str
@@ -298,13 +342,20 @@ def test_code_that_a_bundle_names_is_not_run(
 
     folder = forged(made / "counted", home / "forged", plan=named)
     assert verdict(folder, "--replay") == 3
-    assert f"the recipe brings its own {key} {name.partition(':')[2]!r}" in capsys.readouterr().out
+    assert (
+        f"the recipe brings its own {key} {name.partition(':')[2]!r}"
+        in capsys.readouterr().out
+    )
 
 
 HOSTILE: list[Callable[[dict[str, Any]], object]] = [
     lambda plan: plan["recipe"]["fixed"].update(dataset="no such data"),
-    lambda plan: plan["recipe"]["fixed"].update(dataset={"definition": [], "settings": {}}),
-    lambda plan: plan["recipe"]["fixed"].update(dataset={"definition": "Digits", "settings": 3}),
+    lambda plan: plan["recipe"]["fixed"].update(
+        dataset={"definition": [], "settings": {}}
+    ),
+    lambda plan: plan["recipe"]["fixed"].update(
+        dataset={"definition": "Digits", "settings": 3}
+    ),
     lambda plan: plan["recipe"]["fixed"].update(model_kwargs={"hidden": "abc"}),
     lambda plan: plan["recipe"]["fixed"].update(epochs=0),
     lambda plan: plan["recipe"]["mutable"].update(batch_size=0),
@@ -376,11 +427,19 @@ def test_changed_and_missing_data_of_ones_own_decide_nothing(
 
 
 def test_other_kinds_and_unfinished_runs(made: Path, home: Path, capsys: Any) -> None:
-    assert cli.main(["bench", "sum(range(100))", "--budget", "0.3", "--out", str(home / "b")]) == 0
+    assert (
+        cli.main(
+            ["bench", "sum(range(100))", "--budget", "0.3", "--out", str(home / "b")]
+        )
+        == 0
+    )
     capsys.readouterr()
     assert verdict(home / "b", "--replay") == 2
     said = capsys.readouterr().err
-    assert "is of kind 'bench' and holds no weights to replay" in said and said.count("\n") == 1
+    assert (
+        "is of kind 'bench' and holds no weights to replay" in said
+        and said.count("\n") == 1
+    )
 
     class Stop(Event):
         def after_epoch(self, trainer: d5.Trainer, record: dict[str, Any]) -> None:
@@ -389,9 +448,15 @@ def test_other_kinds_and_unfinished_runs(made: Path, home: Path, capsys: Any) ->
 
     with pytest.raises(KeyboardInterrupt):
         fixed = {"model": "mlp", "dataset": "synthetic_images", "epochs": 2}
-        mutable = {"batch_size": 64, "executor": "reference", "optimizer": d5.optimizers.SGD(0.1)}
+        mutable = {
+            "batch_size": 64,
+            "executor": "reference",
+            "optimizer": d5.optimizers.SGD(0.1),
+        }
         metrics = [(d5.FinalLoss(), None)]
-        d5.run_recipe(fixed, mutable, metrics, folder=home / "part", seeds=1, events=[Stop()])
+        d5.run_recipe(
+            fixed, mutable, metrics, folder=home / "part", seeds=1, events=[Stop()]
+        )
     assert verdict(home / "part", "--replay") == 3
     assert "not decided: the run is unfinished" in capsys.readouterr().out
 
@@ -403,7 +468,9 @@ def test_a_bundle_of_an_older_version(capsys: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"])
+@pytest.mark.parametrize(
+    "name", ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
+)
 def test_every_framework_replays_to_the_last_bit(tmp_path: Path, name: str) -> None:
     import os
     import subprocess

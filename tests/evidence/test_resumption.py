@@ -24,8 +24,15 @@ from deep500.training.outcome import check_blocks
 from deep500.training.resumption import resumptions
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "digits_mlp.py"
-FIXED = {"model": d5.networks.Mlp((8,)), "dataset": d5.datasets.SyntheticImages(size=200)}
-MUTABLE = {"batch_size": 64, "executor": "reference", "optimizer": d5.optimizers.SGD(0.1)}
+FIXED = {
+    "model": d5.networks.Mlp((8,)),
+    "dataset": d5.datasets.SyntheticImages(size=200),
+}
+MUTABLE = {
+    "batch_size": 64,
+    "executor": "reference",
+    "optimizer": d5.optimizers.SGD(0.1),
+}
 SMALL = Recipe("small", FIXED | {"epochs": 3}, MUTABLE, [(d5.TestAccuracy(), None)])
 
 
@@ -55,14 +62,18 @@ def interrupted(folder: Path, epochs: int, resume: bool = False) -> Path:
 
 
 def resumed_blocks(folder: Path) -> list[Any]:
-    return [block["resumed"] for block in bundle.read(folder).blocks if "resumed" in block]
+    return [
+        block["resumed"] for block in bundle.read(folder).blocks if "resumed" in block
+    ]
 
 
 def plant_package(folder: Path, name: str, version: str) -> Path:
     """Metadata of an installed package, as the environment reads them."""
     info = folder / f"{name}-{version}.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    )
     return folder
 
 
@@ -74,7 +85,9 @@ def test_another_number_of_threads_and_another_version_are_in_the_bundle_and_sho
     monkeypatch.syspath_prepend(plant_package(home / "packages", "torch", "99.1"))
     run(SMALL, folder, seeds=2, resume=True)
     [note] = resumed_blocks(folder)
-    changes = {change["fact"]: (change["was"], change["now"]) for change in note["changes"]}
+    changes = {
+        change["fact"]: (change["was"], change["now"]) for change in note["changes"]
+    }
     assert changes["OMP_NUM_THREADS"] == ("1", "2")
     assert changes["package torch"][1] == "99.1"
     [resumption] = resumptions(check_blocks(bundle.read(folder).blocks))
@@ -115,10 +128,15 @@ def test_every_resumption_is_noted_and_the_last_before_a_seeds_end_counts(
     record = load(folder)
     assert [r.changes[0]["now"] for r in resumptions(record.blocks)] == ["2", "3"]
     name = ("benchmark measurement setup", "OMP_NUM_THREADS")
-    assert [evaluated_in(record, seed).fact(*name).value for seed in (0, 1)] == ["2", "3"]
+    assert [evaluated_in(record, seed).fact(*name).value for seed in (0, 1)] == [
+        "2",
+        "3",
+    ]
 
 
-def test_replay_knows_where_a_seed_was_evaluated(home: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_replay_knows_where_a_seed_was_evaluated(
+    home: Path, monkeypatch: Any, capsys: Any
+) -> None:
     folder = interrupted(home / "run", 2)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     run(SMALL, folder, seeds=2, resume=True)
@@ -141,10 +159,14 @@ STRANGE_NOTES: list[object] = [
 
 
 def test_a_strange_note_is_refused(home: Path) -> None:
-    blocks = json.loads(json.dumps(bundle.read(run(SMALL, home / "run", seeds=1).bundle).blocks))
+    blocks = json.loads(
+        json.dumps(bundle.read(run(SMALL, home / "run", seeds=1).bundle).blocks)
+    )
     for note in STRANGE_NOTES:
         blocks[1]["resumed"] = note
-        with pytest.raises(Deep500Error, match="block 1 was resumed, and does not say where"):
+        with pytest.raises(
+            Deep500Error, match="block 1 was resumed, and does not say where"
+        ):
             check_blocks(blocks)
 
 
@@ -190,5 +212,7 @@ def test_a_real_resumption_in_another_process_with_other_threads(home: Path) -> 
     done = python(2, "-m", "deep500.cli", "run", str(RECIPE), *how)
     assert done.returncode in (0, 1), done.stderr
     shown = " ".join(done.stdout.split())
-    assert "Seed 0 was resumed after epoch 1" in shown and "OMP_NUM_THREADS 1 → 2" in shown
+    assert (
+        "Seed 0 was resumed after epoch 1" in shown and "OMP_NUM_THREADS 1 → 2" in shown
+    )
     assert python(2, "-m", "deep500.cli", "verify", folder, "--replay").returncode == 0

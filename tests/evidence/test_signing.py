@@ -24,10 +24,25 @@ from deep500.evidence.ssh_signature import (
     parse_signature,
 )
 
-PLAN = {"operator": "Relu", "frameworks": ["x"], "dtypes": [], "seed": 0, "attributes": {}}
-BLOCK: dict[str, object] = {"operator": "Relu", "framework": "x", "kernel": "native", "checks": []}
-needs_openssh = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="OpenSSH is not here")
-needs_openssl = pytest.mark.skipif(not shutil.which("openssl"), reason="OpenSSL is not here")
+PLAN = {
+    "operator": "Relu",
+    "frameworks": ["x"],
+    "dtypes": [],
+    "seed": 0,
+    "attributes": {},
+}
+BLOCK: dict[str, object] = {
+    "operator": "Relu",
+    "framework": "x",
+    "kernel": "native",
+    "checks": [],
+}
+needs_openssh = pytest.mark.skipif(
+    not shutil.which("ssh-keygen"), reason="OpenSSH is not here"
+)
+needs_openssl = pytest.mark.skipif(
+    not shutil.which("openssl"), reason="OpenSSL is not here"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +100,9 @@ def test_signing_changes_no_hash_and_the_signer_is_known(
     assert d5("sign", folder, "--key", key) == 0
     assert f"signed by {fingerprint(key)}: " in capsys.readouterr().out
     after = bundle.read(folder)
-    assert after.hash == before.hash and after.files == before.files and not after.problems
+    assert (
+        after.hash == before.hash and after.files == before.files and not after.problems
+    )
     assert d5("verify", folder) == 0
     said = capsys.readouterr().out
     assert f"signed by {fingerprint(key)} (not checked against a known key)" in said
@@ -103,7 +120,9 @@ def test_several_can_sign(folder: Path, home: Path, key: Path, capsys: Any) -> N
         assert d5("verify", folder, "--signer", public(each)) == 0
     keys = home / "keys"
     stranger = new_key(home / "stranger")
-    keys.write_text("# mine\n\n" + public(stranger).read_text() + public(other).read_text())
+    keys.write_text(
+        "# mine\n\n" + public(stranger).read_text() + public(other).read_text()
+    )
     assert d5("verify", folder, "--signer", keys) == 0
     capsys.readouterr()
     assert d5("verify", folder, "--signer", public(stranger)) == 1
@@ -143,7 +162,9 @@ ALTERED: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("how", ALTERED)
-def test_an_altered_signature_is_found(folder: Path, key: Path, capsys: Any, how: str) -> None:
+def test_an_altered_signature_is_found(
+    folder: Path, key: Path, capsys: Any, how: str
+) -> None:
     assert d5("sign", folder, "--key", key) == 0
     file = signature_of(folder)
     file.write_bytes(ALTERED[how](file.read_bytes()))
@@ -155,21 +176,27 @@ def test_an_altered_signature_is_found(folder: Path, key: Path, capsys: Any, how
         assert all(line.isprintable() for line in out.splitlines())
 
 
-def test_an_altered_bundle_is_found(folder: Path, home: Path, key: Path, capsys: Any) -> None:
+def test_an_altered_bundle_is_found(
+    folder: Path, home: Path, key: Path, capsys: Any
+) -> None:
     assert d5("sign", folder, "--key", key) == 0
     with recording("check", PLAN, home / "other") as record:
         record.append(BLOCK | {"kernel": "composed"})
         record.finish()
     shutil.copy(signature_of(folder), home / "other")
     assert d5("verify", home / "other", "--signer", public(key)) == 1
-    assert "it is of another bundle or purpose, or was changed" in capsys.readouterr().out
+    assert (
+        "it is of another bundle or purpose, or was changed" in capsys.readouterr().out
+    )
     (folder / "derived.json").write_bytes(b"{}\n")
     assert d5("verify", folder, "--signer", public(key)) == 1
     assert d5("sign", folder, "--key", key) == 1
     assert "does not verify, nothing was signed" in capsys.readouterr().err
 
 
-def test_a_signature_for_another_purpose_is_worth_nothing(folder: Path, key: Path) -> None:
+def test_a_signature_for_another_purpose_is_worth_nothing(
+    folder: Path, key: Path
+) -> None:
     private = serialization.load_ssh_private_key(key.read_bytes(), None)
     assert isinstance(private, ed25519.Ed25519PrivateKey)
     message = (folder / "manifest.json").read_bytes()
@@ -180,7 +207,12 @@ def test_a_signature_for_another_purpose_is_worth_nothing(folder: Path, key: Pat
 
 
 def test_other_files_are_still_no_part_of_a_bundle(folder: Path) -> None:
-    for name in ("manifest.json.exe", "plan.json.sig", "manifest.json.a.b.sig", "x.ots"):
+    for name in (
+        "manifest.json.exe",
+        "plan.json.sig",
+        "manifest.json.a.b.sig",
+        "x.ots",
+    ):
         (folder / name).write_bytes(b"")
         assert d5("verify", folder) == 1, name
         (folder / name).unlink()
@@ -194,7 +226,9 @@ def test_a_link_is_no_signature(folder: Path, key: Path, home: Path) -> None:
     assert d5("verify", folder) == 1
 
 
-def test_bad_keys_are_one_line(folder: Path, home: Path, key: Path, capsys: Any) -> None:
+def test_bad_keys_are_one_line(
+    folder: Path, home: Path, key: Path, capsys: Any
+) -> None:
     curve = new_key(home / "curve", ec.generate_private_key(ec.SECP256R1()))
     (home / "broken").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n")
     (home / "short.pub").write_text("ssh-ed25519 AAAA me\n")
@@ -231,7 +265,9 @@ def test_a_passphrase_needs_a_terminal(
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert d5("sign", folder, "--key", locked) == 2
     said = capsys.readouterr().err
-    assert "there is no terminal to ask on: `ssh-keygen -Y sign -n deep500-bundle" in said
+    assert (
+        "there is no terminal to ask on: `ssh-keygen -Y sign -n deep500-bundle" in said
+    )
 
 
 @pytest.mark.slow
@@ -240,7 +276,15 @@ def test_a_passphrase_is_asked_for_on_a_terminal(
     folder: Path, home: Path, answer: bytes, code: int
 ) -> None:
     locked = new_key(home / "locked", passphrase=b"open sesame")
-    words = [sys.executable, "-m", "deep500.cli", "sign", str(folder), "--key", str(locked)]
+    words = [
+        sys.executable,
+        "-m",
+        "deep500.cli",
+        "sign",
+        str(folder),
+        "--key",
+        str(locked),
+    ]
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, words)
@@ -260,7 +304,9 @@ def test_openssh_checks_what_we_sign_and_we_check_what_openssh_signs(
 ) -> None:
     def openssh(*words: object, message: Path | None = None) -> str:
         data = message.read_bytes() if message else b""
-        done = subprocess.run(["ssh-keygen", *map(str, words)], input=data, capture_output=True)
+        done = subprocess.run(
+            ["ssh-keygen", *map(str, words)], input=data, capture_output=True
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout.decode()
 
@@ -269,7 +315,17 @@ def test_openssh_checks_what_we_sign_and_we_check_what_openssh_signs(
     assert fingerprint(key) in openssh("-l", "-f", public(key))
     assert d5("sign", folder, "--key", key) == 0
     (home / "allowed").write_text(f"me {public(key).read_text()}")
-    check = ["-Y", "verify", "-f", home / "allowed", "-I", "me", "-n", "deep500-bundle", "-s"]
+    check = [
+        "-Y",
+        "verify",
+        "-f",
+        home / "allowed",
+        "-I",
+        "me",
+        "-n",
+        "deep500-bundle",
+        "-s",
+    ]
     assert "Good" in openssh(*check, signature_of(folder), message=manifest)
     signature_of(folder).unlink()
     openssh("-Y", "sign", "-f", key, "-n", "deep500-bundle", manifest)
@@ -286,9 +342,13 @@ def test_a_signature_file_round_trips() -> None:
     private = ed25519.Ed25519PrivateKey.generate()
     made = make_signature(private, b"message", "purpose")
     read = parse_signature(made.armoured().encode())
-    assert read == made and read.key == PublicKey(private.public_key().public_bytes_raw())
+    assert read == made and read.key == PublicKey(
+        private.public_key().public_bytes_raw()
+    )
     assert read.holds(b"message", "purpose")
-    assert not read.holds(b"another", "purpose") and not read.holds(b"message", "another")
+    assert not read.holds(b"another", "purpose") and not read.holds(
+        b"message", "another"
+    )
     longer = made.armoured().replace("-----END", "AAAA\n-----END")
     with pytest.raises(Deep500Error):
         parse_signature(longer.encode())
@@ -328,11 +388,17 @@ PAGE = Path(__file__).parents[2] / "docs" / "bundle-format.md"
 
 
 def commands_of_the_page(start: str) -> str:
-    [script] = [part for part in PAGE.read_text().split("```bash\n")[1:] if part.startswith(start)]
+    [script] = [
+        part
+        for part in PAGE.read_text().split("```bash\n")[1:]
+        if part.startswith(start)
+    ]
     return script.partition("```")[0]
 
 
-def shell(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def shell(
+    script: str, folder: Path, **variables: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-ec", script],
         cwd=folder,
@@ -368,7 +434,9 @@ chmod +x bin/curl
 
 
 @needs_openssl
-def test_the_commands_of_the_page_get_a_time_stamp(folder: Path, home: Path, capsys: Any) -> None:
+def test_the_commands_of_the_page_get_a_time_stamp(
+    folder: Path, home: Path, capsys: Any
+) -> None:
     """From an authority of our own, which stands in for the one in the net."""
     authority = home / "authority"
     authority.mkdir()
@@ -379,7 +447,9 @@ def test_the_commands_of_the_page_get_a_time_stamp(folder: Path, home: Path, cap
         script = script.replace(name, str(authority / name))
     path = f"{authority / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = shell(script, folder, PATH=path, STAMPED=str(folder))
-    assert done.returncode == 0 and "Verification: OK" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "Verification: OK" in done.stdout, (
+        done.stdout + done.stderr
+    )
     assert d5("verify", folder) == 0
     assert "time stamp manifest.json.tsr (not checked here" in capsys.readouterr().out
     check = script.splitlines()[-1]

@@ -15,7 +15,13 @@ from deep500.evidence.loading import load
 from deep500.evidence.recording import recorded_diagnosis, recording
 from deep500.evidence.verification import verify
 
-PLAN = {"operator": "Relu", "frameworks": ["x"], "dtypes": [], "seed": 0, "attributes": {}}
+PLAN = {
+    "operator": "Relu",
+    "frameworks": ["x"],
+    "dtypes": [],
+    "seed": 0,
+    "attributes": {},
+}
 BLOCK = {"operator": "Relu", "framework": "x", "kernel": "native", "checks": []}
 
 
@@ -59,7 +65,9 @@ def test_it_agrees_with_what_a_run_left_and_with_copies(folder, tmp_path, capsys
     assert "the ledger knows this run and agrees" in capsys.readouterr().out
 
 
-def test_it_differs_from_a_bundle_that_was_resealed_wherever_it_lies(folder, tmp_path, capsys):
+def test_it_differs_from_a_bundle_that_was_resealed_wherever_it_lies(
+    folder, tmp_path, capsys
+):
     reseal(folder)
     shutil.copytree(folder, tmp_path / "copy")
     for place in (folder, tmp_path / "copy"):
@@ -86,11 +94,18 @@ def test_it_does_not_know_what_was_made_elsewhere(folder, tmp_path, monkeypatch)
 
 
 def test_it_has_no_hash_of_a_run_that_failed(tmp_path):
-    with pytest.raises(ValueError), recording("check", PLAN, tmp_path / "run") as record:
+    with (
+        pytest.raises(ValueError),
+        recording("check", PLAN, tmp_path / "run") as record,
+    ):
         record.append(BLOCK)
         raise ValueError
     found = verify(tmp_path / "run")
-    assert found.ok and found.ledger.word == "unknown" and "it is failed" in found.ledger.sentence
+    assert (
+        found.ok
+        and found.ledger.word == "unknown"
+        and "it is failed" in found.ledger.sentence
+    )
 
 
 def test_a_folder_that_was_used_again_is_the_newer_run(folder):
@@ -108,7 +123,9 @@ def test_a_ledger_that_cannot_be_read_does_not_stop_anyone(folder, home):
     assert load(folder).verified
 
 
-def test_a_broken_ledger_is_reported_by_verify_list_and_doctor(folder, tmp_path, capsys):
+def test_a_broken_ledger_is_reported_by_verify_list_and_doctor(
+    folder, tmp_path, capsys
+):
     assert cli.main(["list"]) == 0 and capsys.readouterr().err == ""
     break_ledger()
     assert "but the ledger is broken" in verify(folder).ledger.sentence

@@ -37,7 +37,9 @@ class Trace:
 
 def network_of(kind: str, dtype: str) -> Network:
     definition = (
-        DigitsCnn(channels=(2, 4), hidden=(12, 8)) if kind == "cnn" else Mlp(hidden=(12, 8))
+        DigitsCnn(channels=(2, 4), hidden=(12, 8))
+        if kind == "cnn"
+        else Mlp(hidden=(12, 8))
     )
     return definition.build((1, 8, 8), 5, seed=3, dtype=dtype)
 
@@ -65,7 +67,8 @@ def trained(name: str, network: Network, dtype: str, optimizer: Optimizer) -> Tr
     start = executor.arrays()
     executor.inference_and_backprop(batches(dtype)[0])
     gradients = {
-        param: np.array(engine.array(value)) for param, value in executor.gradients.items()
+        param: np.array(engine.array(value))
+        for param, value in executor.gradients.items()
     }
     step = executor.training_step(optimizer)
     losses = [float(engine.array(step(batch)["loss"])) for batch in batches(dtype)]
@@ -120,7 +123,10 @@ def close(a: np.ndarray, b: np.ndarray, bound: float) -> bool:
     ],
 )
 def test_frameworks_agree(kind: str, other: str, dtype: str) -> None:
-    right, found = reference(kind, dtype), trained(other, network_of(kind, dtype), dtype, ADAM)
+    right, found = (
+        reference(kind, dtype),
+        trained(other, network_of(kind, dtype), dtype, ADAM),
+    )
     assert disagreement(right, found, BOUNDS[dtype]) is None
     assert right.losses[-1] < right.losses[0]
 
@@ -129,7 +135,10 @@ def test_frameworks_agree(kind: str, other: str, dtype: str) -> None:
 def test_frameworks_agree_with_another_optimizer(other: str) -> None:
     rule = Momentum(learning_rate=0.01)
     found = trained(other, network_of("mlp", "float32"), "float32", rule)
-    assert disagreement(reference("mlp", "float32", rule), found, BOUNDS["float32"]) is None
+    assert (
+        disagreement(reference("mlp", "float32", rule), found, BOUNDS["float32"])
+        is None
+    )
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -146,13 +155,21 @@ def test_a_flipped_bit_is_caught(other: str) -> None:
     assert disagreement(replace(right, start={}), found, BOUNDS["float32"]) is None
     flat[7] ^= 1 << 23  # twice or half the weight: gradients show it too
     found = trained(other, network, "float32", ADAM)
-    assert "gradient" in str(disagreement(replace(right, start={}), found, BOUNDS["float32"]))
+    assert "gradient" in str(
+        disagreement(replace(right, start={}), found, BOUNDS["float32"])
+    )
 
 
 @pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize("wrong", [{"beta2": 0.998}, {"epsilon": 1e-6}, {"learning_rate": 0.00301}])
-def test_a_wrong_optimizer_constant_is_caught(other: str, wrong: dict[str, float]) -> None:
-    found = trained(other, network_of("mlp", "float32"), "float32", replace(ADAM, **wrong))
+@pytest.mark.parametrize(
+    "wrong", [{"beta2": 0.998}, {"epsilon": 1e-6}, {"learning_rate": 0.00301}]
+)
+def test_a_wrong_optimizer_constant_is_caught(
+    other: str, wrong: dict[str, float]
+) -> None:
+    found = trained(
+        other, network_of("mlp", "float32"), "float32", replace(ADAM, **wrong)
+    )
     assert "loss of step" in str(
         disagreement(reference("mlp", "float32"), found, BOUNDS["float32"])
     )

@@ -6,7 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deep500.contracts.dtypes import ALL, FLOAT8, NUMBERS, PLAIN, bits, limits, listed, name_of
+from deep500.contracts.dtypes import (
+    ALL,
+    FLOAT8,
+    NUMBERS,
+    PLAIN,
+    bits,
+    limits,
+    listed,
+    name_of,
+)
 from deep500.contracts.framework import Framework
 from deep500.contracts.network import Network
 from deep500.contracts.operator import Tensor
@@ -27,7 +36,9 @@ from deep500.operators import (
 )
 
 NAMES = ["reference", "pytorch", "jax", "tensorflow", "onnxruntime"]
-VALUES = np.array([0, 0.3, 1, -1.7, 2.5, 3.5, 100, -1e3, 1e6, np.inf, -np.inf, np.nan], "float32")
+VALUES = np.array(
+    [0, 0.3, 1, -1.7, 2.5, 3.5, 100, -1e3, 1e6, np.inf, -np.inf, np.nan], "float32"
+)
 
 
 @pytest.fixture(
@@ -44,7 +55,9 @@ def values(dtype: str) -> np.ndarray:
     """Some of this dtype's numbers: for integers, those that it has."""
     if "int" in dtype:
         low, high = limits(dtype)
-        return np.array([v for v in (-3, -2, -1, 0, 1, 2, 3, 7) if low <= v <= high], "float32")
+        return np.array(
+            [v for v in (-3, -2, -1, 0, 1, 2, 3, 7) if low <= v <= high], "float32"
+        )
     return (
         np.abs(VALUES[1:7])
         if dtype == "float8_e8m0fnu"
@@ -67,7 +80,9 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def in_range(x: np.ndarray, dtype: str, saturate: bool) -> np.ndarray:
-    return np.clip(x, -FLOAT8[dtype], FLOAT8[dtype]) if saturate and dtype in FLOAT8 else x
+    return (
+        np.clip(x, -FLOAT8[dtype], FLOAT8[dtype]) if saturate and dtype in FLOAT8 else x
+    )
 
 
 def test_every_declared_dtype_is_held(fw: Framework) -> None:
@@ -85,7 +100,9 @@ def test_every_declared_dtype_is_converted(fw: Framework, saturate: int) -> None
         x = values(dtype)
         narrow = fw.evaluate(Cast(to=NUMBERS[dtype], saturate=saturate), [x])[0]
         assert same(narrow, converted(in_range(x, dtype, bool(saturate)), dtype)), dtype
-        assert same(fw.evaluate(Cast(to=1), [narrow])[0], narrow.astype("float32")), dtype
+        assert same(fw.evaluate(Cast(to=1), [narrow])[0], narrow.astype("float32")), (
+            dtype
+        )
 
 
 def test_other_dtypes_are_refused_by_name(fw: Framework) -> None:
@@ -112,7 +129,9 @@ def test_other_dtypes_are_refused_by_name(fw: Framework) -> None:
         ("nearest", [0.5, 1, 2, 4, 2.0**-127]),
     ],
 )
-def test_powers_of_two_round_as_asked(fw: Framework, mode: str, right: list[float]) -> None:
+def test_powers_of_two_round_as_asked(
+    fw: Framework, mode: str, right: list[float]
+) -> None:
     if "float8_e8m0fnu" not in fw.dtypes:
         pytest.skip("no such dtype")
     x = np.array([-0.4, 1, 1.5, 3, 0], "float32")
@@ -151,19 +170,30 @@ def test_the_reference_rounds_half_precision_once(dtype: str) -> None:
         Sigmoid().run(reference.xp, x)[0].astype(dtype), once
     )  # step by step it is not the same
     (gradient,) = reference.gradient(Sigmoid(), [x], [np.ones_like(x)])
-    (wide,) = reference.gradient(Sigmoid(), [x.astype("float32")], [np.ones(999, "float32")])
-    assert gradient is not None and wide is not None and same(gradient, wide.astype(dtype))
+    (wide,) = reference.gradient(
+        Sigmoid(), [x.astype("float32")], [np.ones(999, "float32")]
+    )
+    assert (
+        gradient is not None and wide is not None and same(gradient, wide.astype(dtype))
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8"])
 @pytest.mark.parametrize("direction", ["LEFT", "RIGHT"])
-def test_shifts_are_those_of_unbounded_integers(fw: Framework, dtype: str, direction: str) -> None:
+def test_shifts_are_those_of_unbounded_integers(
+    fw: Framework, dtype: str, direction: str
+) -> None:
     low, high = limits(dtype)
-    x = np.array([low, low // 3, -1, 0, 5, high], "object").clip(low, high).astype(dtype)
+    x = (
+        np.array([low, low // 3, -1, 0, 5, high], "object")
+        .clip(low, high)
+        .astype(dtype)
+    )
     by = np.array([[0], [1], [bits(dtype) - 1], [bits(dtype)], [100]]).astype(dtype)
     (got,) = fw.evaluate(BitShift(direction=direction), [x, by])
     moved = [
-        [int(v) << int(n) if direction == "LEFT" else int(v) >> int(n) for v in x] for n in by[:, 0]
+        [int(v) << int(n) if direction == "LEFT" else int(v) >> int(n) for v in x]
+        for n in by[:, 0]
     ]
     wrapped = [[(v - low) % 2 ** bits(dtype) + low for v in row] for row in moved]
     assert got.dtype == dtype and got.tolist() == wrapped
@@ -182,9 +212,14 @@ def test_ranges_have_the_dtype_of_their_start(fw: Framework, dtype: str) -> None
 
 
 def test_remainders_of_floats_have_the_sign_of_the_divisor(fw: Framework) -> None:
-    a, b = np.array([-4.3, 7.2, 5.0, 4.3], "float32"), np.array([2.1, -3.4, 8.0, -2.1], "float32")
+    a, b = (
+        np.array([-4.3, 7.2, 5.0, 4.3], "float32"),
+        np.array([2.1, -3.4, 8.0, -2.1], "float32"),
+    )
     np.testing.assert_allclose(
-        fw.evaluate(Mod(), [a, b])[0], a - b * np.floor(a.astype("float64") / b), rtol=1e-5
+        fw.evaluate(Mod(), [a, b])[0],
+        a - b * np.floor(a.astype("float64") / b),
+        rtol=1e-5,
     )
 
 
@@ -195,7 +230,10 @@ def test_bits_stay_what_they_are(fw: Framework) -> None:
         with pytest.raises(Unsupported, match="the bits of float32 for int32"):
             fw.evaluate(BitCast(to=6), [np.ones(2, "float32")])
     else:
-        assert fw.evaluate(BitCast(to=6), [np.ones(2, "float32")])[0].tolist() == [0x3F800000] * 2
+        assert (
+            fw.evaluate(BitCast(to=6), [np.ones(2, "float32")])[0].tolist()
+            == [0x3F800000] * 2
+        )
     with pytest.raises(Deep500Error, match="int8 has 8 bits, int32 32"):
         fw.evaluate(BitCast(to=6), [x])
 
@@ -218,17 +256,22 @@ F = np.ones((2, 3), "float32")
         (QuantizeLinear(), [F, np.ones((5,), "float32")]),
     ],
 )
-def test_wrong_inputs_of_an_operator_are_one_line(fw: Framework, operator, inputs) -> None:
+def test_wrong_inputs_of_an_operator_are_one_line(
+    fw: Framework, operator, inputs
+) -> None:
     with pytest.raises(Deep500Error) as caught:
         fw.evaluate(operator, inputs)
     text = str(caught.value)
     assert "\n" not in text and len(text) < 500
-    assert text.startswith(f"{fw.name} cannot compute {type(operator).__name__}(float32[2, 3], ")
+    assert text.startswith(
+        f"{fw.name} cannot compute {type(operator).__name__}(float32[2, 3], "
+    )
 
 
 def test_wrong_gradients_of_an_operator_are_one_line(fw: Framework) -> None:
     with pytest.raises(
-        Deep500Error, match=rf"^{fw.name} cannot compute MatMul\(float32\[2, 3\], .*\)[^\n]*$"
+        Deep500Error,
+        match=rf"^{fw.name} cannot compute MatMul\(float32\[2, 3\], .*\)[^\n]*$",
     ):
         fw.gradient(MatMul(), [F, F.T], [np.ones((7, 5), "float32")])
     with pytest.raises(Deep500Error, match="takes no key"):
@@ -249,7 +292,9 @@ def test_the_page_of_limits_lists_what_is_declared(name: str) -> None:
         if line.startswith("|")
     ]
     column = rows[0].index(name)
-    there = {dtype for row in rows[2:] if row[column] == "✓" for dtype in row[0].split(", ")}
+    there = {
+        dtype for row in rows[2:] if row[column] == "✓" for dtype in row[0].split(", ")
+    }
     listed_at_all = {dtype for row in rows[2:] for dtype in row[0].split(", ")}
     assert there == framework(name).dtypes
     assert listed_at_all == ALL
@@ -257,14 +302,20 @@ def test_the_page_of_limits_lists_what_is_declared(name: str) -> None:
 
 def test_facts_about_dtypes() -> None:
     assert {name: np.dtype(name).name for name in ALL} == {name: name for name in ALL}
-    assert {np.dtype(n).itemsize * 8 for n in PLAIN if bits(n) != np.dtype(n).itemsize * 8} == set()
+    assert {
+        np.dtype(n).itemsize * 8 for n in PLAIN if bits(n) != np.dtype(n).itemsize * 8
+    } == set()
     assert (
         limits("int4") == (-8, 7)
         and limits("uint2") == (0, 3)
         and limits("int64") == (-(2**63), 2**63 - 1)
     )
-    assert Tensor((3,), "int4").nbytes == 2 and Tensor((2, 3), "float8_e4m3fn").nbytes == 6
-    assert [name_of(d) for d in ("torch.int8", "<dtype: 'bfloat16'>", np.dtype("bool"))] == [
+    assert (
+        Tensor((3,), "int4").nbytes == 2 and Tensor((2, 3), "float8_e4m3fn").nbytes == 6
+    )
+    assert [
+        name_of(d) for d in ("torch.int8", "<dtype: 'bfloat16'>", np.dtype("bool"))
+    ] == [
         "int8",
         "bfloat16",
         "bool",

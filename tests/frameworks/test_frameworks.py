@@ -53,7 +53,9 @@ class Affine(Operator):
         y = x ** (power or 1) if s is None else s * x ** (power or 1)
         return (y if b is None else y + b), xp.max(y)
 
-    def backward(self, xp: Any, dy: Any, dtop: Any, x: Any, s: Any, power: int | None) -> Any:
+    def backward(
+        self, xp: Any, dy: Any, dtop: Any, x: Any, s: Any, power: int | None
+    ) -> Any:
         n = power or 1
         dx = n * x ** (n - 1) * dy + dtop
         return (dx if s is None else s * dx), x**n * dy, dy
@@ -73,14 +75,19 @@ def test_names_come_from_the_folder() -> None:
 
 def test_an_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(
-        Deep500Error, match="no framework is named 'PyTorhc'. Did you mean 'pytorch'. Known: jax, "
+        Deep500Error,
+        match="no framework is named 'PyTorhc'. Did you mean 'pytorch'. Known: jax, ",
     ):
         framework("PyTorhc")
 
 
 def python(code: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -89,7 +96,9 @@ def python(code: str, folder: Path) -> str:
 def test_looking_imports_no_framework(tmp_path: Path) -> None:
     look = "import sys; from deep500.frameworks import available_frameworks; available_frameworks()"
     heavy = "{'torch', 'jax', 'tensorflow', 'onnx', 'onnxruntime', 'spox', 'scipy'}"
-    assert python(f"{look}; print(sorted({heavy} & set(sys.modules)))", tmp_path) == "[]\n"
+    assert (
+        python(f"{look}; print(sorted({heavy} & set(sys.modules)))", tmp_path) == "[]\n"
+    )
 
 
 def test_a_framework_from_outside_comes_in_by_its_entry_point(tmp_path: Path) -> None:
@@ -99,10 +108,15 @@ def test_a_framework_from_outside_comes_in_by_its_entry_point(tmp_path: Path) ->
         "FRAMEWORK = Outside()\n"
     )
     (info := tmp_path / "outside-1.0.dist-info").mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n"
+    )
     (info / "entry_points.txt").write_text("[deep500.frameworks]\noutside = outside\n")
     code = "from deep500.frameworks import available_frameworks, framework; print(framework('outside').name)"
-    assert python(f"{code}; assert 'outside' in available_frameworks()", tmp_path) == "outside\n"
+    assert (
+        python(f"{code}; assert 'outside' in available_frameworks()", tmp_path)
+        == "outside\n"
+    )
 
 
 def test_what_is_not_installed_says_how_to_install_it() -> None:
@@ -111,12 +125,15 @@ def test_what_is_not_installed_says_how_to_install_it() -> None:
 
     assert not Missing.available()
     with pytest.raises(
-        Unsupported, match=r"missing is not installed: pip install 'deep500-bench\[pytorch\]'"
+        Unsupported,
+        match=r"missing is not installed: pip install 'deep500-bench\[pytorch\]'",
     ):
         _ = Missing().module
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int64", "int32", "uint8", "bool"]
+)
 def test_arrays_go_there_and_back(fw: Framework, dtype: str) -> None:
     base = np.arange(24).reshape(2, 3, 4).astype(dtype)
     frozen = base.copy()
@@ -129,8 +146,14 @@ def test_arrays_go_there_and_back(fw: Framework, dtype: str) -> None:
         np.asarray(base[0, 0, 1]),
     ):
         back = fw.array(fw.tensor(values))
-        assert back.dtype == dtype and back.shape == values.shape and np.array_equal(back, values)
-    assert fw.array(fw.tensor(fw.tensor([1, 2], "int64"), "float32")).dtype == np.float32
+        assert (
+            back.dtype == dtype
+            and back.shape == values.shape
+            and np.array_equal(back, values)
+        )
+    assert (
+        fw.array(fw.tensor(fw.tensor([1, 2], "int64"), "float32")).dtype == np.float32
+    )
     fw.sync()
 
 
@@ -154,7 +177,8 @@ def test_one_operator(fw: Framework, composed: bool) -> None:
 def test_a_wrong_native_kernel_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LeakyRelu, "fake", lambda self, np, x: np.maximum(x, 0))
     native, composed = (
-        framework("fake").evaluate(LeakyRelu(alpha=0.25), [X], c)[0] for c in (False, True)
+        framework("fake").evaluate(LeakyRelu(alpha=0.25), [X], c)[0]
+        for c in (False, True)
     )
     assert np.array_equal(composed, LEAKY) and not np.array_equal(native, LEAKY)
 
@@ -190,7 +214,9 @@ def test_threads() -> None:
 
 
 def test_what_is_no_model_is_refused(fw: Framework) -> None:
-    with pytest.raises(Unsupported, match=f"{fw.name} takes .*a d5.Network or .*, not a dict"):
+    with pytest.raises(
+        Unsupported, match=f"{fw.name} takes .*a d5.Network or .*, not a dict"
+    ):
         fw.from_model({})
 
 
@@ -207,7 +233,9 @@ def ort() -> Any:
 def test_nodes_take_static_and_missing_inputs(ort: Any) -> None:
     reshape = find("operators", "Reshape")()
     assert ort.evaluate(reshape, [X, (3, -1)])[0].shape == (3, 2)
-    gemm = find("operators", "Gemm")(alpha=2, transB=1)  # an int where ONNX wants a float
+    gemm = find("operators", "Gemm")(
+        alpha=2, transB=1
+    )  # an int where ONNX wants a float
     assert np.array_equal(ort.evaluate(gemm, [X, X, None])[0], 2 * X @ X.T)
 
 
@@ -220,11 +248,16 @@ def test_nodes_have_the_outputs_that_are_asked_for(ort: Any) -> None:
         find("operators", "BatchNormalization"),
         find("operators", "MaxPool")(kernel_shape=(2, 2)),
     )
-    assert [len(node(ort.xp, norm(training_mode=mode), [x, s, s, s, s])) for mode in (0, 1)] == [
+    assert [
+        len(node(ort.xp, norm(training_mode=mode), [x, s, s, s, s])) for mode in (0, 1)
+    ] == [
         1,
         3,
     ]
-    assert len(node(ort.xp, pool, [x])) == 2 and len(node(ort.xp, pool, [x], outputs=1)) == 1
+    assert (
+        len(node(ort.xp, pool, [x])) == 2
+        and len(node(ort.xp, pool, [x], outputs=1)) == 1
+    )
     assert node(ort.xp, pool, [x])[0].shape == (4, 3, 4, 4)
 
 
@@ -239,12 +272,19 @@ def test_nodes_refuse_what_onnx_does_not_have(ort: Any) -> None:
             return xp.relu(self.slope * x)
 
     x = argument((2, 3), "float32")
-    assert node(ort.xp, Relu(), [x])[0].shape == (2, 3)  # which says no more than ONNX's own
-    with pytest.raises(Unsupported, match="has no operator Relu, or not with these settings"):
+    assert node(ort.xp, Relu(), [x])[0].shape == (
+        2,
+        3,
+    )  # which says no more than ONNX's own
+    with pytest.raises(
+        Unsupported, match="has no operator Relu, or not with these settings"
+    ):
         node(ort.xp, Relu(slope=2.0), [x])
     with pytest.raises(Unsupported, match="has no operator Affine"):
         node(ort.xp, Affine(), [x])
-    wide = ort.evaluate(find("operators", "Conv")(), [np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))])
+    wide = ort.evaluate(
+        find("operators", "Conv")(), [np.ones((1, 1, 3, 3)), np.ones((1, 1, 2, 2))]
+    )
     assert (
         wide[0].dtype == np.float64 and (wide[0] == 4).all()
     )  # by our formula: there is a kernel for float32 only

@@ -13,7 +13,8 @@ X = np.ones((2, 3), np.float32)
 @pytest.mark.parametrize("grads", [[], [X, X], X], ids=["none", "too many", "no list"])
 def test_wrong_gradients_are_one_line(grads: Any) -> None:
     with pytest.raises(
-        d5.Deep500Error, match=r"Softmax's outputs \(y\) are a list of arrays, one for each"
+        d5.Deep500Error,
+        match=r"Softmax's outputs \(y\) are a list of arrays, one for each",
     ):
         d5.gradient(d5.operators.Softmax(), [X], grads=grads)
 

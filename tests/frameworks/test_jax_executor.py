@@ -48,7 +48,9 @@ def test_a_step_takes_over_the_memory_of_what_it_changes() -> None:
     step(batch())
     old, states = network.params, step.states
     step(batch())
-    assert all(value.is_deleted() for value in (*old.values(), *states["fc1.weight"].values()))
+    assert all(
+        value.is_deleted() for value in (*old.values(), *states["fc1.weight"].values())
+    )
     assert not any(value.is_deleted() for value in network.params.values())
 
 
@@ -95,13 +97,19 @@ def test_threads_are_set_once(tmp_path: Path) -> None:
         "fw = framework('jax'); fw.set_threads(COUNT); "
         "fw.tensor([1.0]) + 1; assert 'PJRT_NPROC' not in os.environ; print(len(os.listdir('/proc/self/task')))"
     )
-    counts = [int(python(code.replace("COUNT", count), tmp_path)) for count in ("1", "5")]
+    counts = [
+        int(python(code.replace("COUNT", count), tmp_path)) for count in ("1", "5")
+    ]
     assert counts[1] - counts[0] >= 4
 
 
 def python(code: str, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout

@@ -56,7 +56,9 @@ def normalised() -> Network:
         name="norm",
         training_mode=1,
     )
-    network.add_node("Gemm", (network.add_node("Flatten", ("n",)), "w"), ["logits"], transB=1)
+    network.add_node(
+        "Gemm", (network.add_node("Flatten", ("n",)), "w"), ["logits"], transB=1
+    )
     network.add_node("SoftmaxCrossEntropyLoss", ("logits", "label"), ["loss"])
     network.state_updates = {"m": "m2", "v": "v2"}
     network.add_output("loss")
@@ -71,7 +73,9 @@ class Shrink(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"norm": xp.sum(param * 0)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         norm = xp.sqrt(xp.sum(xp.square(grad))) + 1e-3
         return param - 0.01 * grad / norm, {"norm": norm + state["norm"]}
 
@@ -87,7 +91,10 @@ def test_inference_equals_the_reference(make: Any) -> None:
     for size in (6, 6, 2):
         inputs = batch(size)
         expected = right.inference(inputs)
-        assert all(close(value, expected[name]) for name, value in ours.inference(inputs).items())
+        assert all(
+            close(value, expected[name])
+            for name, value in ours.inference(inputs).items()
+        )
     if "logits" in right.structure.outputs:
         assert list(ours.inference({"x": inputs["x"]})) == ["logits"]
 
@@ -98,10 +105,13 @@ def test_gradients_equal_the_reference(make: Any, training: bool) -> None:
     ours, right, inputs = ENGINE.executor(make()), REFERENCE.executor(make()), batch()
     ours.training = right.training = training
     assert close(
-        ours.inference_and_backprop(inputs)["loss"], right.inference_and_backprop(inputs)["loss"]
+        ours.inference_and_backprop(inputs)["loss"],
+        right.inference_and_backprop(inputs)["loss"],
     )
     assert list(ours.gradients) == list(right.gradients)
-    assert all(close(ours.gradients[name], value) for name, value in right.gradients.items())
+    assert all(
+        close(ours.gradients[name], value) for name, value in right.gradients.items()
+    )
     assert all(close(ours.params[name], value) for name, value in right.params.items())
 
 
@@ -115,15 +125,20 @@ def test_the_backward_pass_runs_in_plain_onnxruntime(tmp_path: Any) -> None:
     found = dict(zip(names, session.run(None, inputs | network.params), strict=True))
     right = REFERENCE.executor(network)
     outputs = right.inference_and_backprop(inputs)
-    assert set(found) == {*network.outputs, *(name for _, name in network.gradient("loss"))}
+    assert set(found) == {
+        *network.outputs,
+        *(name for _, name in network.gradient("loss")),
+    }
     assert all(close(found[name], value) for name, value in outputs.items())
     assert all(
-        close(found[name], right.gradients[param]) for param, name in network.gradient("loss")
+        close(found[name], right.gradients[param])
+        for param, name in network.gradient("loss")
     )
     wrong = network.params | {"fc1.weight": -network.params["fc1.weight"]}
     off = dict(zip(names, session.run(None, inputs | wrong), strict=True))
     assert not all(
-        close(off[name], right.gradients[param]) for param, name in network.gradient("loss")
+        close(off[name], right.gradients[param])
+        for param, name in network.gradient("loss")
     )
 
 
@@ -139,7 +154,9 @@ def test_training_equals_the_reference_in_batches_of_several_sizes(
         assert close(step(inputs)["loss"], expected(inputs)["loss"])
     assert all(close(value, right.params[name]) for name, value in ours.params.items())
     assert step.state().keys() == expected.state().keys()
-    assert all(close(value, expected.state()[name]) for name, value in step.state().items())
+    assert all(
+        close(value, expected.state()[name]) for name, value in step.state().items()
+    )
 
 
 def test_two_steps_share_the_parameters() -> None:
@@ -176,7 +193,8 @@ def test_training_resumes_to_the_same_bits() -> None:
     for one in inputs[2:]:
         again(one)
     assert all(
-        value.tobytes() == other.arrays()[name].tobytes() for name, value in whole.arrays().items()
+        value.tobytes() == other.arrays()[name].tobytes()
+        for name, value in whole.arrays().items()
     )
     assert {k: v.tobytes() for k, v in step.state().items()} == {
         k: v.tobytes() for k, v in again.state().items()
@@ -192,12 +210,15 @@ def test_results_stay_what_they_were() -> None:
         step(inputs)
     assert float(ENGINE.array(first["loss"])) == loss
     trained = executor.arrays()
-    assert not any((start[name] == trained[name]).all() for name in ("fc1.weight", "logits.bias"))
+    assert not any(
+        (start[name] == trained[name]).all() for name in ("fc1.weight", "logits.bias")
+    )
     del executor, step
     gc.collect()  # what arrays() gave is no view of what is gone
     fresh = [np.full(10_000, 7, np.float32) for _ in range(50)]
     assert all(
-        np.isfinite(value).all() and np.abs(value).max() < 5 for value in trained.values()
+        np.isfinite(value).all() and np.abs(value).max() < 5
+        for value in trained.values()
     ), fresh
 
 
@@ -209,13 +230,18 @@ def test_native_inputs_are_taken_and_the_network_is_not_touched() -> None:
     assert close(executor.inference(native)["loss"], executor.inference(inputs)["loss"])
     step(native)
     assert (ENGINE.array(native["x"]) == inputs["x"]).all()
-    assert (network.params["fc1.bias"] == 0).all() and (executor.arrays()["fc1.bias"] != 0).any()
+    assert (network.params["fc1.bias"] == 0).all() and (
+        executor.arrays()["fc1.bias"] != 0
+    ).any()
 
 
 def test_kernels_are_named() -> None:
     executor = ENGINE.executor(digits())
     words = executor.kernels()
-    assert words["conv1"] == words["conv1.relu.pool"] == "native" and words["loss"] == "composed"
+    assert (
+        words["conv1"] == words["conv1.relu.pool"] == "native"
+        and words["loss"] == "composed"
+    )
     assert ENGINE.executor(normalised()).kernels()["norm"] == "composed"
     twin = ENGINE.executor(normalised())
     twin.training = False
@@ -254,7 +280,11 @@ def test_outputs_that_no_node_makes() -> None:
     step = executor.training_step(SGD(0.5))
     for run in (executor.inference, executor.inference_and_backprop, step):
         found = {name: ENGINE.array(value) for name, value in run({"x": x}).items()}
-        assert found["loss"] == 9 and found["w"].tolist() == [1, 2] and (found["x"] == x).all()
+        assert (
+            found["loss"] == 9
+            and found["w"].tolist() == [1, 2]
+            and (found["x"] == x).all()
+        )
     assert executor.arrays()["w"].tolist() == [-0.5, 0.5]
 
 
@@ -269,7 +299,9 @@ def test_calls_with_arrays_are_bound_once_and_share_nothing() -> None:
     for inputs in (*batches, batches[0]):
         executor.inference_and_backprop(inputs)
     right.inference_and_backprop(batches[0])
-    assert all(close(executor.gradients[name], g) for name, g in right.gradients.items())
+    assert all(
+        close(executor.gradients[name], g) for name, g in right.gradients.items()
+    )
 
 
 def test_a_bound_call_sees_new_parameters_and_the_other_set_of_them() -> None:
@@ -282,13 +314,17 @@ def test_a_bound_call_sees_new_parameters_and_the_other_set_of_them() -> None:
     right = REFERENCE.executor(digits())
     right.load(executor.arrays())
     for _ in range(2):
-        assert close(executor.inference(inputs)["loss"], right.inference(inputs)["loss"])
+        assert close(
+            executor.inference(inputs)["loss"], right.inference(inputs)["loss"]
+        )
 
 
 def test_arrays_that_have_to_be_converted_are_not_bound() -> None:
     executor, inputs = ENGINE.executor(digits()), batch()
     expected = executor.inference(inputs)["loss"]
-    turned = np.asarray(inputs["x"].transpose(3, 2, 1, 0), order="C").transpose(3, 2, 1, 0)
+    turned = np.asarray(inputs["x"].transpose(3, 2, 1, 0), order="C").transpose(
+        3, 2, 1, 0
+    )
     for x in (turned, inputs["x"].astype("f8"), inputs["x"].tolist()):
         for _ in range(2):
             found = executor.inference({"x": x, "label": inputs["label"].astype("i4")})

@@ -73,14 +73,20 @@ def free_port() -> int:
 def trained() -> dict[str, Any]:
     """The parameters after some steps of DDP with every codec, as rank 0 has them."""
     code = SCRIPT.replace("STEPS", str(STEPS))
-    facts = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+    facts = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "WORLD_SIZE": "2",
+    }
     facts |= {"GLOO_SOCKET_IFNAME": "lo", "PYTHONPATH": str(Path(__file__).parents[2])}
     processes = []
     for rank in range(2):
         environment = os.environ | facts | {"RANK": str(rank)}
         command = [sys.executable, "-W", "ignore", "-c", code, *CODECS]
         processes.append(
-            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, text=True
+            )
         )
     try:
         outputs = [process.communicate(timeout=180)[0] for process in processes]
@@ -101,7 +107,9 @@ def virtual(codec: d5.Codec) -> list[np.ndarray]:
     for step in range(STEPS):
         gradients = []
         for rank in range(2):
-            inputs = torch.randn(8, 20, generator=torch.Generator().manual_seed(100 * step + rank))
+            inputs = torch.randn(
+                8, 20, generator=torch.Generator().manual_seed(100 * step + rank)
+            )
             model.zero_grad()
             model(inputs).square().mean().backward()
             gradients.append([p.grad.numpy().copy() for p in parameters])
@@ -154,7 +162,9 @@ class Bucket:
     def gradients(self) -> list:
         sizes = [p.numel() for p in self._parameters]
         parts = torch.split(self._buffer, sizes)
-        return [part.view(p.shape) for part, p in zip(parts, self._parameters, strict=True)]
+        return [
+            part.view(p.shape) for part, p in zip(parts, self._parameters, strict=True)
+        ]
 
 
 @pytest.fixture
@@ -183,7 +193,8 @@ def test_a_hook_goes_on_from_a_checkpoint_to_the_same_bits(alone, text) -> None:
         again = resumed.mean(Bucket(gradients[step].clone(), parameters))
         assert torch.equal(again, means[step])
     assert not torch.equal(
-        CodedBuckets(codec, 0, None).mean(Bucket(gradients[4].clone(), parameters)), means[4]
+        CodedBuckets(codec, 0, None).mean(Bucket(gradients[4].clone(), parameters)),
+        means[4],
     )
 
 
@@ -192,7 +203,9 @@ def test_lossy_codecs_train_near_to_the_dense_ones(trained, text) -> None:
     torch.manual_seed(0)
     start = torch.nn.Linear(20, 30).weight.detach().numpy().reshape(-1)
     dense = np.array(trained["Identity"][0])
-    assert np.linalg.norm(np.array(trained[text][0]) - dense) < np.linalg.norm(dense - start)
+    assert np.linalg.norm(np.array(trained[text][0]) - dense) < np.linalg.norm(
+        dense - start
+    )
 
 
 def test_a_hook_without_a_process_group_is_one_line() -> None:
@@ -229,5 +242,7 @@ def test_hooks_of_pytorch_run_as_codecs() -> None:
     code = HOOKS.replace("PORT", str(free_port()))
     command = [sys.executable, "-W", "ignore", "-c", code]
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.strip() == "fine", done.stderr[-2000:]

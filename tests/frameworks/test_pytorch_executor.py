@@ -61,7 +61,12 @@ class WrongRelu(PlainRelu):
 def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
     """A network with running statistics: dense, BatchNormalization, Relu, dense."""
     rng, network = np.random.default_rng(0), Network("normalised")
-    for name, shape in {"w1": (8, 64), "w2": (10, 8), "scale": (8,), "shift": (8,)}.items():
+    for name, shape in {
+        "w1": (8, 64),
+        "w2": (10, 8),
+        "scale": (8,),
+        "shift": (8,),
+    }.items():
         network.add_param(name, rng.standard_normal(shape).astype(dtype))
     network.add_param("mean", np.zeros(8, dtype), trainable=False)
     network.add_param("var", np.ones(8, dtype), trainable=False)
@@ -69,7 +74,9 @@ def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
         network.add_input("x", (0, 1, 8, 8), dtype),
         network.add_input("label", (0,), "int64"),
     )
-    hidden = network.add_node("Gemm", (network.add_node("Flatten", (x,)), "w1"), transB=1)
+    hidden = network.add_node(
+        "Gemm", (network.add_node("Flatten", (x,)), "w1"), transB=1
+    )
     hidden = network.add_node(
         "BatchNormalization",
         (hidden, "scale", "shift", "mean", "var"),
@@ -78,7 +85,10 @@ def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
         momentum=0.8,
     )
     logits = network.add_node(
-        "Gemm", (network.add_node(relu or Relu(), (hidden,)), "w2"), ["logits"], transB=1
+        "Gemm",
+        (network.add_node(relu or Relu(), (hidden,)), "w2"),
+        ["logits"],
+        transB=1,
     )
     network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"])
     network.state_updates = {"mean": "new_mean", "var": "new_var"}
@@ -117,7 +127,9 @@ def test_gradients_are_the_references(name: str) -> None:
     ours, theirs = backprops(NETWORKS[name]())
     assert list(ours.gradients) == ours.structure.trainable
     assert distance(ours.gradients, theirs.gradients) < 1e-12
-    assert distance(ours.arrays(), theirs.arrays()) < 1e-12  # running statistics among them
+    assert (
+        distance(ours.arrays(), theirs.arrays()) < 1e-12
+    )  # running statistics among them
     assert distance(ours.inference(batch(1)), theirs.inference(batch(1))) < 1e-12
 
 
@@ -132,7 +144,9 @@ def test_a_wrong_derivative_is_seen() -> None:
 def test_kernels_say_how_nodes_run() -> None:
     assert set(TORCH.executor(NETWORKS["cnn"]()).kernels().values()) == {"native"}
     composed = TORCH.executor(normalised(PlainRelu())).kernels()
-    assert [word for name, word in composed.items() if name == "PlainRelu"] == ["composed"]
+    assert [word for name, word in composed.items() if name == "PlainRelu"] == [
+        "composed"
+    ]
 
 
 @pytest.mark.parametrize("y", ["loss", "other"])
@@ -144,7 +158,9 @@ def test_gradients_of_another_value(y: str) -> None:
     assert ours.inference_and_backprop(batch(0), y).keys() == {"loss", "logits"}
     theirs.inference_and_backprop(batch(0), y)
     for name, gradient in theirs.gradients.items():
-        assert np.allclose(TORCH.array(ours.gradients[name]), gradient, rtol=1e-11, atol=1e-13)
+        assert np.allclose(
+            TORCH.array(ours.gradients[name]), gradient, rtol=1e-11, atol=1e-13
+        )
     assert bool(np.any(theirs.gradients["w2"])) == (y == "loss")
 
 
@@ -153,16 +169,23 @@ def test_gradients_of_another_value(y: str) -> None:
 
 def by_hand(network: Network, make: Callable) -> list[float]:
     """Twenty losses of a plain PyTorch loop over the same parameters."""
-    p = {name: torch.tensor(value, requires_grad=True) for name, value in network.params.items()}
+    p = {
+        name: torch.tensor(value, requires_grad=True)
+        for name, value in network.params.items()
+    }
     optimizer, losses, functional = make(list(p.values())), [], torch.nn.functional
     for i in range(STEPS):
         h, label = (torch.from_numpy(value) for value in batch(i).values())
         for k in (1, 2):
-            h = functional.conv2d(h, p[f"conv{k}.weight"], p[f"conv{k}.bias"], padding=1)
+            h = functional.conv2d(
+                h, p[f"conv{k}.weight"], p[f"conv{k}.bias"], padding=1
+            )
             h = functional.max_pool2d(functional.relu(h), 2)
         h = h.flatten(1)
         for k in (1, 2):
-            h = functional.relu(functional.linear(h, p[f"fc{k}.weight"], p[f"fc{k}.bias"]))
+            h = functional.relu(
+                functional.linear(h, p[f"fc{k}.weight"], p[f"fc{k}.bias"])
+            )
         loss = functional.cross_entropy(
             functional.linear(h, p["logits.weight"], p["logits.bias"]), label
         )
@@ -196,12 +219,19 @@ def test_the_loss_curve_is_that_of_a_loop_by_hand(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "name"),
-    [(SGD(0.0501), "sgd"), (Momentum(0.02, 0.89), "momentum"), (Adam(epsilon=1e-7), "adam")],
+    [
+        (SGD(0.0501), "sgd"),
+        (Momentum(0.02, 0.89), "momentum"),
+        (Adam(epsilon=1e-7), "adam"),
+    ],
 )
 def test_a_planted_error_bends_the_curve(wrong: Optimizer, name: str) -> None:
     network = NETWORKS["cnn"]()
     assert (
-        np.abs(np.subtract(trained(wrong, network), by_hand(network, CURVES[name][1]))).max() > 1e-9
+        np.abs(
+            np.subtract(trained(wrong, network), by_hand(network, CURVES[name][1]))
+        ).max()
+        > 1e-9
     )
 
 
@@ -220,7 +250,9 @@ class Counting(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"count": xp.zeros((), param.dtype), "sum": xp.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         count, total = state["count"] + 1, state["sum"] + grad
         return param - 0.05 * total / count, {"count": count, "sum": total}
 
@@ -232,7 +264,9 @@ class Formula(Adam):
         return None
 
 
-def run(optimizer: Optimizer, count: int, dtype: str = "float32") -> dict[str, np.ndarray]:
+def run(
+    optimizer: Optimizer, count: int, dtype: str = "float32"
+) -> dict[str, np.ndarray]:
     executor = TORCH.executor(DigitsCnn().build((1, 8, 8), 10, dtype=dtype))
     step = executor.training_step(optimizer)
     for i in range(count):
@@ -262,7 +296,9 @@ def test_the_native_adam_is_the_formula(dtype: str, bound: float) -> None:
         run(rule, n, dtype) for rule, n in ((Adam(), 0), (Adam(), 10), (Formula(), 10))
     )
     moved = {name: native[name] - start[name] for name in start}
-    assert distance(moved, {name: formula[name] - start[name] for name in start}) < bound
+    assert (
+        distance(moved, {name: formula[name] - start[name] for name in start}) < bound
+    )
 
 
 def test_the_same_bits_again() -> None:
@@ -276,7 +312,14 @@ def test_the_same_bits_again() -> None:
 @pytest.mark.parametrize("chunk", [1 << 18, 1000])
 @pytest.mark.parametrize(
     "rule",
-    [Adam(), Formula(), Momentum(0.02, 0.9), ByTensor(0.02, 0.9), Counting(), SGD(0.02)],
+    [
+        Adam(),
+        Formula(),
+        Momentum(0.02, 0.9),
+        ByTensor(0.02, 0.9),
+        Counting(),
+        SGD(0.02),
+    ],
     ids=lambda rule: type(rule).__name__,
 )
 def test_a_resumed_run_goes_on_with_the_same_bits(
@@ -296,18 +339,24 @@ def test_a_resumed_run_goes_on_with_the_same_bits(
     for i in range(5, 10):
         a, b = step(batch(i, "float32")), resumed(batch(i, "float32"))
         assert torch.equal(a["loss"], b["loss"])
-    assert same_bits(first.arrays(), second.arrays()) and same_bits(step.state(), resumed.state())
+    assert same_bits(first.arrays(), second.arrays()) and same_bits(
+        step.state(), resumed.state()
+    )
     assert (
         not same_bits(first.arrays(), arrays) and (state["step"] == 5).all()
     )  # what was saved stayed as it was
 
 
 @pytest.mark.parametrize(
-    "rule", [Adam(), ByTensor(0.02, 0.9), Counting()], ids=lambda rule: type(rule).__name__
+    "rule",
+    [Adam(), ByTensor(0.02, 0.9), Counting()],
+    ids=lambda rule: type(rule).__name__,
 )
 def test_states_are_named_as_in_the_reference(rule: Optimizer) -> None:
     """So that a run may be taken from one framework to another."""
-    ours, theirs = (fw.executor(normalised()).training_step(rule) for fw in (TORCH, REFERENCE))
+    ours, theirs = (
+        fw.executor(normalised()).training_step(rule) for fw in (TORCH, REFERENCE)
+    )
     theirs(batch(0))
     ours.load_state(theirs.state())
     assert {n: v.shape for n, v in ours.state().items()} == {
@@ -321,7 +370,9 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     arrays, step = executor.arrays(), executor.training_step(Adam())
     with pytest.raises(Deep500Error, match="w1"):
         executor.load({name: value for name, value in arrays.items() if name != "w1"})
-    with pytest.raises(Deep500Error, match=r"'w1' is float64\[64, 8\], expected float64\[8, 64\]"):
+    with pytest.raises(
+        Deep500Error, match=r"'w1' is float64\[64, 8\], expected float64\[8, 64\]"
+    ):
         executor.load(arrays | {"w1": arrays["w1"].T})
     with pytest.raises(Deep500Error, match="step"):
         step.load_state({})
@@ -347,11 +398,15 @@ def test_evaluation_uses_the_running_statistics() -> None:
     executor.training = False
     before = executor.arrays()
     fixed = executor.inference_and_backprop(batch(0))
-    assert torch.allclose(fixed["logits"], executor.inference(batch(0))["logits"], rtol=1e-12)
+    assert torch.allclose(
+        fixed["logits"], executor.inference(batch(0))["logits"], rtol=1e-12
+    )
     assert not torch.allclose(fixed["logits"], seen, rtol=1e-3)
     assert same_bits(executor.arrays(), before)
     single = {name: value[:1] for name, value in batch(0).items()}
-    assert torch.allclose(executor.inference(single)["logits"], fixed["logits"][:1], rtol=1e-12)
+    assert torch.allclose(
+        executor.inference(single)["logits"], fixed["logits"][:1], rtol=1e-12
+    )
 
 
 def test_without_labels_there_are_logits_and_no_loss() -> None:
@@ -391,7 +446,9 @@ def test_the_view_of_the_network_feeds_and_fetches() -> None:
     executor = TORCH.executor(normalised())
     executor.inference_and_backprop(batch(0))
     executor.network.feed_tensor("shift", np.full(8, 2.0))
-    [(name, gradient)] = [pair for pair in executor.network.gradient() if pair[0] == "shift"]
+    [(name, gradient)] = [
+        pair for pair in executor.network.gradient() if pair[0] == "shift"
+    ]
     value, found = executor.network.fetch_tensors([name, gradient])
     assert (value == 2).all() and torch.equal(found, executor.gradients["shift"])
 
@@ -411,9 +468,13 @@ def test_inputs_may_be_native_or_numpy_of_any_kind() -> None:
         given["x"][::-1][::-1],
         given["x"].tolist(),
     ):
-        assert torch.equal(executor.inference({"x": x, "label": given["label"]})["loss"], expected)
+        assert torch.equal(
+            executor.inference({"x": x, "label": given["label"]})["loss"], expected
+        )
     assert torch.equal(
-        executor.inference({"x": given["x"], "label": given["label"].astype("int32")})["loss"],
+        executor.inference({"x": given["x"], "label": given["label"].astype("int32")})[
+            "loss"
+        ],
         expected,
     )
 
@@ -430,7 +491,9 @@ def test_other_batch_sizes_get_their_own_code_and_many_share_one(
     results = [own.inference_and_backprop(_first(n)) for n in (6, 3, 1, 6)]
     monkeypatch.setattr(executors, "MOST_SHAPES", 1)
     others = [shared.inference_and_backprop(_first(n)) for n in (6, 3, 1, 6)]
-    assert all(torch.equal(a["loss"], b["loss"]) for a, b in zip(results, others, strict=True))
+    assert all(
+        torch.equal(a["loss"], b["loss"]) for a, b in zip(results, others, strict=True)
+    )
     assert same_bits(own.flat_gradients(), shared.flat_gradients())
 
 
@@ -441,7 +504,10 @@ def _first(count: int) -> Batch:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
+        (
+            {"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")},
+            r"'x' has the shape \(2, 64\)",
+        ),
         (
             {"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")},
             "different sizes of 'batch'",

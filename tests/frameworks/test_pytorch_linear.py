@@ -10,7 +10,9 @@ from deep500.frameworks.pytorch import FRAMEWORK as PYTORCH
 from deep500.frameworks.reference import FRAMEWORK as REFERENCE
 
 
-def network(weight=(4, 5), bias=(5,), order=(0, 1, 2), transposed=False, bias_first=False):
+def network(
+    weight=(4, 5), bias=(5,), order=(0, 1, 2), transposed=False, bias_first=False
+):
     """x of 2 x 3 x 4 times a matrix, and a bias."""
     draw = np.random.default_rng(0)
     net = Network("linear")
@@ -21,7 +23,9 @@ def network(weight=(4, 5), bias=(5,), order=(0, 1, 2), transposed=False, bias_fi
     w = net.add_node("Transpose", ("w",), perm=(1, 0)) if transposed else "w"
     product = net.add_node("MatMul", (x, w))
     total = net.add_node("Add", ("b", product) if bias_first else (product, "b"), ["y"])
-    loss = net.add_node("ReduceMean", (net.add_node("Sin", (total,)),), ["loss"], keepdims=0)
+    loss = net.add_node(
+        "ReduceMean", (net.add_node("Sin", (total,)),), ["loss"], keepdims=0
+    )
     net.add_output("y")
     net.add_output(loss)
     return net

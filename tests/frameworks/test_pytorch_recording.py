@@ -16,11 +16,19 @@ FUNCTIONS: dict[str, Callable] = {
     "matrices": lambda x: x.T @ x + x.mT.matmul(x),
     "indexing": lambda x: x[1:, ::2] + x[..., :-1, :1] + x[None, 0, 0],
     "shapes": lambda x: x.reshape(x.shape[1], -1).sum(dim=0, keepdim=True) / x.numel(),
-    "several results": lambda x: torch.max(x, dim=1).values + torch.split(x, 2, dim=0)[0].mean(),
+    "several results": lambda x: (
+        torch.max(x, dim=1).values + torch.split(x, 2, dim=0)[0].mean()
+    ),
     "lists": lambda x: torch.cat([x, x.relu()], dim=0).amax(),
-    "functional": lambda x: torch.nn.functional.pad(x, [1, 0], value=-float("inf")).exp(),
-    "constants": lambda x: x * torch.arange(x.shape[1], dtype=x.dtype) + torch.full((), 2.0),
-    "comparisons": lambda x: torch.where(x > 0, x, torch.zeros_like(x)).to(torch.float64),
+    "functional": lambda x: torch.nn.functional.pad(
+        x, [1, 0], value=-float("inf")
+    ).exp(),
+    "constants": lambda x: (
+        x * torch.arange(x.shape[1], dtype=x.dtype) + torch.full((), 2.0)
+    ),
+    "comparisons": lambda x: torch.where(x > 0, x, torch.zeros_like(x)).to(
+        torch.float64
+    ),
     "itself": lambda x: x,
 }
 
@@ -88,9 +96,13 @@ def test_a_kernel_that_looks_at_its_data_runs_as_a_whole() -> None:
     network = Network()
     network.add_input("x", (0, 3))
     network.add_param("w", np.ones((3, 2), np.float32))
-    network.outputs = [network.add_node("MatMul", (network.add_node(ByValue(), ("x",)), "w"))]
+    network.outputs = [
+        network.add_node("MatMul", (network.add_node(ByValue(), ("x",)), "w"))
+    ]
     executor = framework("pytorch").executor(network)
     for sign in (1, -1, 2):
         x = np.full((4, 3), sign, np.float32)
         [y] = executor.inference({"x": x}).values()
-        assert np.allclose(framework("pytorch").array(y), abs(x.sum()) * x @ np.ones((3, 2)))
+        assert np.allclose(
+            framework("pytorch").array(y), abs(x.sum()) * x @ np.ones((3, 2))
+        )

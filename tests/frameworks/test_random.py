@@ -30,11 +30,15 @@ def network(seed: int | None = 7, ratio: float = RATIO) -> Network:
     draw, net = np.random.default_rng(1), Network("dropout")
     x, label = net.add_input("x", (0, 5)), net.add_input("label", (0,), "int64")
     for i, (n, m) in enumerate([(5, 16), (16, 12), (12, 3)]):
-        weight = net.add_param(f"w{i}", draw.normal(0, n**-0.5, (n, m)).astype("float32"))
+        weight = net.add_param(
+            f"w{i}", draw.normal(0, n**-0.5, (n, m)).astype("float32")
+        )
         x = net.add_node("MatMul", (x, weight), [f"h{i}" if i < 2 else "logits"])
         if i < 2:
             inputs: Any = (net.add_node("Relu", (x,), [f"relu{i}"]), ratio, True)
-            x = net.add_node(Dropout(seed=seed), inputs, [f"y{i}", f"mask{i}"], name=f"drop{i}")
+            x = net.add_node(
+                Dropout(seed=seed), inputs, [f"y{i}", f"mask{i}"], name=f"drop{i}"
+            )
     net.add_node("SoftmaxCrossEntropyLoss", ("logits", label), ["loss"])
     for output in ("loss", "logits", "mask0", "mask1"):
         net.add_output(output)
@@ -44,11 +48,17 @@ def network(seed: int | None = 7, ratio: float = RATIO) -> Network:
 def batches(count: int) -> Iterator[dict[str, np.ndarray]]:
     draw = np.random.default_rng(2)
     for _ in range(count):
-        yield {"x": draw.normal(size=(8, 5)).astype("float32"), "label": draw.integers(0, 3, 8)}
+        yield {
+            "x": draw.normal(size=(8, 5)).astype("float32"),
+            "label": draw.integers(0, 3, 8),
+        }
 
 
 def trained(executor: Executor, steps: int = 5) -> tuple[list[float], list[np.ndarray]]:
-    step, array = executor.training_step(Adam(learning_rate=0.05)), executor.framework.array
+    step, array = (
+        executor.training_step(Adam(learning_rate=0.05)),
+        executor.framework.array,
+    )
     losses, masks = [], []
     for batch in batches(steps):
         found = step(batch)
@@ -75,7 +85,8 @@ def test_inference_draws_nothing_and_each_step_draws_anew(name: str) -> None:
     plain = framework("reference").executor(network(ratio=0.0)).inference(batch)
     assert np.allclose(array(found["logits"]), plain["logits"], rtol=1e-5, atol=1e-6)
     first, again, second = (
-        array(executor.inference_and_backprop(batch, step=k)["mask0"]).copy() for k in (0, 0, 1)
+        array(executor.inference_and_backprop(batch, step=k)["mask0"]).copy()
+        for k in (0, 0, 1)
     )
     assert np.array_equal(first, again) and not np.array_equal(first, second)
 
@@ -91,19 +102,31 @@ def test_the_gradient_is_that_of_what_was_kept(name: str) -> None:
     right.inference_and_backprop(batch, step=3)
     for param, gradient in right.gradients.items():
         assert np.allclose(
-            executor.framework.array(executor.gradients[param]), gradient, rtol=1e-4, atol=1e-6
+            executor.framework.array(executor.gradients[param]),
+            gradient,
+            rtol=1e-4,
+            atol=1e-6,
         )
-    right.inference_and_backprop(batch, step=4)  # what this test must not take for the same
+    right.inference_and_backprop(
+        batch, step=4
+    )  # what this test must not take for the same
     assert not np.allclose(
-        executor.framework.array(executor.gradients["w1"]), right.gradients["w1"], atol=1e-3
+        executor.framework.array(executor.gradients["w1"]),
+        right.gradients["w1"],
+        atol=1e-3,
     )
 
 
 @patiently
-def test_a_run_that_is_taken_up_again_goes_on_as_if_it_had_never_stopped(name: str) -> None:
+def test_a_run_that_is_taken_up_again_goes_on_as_if_it_had_never_stopped(
+    name: str,
+) -> None:
     whole = framework(name).executor(network())
     trained(whole)
-    first, second = framework(name).executor(network()), framework(name).executor(network())
+    first, second = (
+        framework(name).executor(network()),
+        framework(name).executor(network()),
+    )
     step, array = first.training_step(Adam(learning_rate=0.05)), first.framework.array
     all_batches = list(batches(5))
     for batch in all_batches[:2]:
@@ -119,7 +142,9 @@ def test_a_run_that_is_taken_up_again_goes_on_as_if_it_had_never_stopped(name: s
 
 def test_layers_and_seeds_draw_differently() -> None:
     (batch,) = batches(1)
-    executors = [framework("reference").executor(network(seed)) for seed in (None, 1, 1, 2)]
+    executors = [
+        framework("reference").executor(network(seed)) for seed in (None, 1, 1, 2)
+    ]
     masks = [executor.inference_and_backprop(batch) for executor in executors]
     assert np.array_equal(masks[1]["mask1"], masks[2]["mask1"])
     for a, b in ((masks[0], masks[1]), (masks[1], masks[3])):
@@ -152,10 +177,16 @@ def test_an_operator_draws_by_its_key_or_by_its_seed(name: str) -> None:
     right = framework("reference").evaluate(Dropout(), inputs, key=(5, 9))
     assert np.array_equal(mask, right[1]) and np.allclose(y, mask / (1 - RATIO))
     gradient, *rest = fw.gradient(Dropout(), inputs, [ones, None], key=(5, 9))
-    assert gradient is not None and np.array_equal(gradient != 0, mask) and rest == [None, None]
+    assert (
+        gradient is not None
+        and np.array_equal(gradient != 0, mask)
+        and rest == [None, None]
+    )
     assert not np.array_equal(fw.evaluate(Dropout(), inputs, key=(5, 10))[1], mask)
     by_seed = [fw.evaluate(Dropout(seed=seed), inputs)[1] for seed in (1, 1, 2)]
-    assert np.array_equal(by_seed[0], by_seed[1]) and not np.array_equal(by_seed[0], by_seed[2])
+    assert np.array_equal(by_seed[0], by_seed[1]) and not np.array_equal(
+        by_seed[0], by_seed[2]
+    )
 
 
 def test_a_key_where_nothing_is_drawn_is_refused() -> None:
@@ -176,9 +207,13 @@ def test_the_recorded_backward_pass_takes_the_keys_as_inputs() -> None:
         if n.operator.random
     }
     names = [o.name for o in session.get_outputs()]
-    found = dict(zip(names, session.run(names, {**batch, **net.params, **keys}), strict=True))
+    found = dict(
+        zip(names, session.run(names, {**batch, **net.params, **keys}), strict=True)
+    )
     right = framework("reference").executor(net)
-    assert np.allclose(found["loss"], right.inference_and_backprop(batch, step=2)["loss"])
+    assert np.allclose(
+        found["loss"], right.inference_and_backprop(batch, step=2)["loss"]
+    )
     assert np.allclose(found["w0.grad"], right.gradients["w0"], atol=1e-6)
 
 
@@ -190,5 +225,8 @@ def test_a_network_with_dropout_is_written_and_read_again(tmp_path: Any) -> None
         framework("reference").executor(n).inference_and_backprop(batch, step=1)
         for n in (net, again)
     )
-    assert np.array_equal(right["mask1"], found["mask1"]) and right["loss"] == found["loss"]
+    assert (
+        np.array_equal(right["mask1"], found["mask1"])
+        and right["loss"] == found["loss"]
+    )
     assert not found["mask1"].all()

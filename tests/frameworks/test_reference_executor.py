@@ -38,7 +38,9 @@ class Opaque(Operator):
 
 
 def digits(dtype: str = "float64") -> Network:
-    return DigitsCnn(channels=(2, 3), hidden=(6, 5)).build((1, 8, 8), 4, seed=1, dtype=dtype)
+    return DigitsCnn(channels=(2, 3), hidden=(6, 5)).build(
+        (1, 8, 8), 4, seed=1, dtype=dtype
+    )
 
 
 def batch(size: int = 6, dtype: str = "float64") -> dict[str, np.ndarray]:
@@ -74,13 +76,17 @@ def normalised() -> Network:
     return network
 
 
-def numerical(network: Network, inputs: dict[str, np.ndarray], name: str, index: tuple) -> float:
+def numerical(
+    network: Network, inputs: dict[str, np.ndarray], name: str, index: tuple
+) -> float:
     """Central differences of the loss in training mode."""
     losses = []
     for sign in (1, -1):
         twin = network.copy()
         twin.params[name][index] += sign * 1e-6
-        losses.append(float(REFERENCE.executor(twin).inference_and_backprop(inputs)["loss"]))
+        losses.append(
+            float(REFERENCE.executor(twin).inference_and_backprop(inputs)["loss"])
+        )
     return (losses[0] - losses[1]) / 2e-6
 
 
@@ -146,7 +152,10 @@ def test_what_y_does_not_depend_on_has_zero_gradient_and_needs_no_derivative() -
 def held(entries: list[tape.Entry]) -> int:
     """Bytes of the arrays on a tape."""
     arrays = {
-        id(v): v for e in entries for v in (*e.inputs, *e.results) if isinstance(v, np.ndarray)
+        id(v): v
+        for e in entries
+        for v in (*e.inputs, *e.results)
+        if isinstance(v, np.ndarray)
     }
     return sum(v.nbytes for v in arrays.values())
 
@@ -154,7 +163,9 @@ def held(entries: list[tape.Entry]) -> int:
 def test_the_tape_keeps_only_what_backward_asks_for() -> None:
     network = digits()
     nodes, _ = network.part(network.outputs)
-    kept, entries = tape.forward(REFERENCE.xp, nodes, batch() | network.params, ["loss"])
+    kept, entries = tape.forward(
+        REFERENCE.xp, nodes, batch() | network.params, ["loss"]
+    )
     assert list(kept) == ["loss"]
     by_name = {entry.node.name: entry for entry in entries}
     assert isinstance(
@@ -187,7 +198,10 @@ def test_statistics_move_in_training_alone() -> None:
     np.testing.assert_allclose(executor.params["m"], 0.1 * inputs["x"].mean(0))
     executor.training = False
     mean = executor.params["m"]
-    assert executor.inference_and_backprop(inputs)["loss"] == executor.inference(inputs)["loss"]
+    assert (
+        executor.inference_and_backprop(inputs)["loss"]
+        == executor.inference(inputs)["loss"]
+    )
     assert executor.params["m"] is mean
 
 
@@ -199,7 +213,8 @@ def test_training_keeps_the_precision_and_learns(dtype: str) -> None:
     losses = [float(step(inputs)["loss"]) for _ in range(30)]
     assert losses[-1] < losses[0] / 2
     assert {
-        value.dtype.name for value in (*executor.params.values(), *executor.gradients.values())
+        value.dtype.name
+        for value in (*executor.params.values(), *executor.gradients.values())
     } == {dtype}
 
 
@@ -228,7 +243,8 @@ def test_training_resumes_to_the_same_bits() -> None:
     for one in inputs[3:]:
         again(one)
     assert all(
-        value.tobytes() == other.arrays()[name].tobytes() for name, value in whole.arrays().items()
+        value.tobytes() == other.arrays()[name].tobytes()
+        for name, value in whole.arrays().items()
     )
     assert step.state().keys() == again.state().keys() and step.state()["step"] == 6
 
@@ -239,7 +255,9 @@ def test_the_executor_has_arrays_of_its_own() -> None:
     executor.training_step(SGD(learning_rate=1.0))(batch())
     copies = executor.arrays()
     copies["fc1.bias"][:] = 99
-    assert (network.params["fc1.bias"] == 0).all() and not (executor.params["fc1.bias"] == 99).any()
+    assert (network.params["fc1.bias"] == 0).all() and not (
+        executor.params["fc1.bias"] == 99
+    ).any()
 
 
 def test_labels_are_needed_for_the_loss_alone() -> None:
@@ -252,14 +270,19 @@ def test_labels_are_needed_for_the_loss_alone() -> None:
     [
         ({}, "needs x, label"),
         ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
-        ({"x": np.zeros((2, 8, 8)), "label": np.zeros(2, int)}, r"\(batch, 1, 8, 8\) is wanted"),
+        (
+            {"x": np.zeros((2, 8, 8)), "label": np.zeros(2, int)},
+            r"\(batch, 1, 8, 8\) is wanted",
+        ),
         ({"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, int)}, "different sizes"),
     ],
 )
 def test_wrong_inputs_give_one_line(inputs: dict[str, np.ndarray], reason: str) -> None:
     executor = REFERENCE.executor(digits())
     with pytest.raises(Deep500Error, match=reason):
-        executor.inference_and_backprop(inputs) if inputs else executor.inference(inputs)
+        executor.inference_and_backprop(inputs) if inputs else executor.inference(
+            inputs
+        )
 
 
 def test_wrong_arrays_and_gradients_of_many_numbers_are_refused() -> None:

@@ -16,7 +16,9 @@ from deep500.networks import Mlp
 from deep500.optimizers import Adam
 
 TENSORFLOW = framework("tensorflow")
-pytestmark = pytest.mark.skipif(not TENSORFLOW.available(), reason="tensorflow is not installed")
+pytestmark = pytest.mark.skipif(
+    not TENSORFLOW.available(), reason="tensorflow is not installed"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +65,11 @@ def test_control_flow_in_a_graph() -> None:
         carry, (rows,) = xp.scan(
             lambda c, row: ((c[0] + row[0],), (c[0] * row[0],)), (x[0],), (x,), 4
         )
-        return carry[0], rows, xp.cond(xp.sum(x) > 0, lambda v: v + 1, lambda v: v * 2, x)
+        return (
+            carry[0],
+            rows,
+            xp.cond(xp.sum(x) > 0, lambda v: v + 1, lambda v: v * 2, x),
+        )
 
     for now, later in zip(f(x), tf.function(f, autograph=False)(x), strict=True):
         assert np.array_equal(now, later)
@@ -99,7 +105,10 @@ def test_threads_are_those_asked_for(tmp_path: Path, told: str, refused: str) ->
         timeout=120,
     )
     assert done.stdout == f"{asked} {asked}\n", done.stderr
-    assert done.returncode and f"ask for {refused} before anything is computed" in done.stderr
+    assert (
+        done.returncode
+        and f"ask for {refused} before anything is computed" in done.stderr
+    )
 
 
 @pytest.mark.slow
@@ -109,7 +118,11 @@ def test_its_import_is_quiet(tmp_path: Path) -> None:
         "print(fw.array(fw.tensor([1.0]) + 1))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "[2.]\n", "")
 
@@ -126,7 +139,9 @@ def test_channels_may_stay_last_between_kernels(pads: tuple[int, ...]) -> None:
     active = network.add_node("Tanh", (conv,))
     again = network.add_node("Conv", (active, "v"), kernel_shape=(1, 1))
     both = network.add_node("Add", (again, active))
-    pooled = network.add_node("AveragePool", (both,), kernel_shape=(2, 2), pads=(1, 0, 0, 1))
+    pooled = network.add_node(
+        "AveragePool", (both,), kernel_shape=(2, 2), pads=(1, 0, 0, 1)
+    )
     flat = network.add_node("Flatten", (network.add_node("Relu", (pooled,)),))
     network.add_output(network.add_node("ReduceMean", (flat,), ["loss"], keepdims=0))
     batch = {"x": rng.standard_normal((4, 2, 6, 7)).astype("float32")}
@@ -135,6 +150,10 @@ def test_channels_may_stay_last_between_kernels(pads: tuple[int, ...]) -> None:
         executor = framework(name).executor(network)
         outputs = executor.inference_and_backprop(batch)
         arrays = {**executor.gradients, "loss": outputs["loss"]}
-        results[name] = {key: executor.framework.array(value) for key, value in arrays.items()}
+        results[name] = {
+            key: executor.framework.array(value) for key, value in arrays.items()
+        }
     for key, value in results["reference"].items():
-        np.testing.assert_allclose(results["tensorflow"][key], value, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            results["tensorflow"][key], value, rtol=1e-4, atol=1e-6
+        )

@@ -57,16 +57,25 @@ class WrongRelu(PlainRelu):
 def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
     """A network with running statistics: dense, BatchNormalization, Relu, dense."""
     rng, network = np.random.default_rng(0), Network("normalised")
-    for name, shape in {"w1": (8, 64), "w2": (10, 8), "scale": (8,), "shift": (8,)}.items():
+    for name, shape in {
+        "w1": (8, 64),
+        "w2": (10, 8),
+        "scale": (8,),
+        "shift": (8,),
+    }.items():
         network.add_param(name, rng.standard_normal(shape).astype(dtype))
     network.add_param("mean", np.zeros(8, dtype), trainable=False)
     network.add_param("var", np.ones(8, dtype), trainable=False)
-    network.add_param("factor", np.full((), 1.5, dtype), trainable=False)  # which nothing changes
+    network.add_param(
+        "factor", np.full((), 1.5, dtype), trainable=False
+    )  # which nothing changes
     x, label = (
         network.add_input("x", (0, 1, 8, 8), dtype),
         network.add_input("label", (0,), "int64"),
     )
-    hidden = network.add_node("Gemm", (network.add_node("Reshape", (x, (0, -1))), "w1"), transB=1)
+    hidden = network.add_node(
+        "Gemm", (network.add_node("Reshape", (x, (0, -1))), "w1"), transB=1
+    )
     hidden = network.add_node(
         "BatchNormalization",
         (hidden, "scale", "shift", "mean", "var"),
@@ -74,7 +83,9 @@ def normalised(relu: Operator | None = None, dtype: str = "float64") -> Network:
         training_mode=1,
         momentum=0.8,
     )
-    hidden = network.add_node("Mul", (network.add_node(relu or Relu(), (hidden,)), "factor"))
+    hidden = network.add_node(
+        "Mul", (network.add_node(relu or Relu(), (hidden,)), "factor")
+    )
     logits = network.add_node("Gemm", (hidden, "w2"), ["logits"], transB=1)
     network.add_node("SoftmaxCrossEntropyLoss", (logits, label), ["loss"])
     network.add_node("SoftmaxCrossEntropyLoss", ("normal", label), ["other"])
@@ -98,7 +109,9 @@ class ByTensor(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"count": xp.zeros((), param.dtype), "start": param}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         size = xp.sqrt(xp.sum(xp.square(grad))) + 1
         moved = param - 0.05 * grad / size + 0.01 * (state["start"] - param)
         return moved, {"count": state["count"] + 1, "start": state["start"]}
@@ -119,16 +132,24 @@ def same_bits(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> bool:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_gradients_are_the_references(engine: Framework, name: str) -> None:
-    ours, theirs = engine.executor(NETWORKS[name]()), REFERENCE.executor(NETWORKS[name]())
+    ours, theirs = (
+        engine.executor(NETWORKS[name]()),
+        REFERENCE.executor(NETWORKS[name]()),
+    )
     assert (
-        distance(ours.inference_and_backprop(batch(0)), theirs.inference_and_backprop(batch(0)))
+        distance(
+            ours.inference_and_backprop(batch(0)),
+            theirs.inference_and_backprop(batch(0)),
+        )
         < 1e-13
     )
     assert list(ours.gradients) == ours.structure.trainable
     assert list(ours.inference_and_backprop(batch(0))) == ["loss", "logits"]
     theirs.inference_and_backprop(batch(0))
     assert distance(ours.gradients, theirs.gradients) < 1e-12
-    assert distance(ours.arrays(), theirs.arrays()) < 1e-12  # running statistics among them
+    assert (
+        distance(ours.arrays(), theirs.arrays()) < 1e-12
+    )  # running statistics among them
     assert distance(ours.inference(batch(1)), theirs.inference(batch(1))) < 1e-12
     assert ours.kernels().get("PlainRelu", "composed") == "composed"
 
@@ -149,12 +170,18 @@ def test_gradients_of_another_value(engine: Framework) -> None:
     assert ours.inference_and_backprop(batch(0), "other").keys() == {"loss", "logits"}
     theirs.inference_and_backprop(batch(0), "other")
     for name, gradient in theirs.gradients.items():
-        assert np.allclose(engine.array(ours.gradients[name]), gradient, rtol=1e-11, atol=1e-13)
+        assert np.allclose(
+            engine.array(ours.gradients[name]), gradient, rtol=1e-11, atol=1e-13
+        )
     assert not np.any(engine.array(ours.gradients["w2"]))
 
 
-@pytest.mark.parametrize("rule", [Adam(), ByTensor()], ids=lambda rule: type(rule).__name__)
-def test_a_resumed_run_goes_on_with_the_same_bits(engine: Framework, rule: Optimizer) -> None:
+@pytest.mark.parametrize(
+    "rule", [Adam(), ByTensor()], ids=lambda rule: type(rule).__name__
+)
+def test_a_resumed_run_goes_on_with_the_same_bits(
+    engine: Framework, rule: Optimizer
+) -> None:
     first = engine.executor(normalised(dtype="float32"))
     step = first.training_step(rule)
     for i in range(3):
@@ -167,19 +194,27 @@ def test_a_resumed_run_goes_on_with_the_same_bits(engine: Framework, rule: Optim
     assert same_bits(resumed.state(), state)
     kept = {name: value.copy() for name, value in (arrays | state).items()}
     for i in range(3, 6):
-        a, b = (engine.array(run(batch(i, "float32"))["loss"]) for run in (step, resumed))
+        a, b = (
+            engine.array(run(batch(i, "float32"))["loss"]) for run in (step, resumed)
+        )
         assert a.dtype == np.float32 and a.tobytes() == b.tobytes()
-    assert same_bits(first.arrays(), second.arrays()) and same_bits(step.state(), resumed.state())
+    assert same_bits(first.arrays(), second.arrays()) and same_bits(
+        step.state(), resumed.state()
+    )
     assert not same_bits(first.arrays(), arrays) and state["step"] == 3
     assert same_bits(
         arrays | state, kept
     )  # steps write into memory again, but not into what was handed out
 
 
-@pytest.mark.parametrize("rule", [Adam(), ByTensor()], ids=lambda rule: type(rule).__name__)
+@pytest.mark.parametrize(
+    "rule", [Adam(), ByTensor()], ids=lambda rule: type(rule).__name__
+)
 def test_states_are_those_of_the_reference(engine: Framework, rule: Optimizer) -> None:
     """So that a run may be taken from one framework to another."""
-    ours, theirs = (fw.executor(normalised()).training_step(rule) for fw in (engine, REFERENCE))
+    ours, theirs = (
+        fw.executor(normalised()).training_step(rule) for fw in (engine, REFERENCE)
+    )
     for i in range(3):
         assert distance(ours(batch(i)), theirs(batch(i))) < 1e-12
     assert {n: v.shape for n, v in ours.state().items()} == {
@@ -194,13 +229,17 @@ def test_arrays_that_do_not_fit_are_refused(engine: Framework) -> None:
     arrays, step = executor.arrays(), executor.training_step(Adam())
     with pytest.raises(Deep500Error, match="w1"):
         executor.load({name: value for name, value in arrays.items() if name != "w1"})
-    with pytest.raises(Deep500Error, match=r"'w1' is float64\[64, 8\], expected float64\[8, 64\]"):
+    with pytest.raises(
+        Deep500Error, match=r"'w1' is float64\[64, 8\], expected float64\[8, 64\]"
+    ):
         executor.load(arrays | {"w1": arrays["w1"].T})
     with pytest.raises(Deep500Error, match="step"):
         step.load_state({})
 
 
-def test_training_moves_the_running_statistics_and_evaluation_does_not(engine: Framework) -> None:
+def test_training_moves_the_running_statistics_and_evaluation_does_not(
+    engine: Framework,
+) -> None:
     executor = engine.executor(normalised())
     hidden = batch(0)["x"].reshape(BATCH, -1) @ executor.arrays()["w1"].T
     step = executor.training_step(SGD(0.0))
@@ -228,7 +267,10 @@ def test_inputs_may_be_native_or_numpy_of_any_kind(engine: Framework) -> None:
     natives = [engine.tensor(given["x"]), engine.tensor(wide)]
     for x in (*natives, frozen, wide, given["x"][::-1][::-1], given["x"].tolist()):
         label = given["label"].astype("int32")
-        assert engine.array(executor.inference({"x": x, "label": label})["loss"]) == expected
+        assert (
+            engine.array(executor.inference({"x": x, "label": label})["loss"])
+            == expected
+        )
     assert executor.inference({"x": given["x"]}).keys() == {"logits"}
 
 
@@ -252,7 +294,9 @@ def test_values_that_were_taken_out_stay(engine: Framework) -> None:
     view = engine.array(executor.params["w1"])
     before = view.copy()
     step(batch(0))
-    assert np.array_equal(view, before) and not np.array_equal(executor.arrays()["w1"], before)
+    assert np.array_equal(view, before) and not np.array_equal(
+        executor.arrays()["w1"], before
+    )
 
 
 def test_the_view_of_the_network_feeds_and_fetches(engine: Framework) -> None:
@@ -266,7 +310,10 @@ def test_the_view_of_the_network_feeds_and_fetches(engine: Framework) -> None:
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")}, r"'x' has the shape \(2, 64\)"),
+        (
+            {"x": np.zeros((2, 64)), "label": np.zeros(2, "int64")},
+            r"'x' has the shape \(2, 64\)",
+        ),
         (
             {"x": np.zeros((2, 1, 8, 8)), "label": np.zeros(3, "int64")},
             "different sizes of 'batch'",
@@ -274,7 +321,9 @@ def test_the_view_of_the_network_feeds_and_fetches(engine: Framework) -> None:
         ({"x": np.zeros((2, 1, 8, 8))}, "'label' is missing"),
     ],
 )
-def test_inputs_that_do_not_fit_are_refused(engine: Framework, inputs: dict, message: str) -> None:
+def test_inputs_that_do_not_fit_are_refused(
+    engine: Framework, inputs: dict, message: str
+) -> None:
     executor = engine.executor(normalised())
     for run in (executor.inference_and_backprop, executor.training_step(SGD(0.1))):
         with pytest.raises(Deep500Error, match=message):

@@ -53,7 +53,10 @@ def result(executor: Executor, name: str, **inputs: Any) -> np.ndarray:
 def reshapes_right(executor: Executor) -> bool:
     """Whether shapes that take turns are each the one that was asked for."""
     shapes = ((4, 6), (8, 3), (4, 6), (12, 2), (8, 3))
-    return all(result(executor, "y", x=X, to=np.array(shape)).shape == shape for shape in shapes)
+    return all(
+        result(executor, "y", x=X, to=np.array(shape)).shape == shape
+        for shape in shapes
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -69,7 +72,11 @@ def test_a_shape_that_is_an_input(name: str) -> None:
 def test_programs_are_counted() -> None:
     executor = framework("jax").executor(reshaping())
     reshapes_right(executor)
-    assert (executor.programs.built, executor.programs.dropped, len(executor.programs)) == (3, 0, 3)
+    assert (
+        executor.programs.built,
+        executor.programs.dropped,
+        len(executor.programs),
+    ) == (3, 0, 3)
     assert str(executor.programs) == "3 programs (3 built, 0 dropped)"
 
 
@@ -83,7 +90,9 @@ def test_the_least_recently_used_program_is_dropped(name: str) -> None:
         assert executor.programs.dropped == executor.programs.built - 2 == 2
 
 
-def test_a_program_for_another_value_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_for_another_value_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(specialising, "digest", lambda array: 0)
     with np.errstate(all="ignore"):
         assert not reshapes_right(framework("reference").executor(reshaping()))
@@ -104,7 +113,9 @@ def test_a_shape_computed_from_the_batch(name: str) -> None:
         executor.inference_and_backprop({"x": x})
         found = executor.framework.array(executor.gradients["w"])
         np.testing.assert_allclose(found, gradient, rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(result(executor, "y", x=x), flat @ w, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            result(executor, "y", x=x), flat @ w, rtol=1e-4, atol=1e-5
+        )
         step({"x": x})
         w -= 0.5 * gradient
         np.testing.assert_allclose(executor.arrays()["w"], w, rtol=1e-4, atol=1e-5)
@@ -174,7 +185,10 @@ def test_a_loss_behind_a_shape_that_is_computed() -> None:
     network.remove_node(network.producer("loss").name)
     executor = framework("reference").from_model(network, loss=d5.losses.CrossEntropy())
     for rows in (2, 3):
-        batch = {"x": np.ones((rows, 3, 4), "float32"), "label": np.zeros(rows, "int64")}
+        batch = {
+            "x": np.ones((rows, 3, 4), "float32"),
+            "label": np.zeros(rows, "int64"),
+        }
         assert executor.inference_and_backprop(batch)["loss"].shape == ()
 
 

@@ -21,7 +21,9 @@ def one_thread() -> None:
 
 def params() -> dict[str, Any]:
     rng = np.random.default_rng(0)
-    weights = [rng.standard_normal(shape).astype("float32") for shape in ((6, 8), (8, 3))]
+    weights = [
+        rng.standard_normal(shape).astype("float32") for shape in ((6, 8), (8, 3))
+    ]
     first = {"w": weights[0], "b": np.zeros(8, "float32"), "activation": "tanh"}
     return {"layer1": first, "layer2": [weights[1], np.arange(3)]}
 
@@ -41,7 +43,10 @@ def cross_entropy(output: Any, label: Any) -> Any:
 
 def batch(i: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(i)
-    return {"x": rng.standard_normal((5, 6)).astype("float32"), "label": rng.integers(0, 3, 5)}
+    return {
+        "x": rng.standard_normal((5, 6)).astype("float32"),
+        "label": rng.integers(0, 3, 5),
+    }
 
 
 def by_hand(steps: int) -> Any:
@@ -58,7 +63,8 @@ def by_hand(steps: int) -> Any:
     for i in range(steps):
         gradients = jax.jit(jax.grad(loss))(trained, batch(i)["x"], batch(i)["label"])
         trained = [
-            value - 0.1 * gradient for value, gradient in zip(trained, gradients, strict=True)
+            value - 0.1 * gradient
+            for value, gradient in zip(trained, gradients, strict=True)
         ]
     return trained
 
@@ -73,7 +79,11 @@ def test_steps_are_those_of_a_loop_by_hand() -> None:
     for value, expected in zip(ours, by_hand(4), strict=True):
         assert np.allclose(value, expected, rtol=1e-5, atol=1e-6)
         assert not np.allclose(value, expected + 1e-3, rtol=1e-5)
-    assert tree["layer1"]["activation"] == "tanh" and tree["layer2"][1].tolist() == [0, 1, 2]
+    assert tree["layer1"]["activation"] == "tanh" and tree["layer2"][1].tolist() == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_halves_are_the_whole() -> None:
@@ -120,32 +130,59 @@ def test_several_inputs_and_outputs() -> None:
     def pair(weights: Any, a: Any, b: Any) -> Any:
         return {"sum": a + b * weights, "product": a * b}
 
-    executor = JAX.from_model(pair, params=np.array([2], "f"), outputs=["product", "sum"])
+    executor = JAX.from_model(
+        pair, params=np.array([2], "f"), outputs=["product", "sum"]
+    )
     arrays = {"a": np.array([1, 2], "f"), "b": np.array([3, 4], "f")}
     outputs = executor.inference(arrays)
     assert [*outputs] == ["product", "sum"] and outputs["product"].tolist() == [3, 8]
-    assert executor.network.get_params() == ["params"] and outputs["sum"].tolist() == [7, 10]
+    assert executor.network.get_params() == ["params"] and outputs["sum"].tolist() == [
+        7,
+        10,
+    ]
 
 
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (3, {}, "jax takes a function with params=…, a d5.Network or an ONNX model .*, not a int"),
-        (perceptron, {}, r"comes with its parameters: from_model\(function, params=…\)"),
-        (perceptron, {"params": {}, "loss": 3}, "loss is a int: give a function of output"),
-        (lambda params, *xs: xs, {"params": {}}, "takes any number of inputs: name them"),
+        (
+            3,
+            {},
+            "jax takes a function with params=…, a d5.Network or an ONNX model .*, not a int",
+        ),
+        (
+            perceptron,
+            {},
+            r"comes with its parameters: from_model\(function, params=…\)",
+        ),
+        (
+            perceptron,
+            {"params": {}, "loss": 3},
+            "loss is a int: give a function of output",
+        ),
+        (
+            lambda params, *xs: xs,
+            {"params": {}},
+            "takes any number of inputs: name them",
+        ),
     ],
 )
-def test_what_cannot_be_wrapped(model: Any, options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_wrapped(
+    model: Any, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(d5.Deep500Error, match=message):
         JAX.from_model(model, **options)
 
 
 def test_what_cannot_be_run() -> None:
     executor = JAX.from_model(perceptron, params=params(), loss=cross_entropy)
-    with pytest.raises(d5.Deep500Error, match="the input 'label' is missing; these came: x"):
+    with pytest.raises(
+        d5.Deep500Error, match="the input 'label' is missing; these came: x"
+    ):
         executor.inference_and_backprop({"x": batch(0)["x"]})
-    with pytest.raises(d5.Deep500Error, match="has no output 'lost'; its outputs are: output"):
+    with pytest.raises(
+        d5.Deep500Error, match="has no output 'lost'; its outputs are: output"
+    ):
         executor.inference_and_backprop(batch(0), "lost")
     with pytest.raises(d5.Deep500Error, match="a single number"):
         executor.inference_and_backprop(batch(0), "output")

@@ -82,7 +82,9 @@ def test_steps_are_those_of_a_loop_by_hand_to_the_bit(rule: str) -> None:
     assert not same_bits(ours, theirs)
 
 
-@pytest.mark.parametrize("rule", [SGD(0.1), Adam(), Momentum(0.1)], ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize(
+    "rule", [SGD(0.1), Adam(), Momentum(0.1)], ids=lambda r: type(r).__name__
+)
 def test_halves_are_the_whole_to_the_bit(rule: Optimizer) -> None:
     one, two = network(), network()
     whole = PYTORCH.from_model(one, loss=CROSS_ENTROPY).training_step(rule)
@@ -119,7 +121,9 @@ def test_parameters_stay_the_modules_own() -> None:
     assert [value.data_ptr() for value in module.state_dict().values()] == addresses
     assert all(a is b for a, b in zip(module.parameters(), parameters, strict=True))
     assert [*executor.params] == [*module.state_dict()]
-    assert executor.network.get_params() == [name for name, _ in module.named_parameters()]
+    assert executor.network.get_params() == [
+        name for name, _ in module.named_parameters()
+    ]
     executor.network.feed_tensor("3.bias", np.array([1, 2, 3]))
     assert module[3].bias.tolist() == [1, 2, 3]
     [bias, gradient] = executor.network.fetch_tensors(["3.bias", "3.bias.grad"])
@@ -169,7 +173,9 @@ def test_tied_and_frozen_weights() -> None:
     module, alone = Tied(), Tied()
     for one in (module, alone):
         one.middle.bias.requires_grad_(False)
-    executor = PYTORCH.from_model(module, loss=lambda output, label: output[:, label].mean())
+    executor = PYTORCH.from_model(
+        module, loss=lambda output, label: output[:, label].mean()
+    )
     assert executor.network.get_params() == ["embedding.weight", "middle.weight"]
     assert list(executor.structure.inputs) == ["tokens", "label"]
     tokens, label = np.array([0, 3, 6]), np.array([1, 2])
@@ -201,14 +207,19 @@ def test_our_loss_is_theirs() -> None:
     for i in range(2):
         a, b = (one.inference_and_backprop(batch(i)) for one in (ours, theirs))
         assert torch.allclose(a["loss"], b["loss"])
-    assert all(torch.allclose(ours.gradients[n], g) for n, g in theirs.gradients.items())
+    assert all(
+        torch.allclose(ours.gradients[n], g) for n, g in theirs.gradients.items()
+    )
 
 
 def test_with_a_seed_dropout_draws_by_the_step() -> None:
     def losses(seed: int, steps: list[int]) -> list[float]:
         module = torch.nn.Sequential(torch.nn.Dropout(0.5), network())
         executor = PYTORCH.from_model(module, loss=CROSS_ENTROPY, seed=seed)
-        return [float(executor.inference_and_backprop(batch(0), step=i)["loss"]) for i in steps]
+        return [
+            float(executor.inference_and_backprop(batch(0), step=i)["loss"])
+            for i in steps
+        ]
 
     state = torch.get_rng_state()
     three = losses(1, [0, 1, 2])
@@ -242,21 +253,31 @@ class Several(torch.nn.Module):
 )
 def test_several_outputs_have_names(form: Any, names: list[str]) -> None:
     executor = PYTORCH.from_model(Several(form), loss=CROSS_ENTROPY)
-    outputs = executor.inference_and_backprop({"x": batch(0)["input"], "label": batch(0)["label"]})
+    outputs = executor.inference_and_backprop(
+        {"x": batch(0)["input"], "label": batch(0)["label"]}
+    )
     assert [*outputs] == [*names, "loss"] == executor.structure.outputs
-    executor.inference_and_backprop({"x": batch(0)["input"], "label": batch(0)["label"]}, "loss")
+    executor.inference_and_backprop(
+        {"x": batch(0)["input"], "label": batch(0)["label"]}, "loss"
+    )
     assert executor.network.gradient("loss")[0] == ("layer.weight", "layer.weight.grad")
 
 
 def test_a_model_with_its_own_loss_needs_none() -> None:
-    executor = PYTORCH.from_model(Several(lambda y: {"loss": y.square().mean(), "logits": y}))
+    executor = PYTORCH.from_model(
+        Several(lambda y: {"loss": y.square().mean(), "logits": y})
+    )
     outputs = executor.inference_and_backprop({"x": batch(0)["input"]})
     assert [*outputs] == ["loss", "logits"] and executor.gradients["layer.weight"].any()
 
 
 def test_other_names() -> None:
     module = Several(lambda y: (y, y + 1))
-    options: dict[str, Any] = {"inputs": ["pixels"], "outputs": ["logits"], "label": "target"}
+    options: dict[str, Any] = {
+        "inputs": ["pixels"],
+        "outputs": ["logits"],
+        "label": "target",
+    }
     executor = PYTORCH.from_model(module, loss=CROSS_ENTROPY, **options)
     assert [*executor.structure.inputs] == ["pixels", "target"]
     assert executor.structure.outputs == ["logits", "loss"]
@@ -265,13 +286,19 @@ def test_other_names() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own, about itself
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # of PyTorch's own, about itself
 def test_compiled() -> None:
     ours, theirs = network(), network()
-    step = PYTORCH.from_model(ours, loss=CROSS_ENTROPY, compile=True).training_step(SGD(0.1))
+    step = PYTORCH.from_model(ours, loss=CROSS_ENTROPY, compile=True).training_step(
+        SGD(0.1)
+    )
     plain = PYTORCH.from_model(theirs, loss=CROSS_ENTROPY).training_step(SGD(0.1))
     for i in range(2):
-        assert torch.allclose(step(batch(i))["loss"], plain(batch(i))["loss"], rtol=1e-5)
+        assert torch.allclose(
+            step(batch(i))["loss"], plain(batch(i))["loss"], rtol=1e-5
+        )
     executor = PYTORCH.from_model(torch.compile(ours), loss=CROSS_ENTROPY)
     assert [*executor.params] == [*ours.state_dict()]
     assert executor.inference(batch(0))["loss"].shape == ()
@@ -284,7 +311,10 @@ def test_compiled() -> None:
         ({"loss": torch.nn.CrossEntropyLoss}, "loss is a type: give a function"),
         ({"inputs": ["a", "b"]}, "the model takes input, and inputs names a, b"),
         ({"inputs": "x"}, "inputs is 'x': give a list of names"),
-        ({"params": {}}, "pytorch takes a torch.nn.Module, a d5.Network or an ONNX model"),
+        (
+            {"params": {}},
+            "pytorch takes a torch.nn.Module, a d5.Network or an ONNX model",
+        ),
         ({"device": "gpu"}, "pytorch cannot run on device 'gpu'"),
     ],
 )
@@ -296,18 +326,28 @@ def test_what_cannot_be_wrapped(options: dict[str, Any], message: str) -> None:
 def test_what_cannot_be_run() -> None:
     with pytest.raises(d5.Deep500Error, match=r"not a function|not a Linear"):
         PYTORCH.from_model(network)
-    with pytest.raises(d5.Deep500Error, match=r"'weight' of LazyLinear has no shape yet"):
+    with pytest.raises(
+        d5.Deep500Error, match=r"'weight' of LazyLinear has no shape yet"
+    ):
         PYTORCH.from_model(torch.nn.LazyLinear(3))
     executor = PYTORCH.from_model(network(), loss=CROSS_ENTROPY)
-    with pytest.raises(d5.Deep500Error, match="the input 'input' is missing; these came: label"):
+    with pytest.raises(
+        d5.Deep500Error, match="the input 'input' is missing; these came: label"
+    ):
         executor.inference({"label": batch(0)["label"]})
-    with pytest.raises(d5.Deep500Error, match="the input 'label' is missing; these came: input"):
+    with pytest.raises(
+        d5.Deep500Error, match="the input 'label' is missing; these came: input"
+    ):
         executor.inference_and_backprop({"input": batch(0)["input"]})
-    with pytest.raises(d5.Deep500Error, match="has no output 'lost'; its outputs are: output"):
+    with pytest.raises(
+        d5.Deep500Error, match="has no output 'lost'; its outputs are: output"
+    ):
         executor.inference_and_backprop(batch(0), "lost")
     with pytest.raises(d5.Deep500Error, match="a single number"):
         executor.inference_and_backprop(batch(0), "output")
     wrong = batch(0) | {"input": np.zeros((5, 7), "float32")}
-    with pytest.raises(d5.Deep500Error, match="cannot run the network 'Sequential'.*mat1 and mat2"):
+    with pytest.raises(
+        d5.Deep500Error, match="cannot run the network 'Sequential'.*mat1 and mat2"
+    ):
         executor.inference(wrong)
     assert executor.inference(batch(0))["loss"] > 0 and executor.training

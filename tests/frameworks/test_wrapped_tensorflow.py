@@ -25,13 +25,23 @@ def one_thread() -> None:
 
 def network(dropout: float = 0.0) -> Any:
     keras.utils.set_random_seed(0)
-    hidden = [layers.Dense(8), layers.BatchNormalization(), layers.ReLU(), layers.Dropout(dropout)]
-    return keras.Sequential([keras.Input((6,)), *hidden, layers.Dense(3, kernel_regularizer="l2")])
+    hidden = [
+        layers.Dense(8),
+        layers.BatchNormalization(),
+        layers.ReLU(),
+        layers.Dropout(dropout),
+    ]
+    return keras.Sequential(
+        [keras.Input((6,)), *hidden, layers.Dense(3, kernel_regularizer="l2")]
+    )
 
 
 def batch(i: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(i)
-    return {"input": rng.standard_normal((5, 6)).astype("float32"), "label": rng.integers(0, 3, 5)}
+    return {
+        "input": rng.standard_normal((5, 6)).astype("float32"),
+        "label": rng.integers(0, 3, 5),
+    }
 
 
 def by_hand(model: Any, arrays: dict[str, np.ndarray]) -> float:
@@ -40,7 +50,9 @@ def by_hand(model: Any, arrays: dict[str, np.ndarray]) -> float:
         loss = CROSS_ENTROPY(arrays["label"], model(arrays["input"], training=True))
         loss = tf.add_n([loss, *model.losses])
     variables = model.trainable_variables
-    for variable, gradient in zip(variables, tape.gradient(loss, variables), strict=True):
+    for variable, gradient in zip(
+        variables, tape.gradient(loss, variables), strict=True
+    ):
         variable.assign_sub(0.1 * gradient)
     return float(loss)
 
@@ -54,11 +66,15 @@ def test_steps_are_those_of_a_loop_by_hand() -> None:
     for a, b in zip(ours.get_weights(), theirs.get_weights(), strict=True):
         assert np.allclose(a, b, rtol=1e-4, atol=1e-6)
     unchanged = zip(ours.get_weights(), network().get_weights(), strict=True)
-    assert not any(np.array_equal(a, b) for a, b in unchanged)  # running statistics included
+    assert not any(
+        np.array_equal(a, b) for a, b in unchanged
+    )  # running statistics included
 
 
 def test_halves_are_the_whole() -> None:
-    whole, parts = (TENSORFLOW.from_model(network(), loss=CROSS_ENTROPY) for _ in range(2))
+    whole, parts = (
+        TENSORFLOW.from_model(network(), loss=CROSS_ENTROPY) for _ in range(2)
+    )
     step, halves = whole.training_step(Adam()), parts.training_step(Adam())
     for i in range(3):
         step(batch(i))
@@ -84,12 +100,16 @@ def test_variables_stay_the_models_own_and_follow_training() -> None:
     assert np.any(mean)
     executor.network.feed_tensor("dense_1/bias", np.array([1, 2, 3]))
     assert np.array_equal(model.layers[-1].bias, [1, 2, 3])
-    value, gradient = executor.network.fetch_tensors(["dense_1/bias", "dense_1/bias.grad"])
+    value, gradient = executor.network.fetch_tensors(
+        ["dense_1/bias", "dense_1/bias.grad"]
+    )
     assert value is model.layers[-1].bias.value and gradient.shape == (3,)
 
 
 def test_names_are_the_same_for_every_model_of_its_kind() -> None:
-    first, second = (TENSORFLOW.from_model(network(), loss=CROSS_ENTROPY) for _ in range(2))
+    first, second = (
+        TENSORFLOW.from_model(network(), loss=CROSS_ENTROPY) for _ in range(2)
+    )
     assert [*first.params] == [*second.params]
     second.load(first.arrays())
     trained = ["dense/kernel", "dense/bias", "batch_normalization/gamma"]
@@ -133,7 +153,9 @@ def test_a_model_of_ones_own_with_sparse_gradients() -> None:
         TENSORFLOW.from_model(model)
     tokens = np.array([[0, 1]])
     model(tokens)
-    executor = TENSORFLOW.from_model(model, loss=lambda output, label: tf.reduce_sum(output))
+    executor = TENSORFLOW.from_model(
+        model, loss=lambda output, label: tf.reduce_sum(output)
+    )
     executor.training_step(Adam())({"tokens": tokens, "label": np.zeros(1)})
     executor.inference_and_backprop({"tokens": tokens, "label": np.zeros(1)})
     assert executor.gradients["embedding/embeddings"].numpy().sum() == 6
@@ -152,7 +174,9 @@ def test_our_loss_is_theirs() -> None:
 def test_dropout_draws_by_the_seed() -> None:
     def losses(seed: int) -> list[float]:
         executor = TENSORFLOW.from_model(network(0.5), loss=CROSS_ENTROPY, seed=seed)
-        return [float(executor.inference_and_backprop(batch(0))["loss"]) for _ in range(2)]
+        return [
+            float(executor.inference_and_backprop(batch(0))["loss"]) for _ in range(2)
+        ]
 
     assert losses(1) == losses(1) != losses(2) and len({*losses(1)}) == 2
 
@@ -160,9 +184,15 @@ def test_dropout_draws_by_the_seed() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": 3}, "loss is a int: give a function of output and label, such as keras"),
+        (
+            {"loss": 3},
+            "loss is a int: give a function of output and label, such as keras",
+        ),
         ({"inputs": ["a", "b"]}, "the model takes input, and inputs names a, b"),
-        ({"params": {}}, "tensorflow takes a Keras model, a d5.Network or an ONNX model"),
+        (
+            {"params": {}},
+            "tensorflow takes a Keras model, a d5.Network or an ONNX model",
+        ),
     ],
 )
 def test_what_cannot_be_wrapped(options: dict[str, Any], message: str) -> None:

@@ -35,15 +35,22 @@ def test_mean_and_variance(initialiser: Initialiser, shape: tuple[int, ...]) -> 
 def test_a_wrong_count_of_inputs_is_seen(wrong: tuple[int, ...]) -> None:
     values = HeNormal().array(wrong, 7, "weight")
     right = SHAPES[0] if len(wrong) == 2 else SHAPES[1]
-    assert abs(values.var() / variance(HeNormal(), right) - 1) > 5 * np.sqrt(2 / values.size)
+    assert abs(values.var() / variance(HeNormal(), right) - 1) > 5 * np.sqrt(
+        2 / values.size
+    )
 
 
 def test_uniform_values_fill_their_range() -> None:
     values, bound = GlorotUniform().array((400, 300), 0, "w"), np.sqrt(6 / 700)
-    assert 0.999 * bound < values.max() <= bound and -bound <= values.min() < -0.999 * bound
+    assert (
+        0.999 * bound < values.max() <= bound
+        and -bound <= values.min() < -0.999 * bound
+    )
 
 
-@given(seed=st.integers(0, 2**63), name=st.text(max_size=20), other=st.text(max_size=20))
+@given(
+    seed=st.integers(0, 2**63), name=st.text(max_size=20), other=st.text(max_size=20)
+)
 def test_a_pure_function_of_seed_and_name(seed: int, name: str, other: str) -> None:
     for initialiser in RANDOM:
         values = initialiser.array((3, 4), seed, name)
@@ -57,23 +64,36 @@ def test_a_pure_function_of_seed_and_name(seed: int, name: str, other: str) -> N
 
 def test_names_are_independent() -> None:
     a, b = (
-        HeNormal().array((200, 500), 0, name).reshape(-1) for name in ("fc1.weight", "fc2.weight")
+        HeNormal().array((200, 500), 0, name).reshape(-1)
+        for name in ("fc1.weight", "fc2.weight")
     )
     assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(a.size)
 
 
 def test_the_bits_stay_the_same() -> None:
     """Written down: a change of these numbers would change every result that is quoted with a seed."""
-    assert HeNormal().array((2, 2), 0, "w").tobytes().hex() == "3084a3bd8d7a5c3f8896fc3ee24228bc"
     assert (
-        GlorotUniform().array((2, 2), 0, "w").tobytes().hex() == "70566f3ff6cc78bf1d774abfb7746c3f"
+        HeNormal().array((2, 2), 0, "w").tobytes().hex()
+        == "3084a3bd8d7a5c3f8896fc3ee24228bc"
+    )
+    assert (
+        GlorotUniform().array((2, 2), 0, "w").tobytes().hex()
+        == "70566f3ff6cc78bf1d774abfb7746c3f"
     )
 
 
-@pytest.mark.parametrize("initialiser", [*RANDOM, Normal(0.1), Zeros(), Constant(0.5)], ids=str)
+@pytest.mark.parametrize(
+    "initialiser", [*RANDOM, Normal(0.1), Zeros(), Constant(0.5)], ids=str
+)
 def test_dtypes(initialiser: Initialiser) -> None:
-    single, double = (initialiser.array((4, 5), 1, "w", dtype) for dtype in ("float32", "float64"))
-    assert single.dtype == "float32" and double.dtype == "float64" and single.shape == (4, 5)
+    single, double = (
+        initialiser.array((4, 5), 1, "w", dtype) for dtype in ("float32", "float64")
+    )
+    assert (
+        single.dtype == "float32"
+        and double.dtype == "float64"
+        and single.shape == (4, 5)
+    )
     assert np.array_equal(single, double.astype("float32"))
 
 

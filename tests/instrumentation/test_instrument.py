@@ -38,9 +38,15 @@ def steps_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def script(text: str, folder: Path, **options: Any) -> subprocess.CompletedProcess:
-    begin = f"import deep500 as d5\nrun = d5.instrument('script', out={str(folder)!r})\n"
+    begin = (
+        f"import deep500 as d5\nrun = d5.instrument('script', out={str(folder)!r})\n"
+    )
     return subprocess.run(
-        [sys.executable, "-c", begin + text], capture_output=True, text=True, timeout=120, **options
+        [sys.executable, "-c", begin + text],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
     )
 
 
@@ -55,7 +61,9 @@ def test_what_a_script_did_is_in_its_bundle(tmp_path):
     assert verify(folder).ok
     record = load(folder)
     assert record.plan["settings"] == {"rate": 0.1}
-    assert [loss for steps in steps_of(folder) for loss in steps["values"]["loss"]] == losses
+    assert [
+        loss for steps in steps_of(folder) for loss in steps["values"]["loss"]
+    ] == losses
     derived = record.derived
     assert derived["steps"] == 4 and derived["examples"] == 10 + 11 + 12 + 13
     assert derived["values"]["loss"]["least"] == 1e-30
@@ -90,11 +98,15 @@ def test_nothing_of_the_time_is_hidden(tmp_path, monkeypatch):
     assert 0 <= parts["whole"] - known < 10  # a few readings while the run ended
     rows = {row["path"]: row["total"] for row in derived["regions"]}
     assert rows.keys() == {"data", "forward", "forward/inner", "other"}
-    assert rows["forward"] == 3 * 3 and rows["forward/inner"] == 3 * 1  # three readings apart, one
+    assert (
+        rows["forward"] == 3 * 3 and rows["forward/inner"] == 3 * 1
+    )  # three readings apart, one
     assert rows["data"] + rows["forward"] + rows["other"] == parts["steps"]
 
 
-def test_a_region_around_the_whole_loop_is_shared_out_over_its_steps(tmp_path, monkeypatch):
+def test_a_region_around_the_whole_loop_is_shared_out_over_its_steps(
+    tmp_path, monkeypatch
+):
     import deep500.measure.regions.step_regions as regions
 
     seconds = iter(range(10_000))
@@ -147,7 +159,9 @@ def test_a_tensor_lets_go_of_its_graph(tmp_path):
 
 def test_a_loss_that_is_no_number_is_refused_at_its_first_step(tmp_path):
     with (
-        pytest.raises(d5.Deep500Error, match="loss is not one number.*mean over the batch"),
+        pytest.raises(
+            d5.Deep500Error, match="loss is not one number.*mean over the batch"
+        ),
         start(tmp_path / "run") as run,
     ):
         run.step(loss=np.ones(64))
@@ -182,7 +196,9 @@ def test_an_exception_leaves_a_partial_bundle(tmp_path):
     assert raised.traceback[-1].name == "test_an_exception_leaves_a_partial_bundle"
     answer = verify(folder)
     assert answer.ok and not answer.finished
-    assert load(folder).derived["ended"] == "ended by ZeroDivisionError: division by zero"
+    assert (
+        load(folder).derived["ended"] == "ended by ZeroDivisionError: division by zero"
+    )
     assert steps_of(folder)[0]["values"]["loss"] == [1.0]
 
 
@@ -251,7 +267,10 @@ def test_a_full_disk_does_not_end_the_script(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n",
         folder,
     )
-    assert answer.stdout == "trained\n" and "recording stopped, the script goes on" in answer.stderr
+    assert (
+        answer.stdout == "trained\n"
+        and "recording stopped, the script goes on" in answer.stderr
+    )
 
 
 def test_finish_says_that_recording_stopped(tmp_path, monkeypatch):
@@ -391,7 +410,13 @@ GOOD = {
     "outside": 0.0,
     "recording": 0.0,
 }
-EVALUATION = {"step": 1, "split": "test", "qualities": {}, "seconds": 0.1, "regions": {}}
+EVALUATION = {
+    "step": 1,
+    "split": "test",
+    "qualities": {},
+    "seconds": 0.1,
+    "regions": {},
+}
 
 
 @pytest.mark.parametrize(
@@ -401,11 +426,20 @@ EVALUATION = {"step": 1, "split": "test", "qualities": {}, "seconds": 0.1, "regi
         ([{"steps": GOOD | {"first": 2}}], "does not follow step 0"),
         ([{"steps": GOOD | {"seconds": []}}], "has no steps"),
         ([{"steps": GOOD | {"seconds": [-1.0]}}], "less than no time"),
-        ([{"steps": GOOD | {"values": {"loss": [1.0, 2.0]}}}], "not one entry for each step"),
+        (
+            [{"steps": GOOD | {"values": {"loss": [1.0, 2.0]}}}],
+            "not one entry for each step",
+        ),
         ([{"steps": GOOD | {"values": {"loss": ["many"]}}}], "must be a finite number"),
         ([{"steps": GOOD | {"regions": {"forward": [None]}}}], "must be a list"),
-        ([{"steps": GOOD}, {"evaluation": EVALUATION | {"step": 7}}], "and 1 were done"),
-        ([{"evaluation": EVALUATION | {"qualities": {"a": "b"}, "step": 0}}], "finite number"),
+        (
+            [{"steps": GOOD}, {"evaluation": EVALUATION | {"step": 7}}],
+            "and 1 were done",
+        ),
+        (
+            [{"evaluation": EVALUATION | {"qualities": {"a": "b"}, "step": 0}}],
+            "finite number",
+        ),
         ([{"end": {"seconds": "long", "reason": ""}}], "must be a finite number"),
         ([3], "neither steps nor an evaluation"),
     ],
@@ -428,10 +462,14 @@ def test_the_bundle_of_an_example(tmp_path):
     pytest.importorskip("torch")
     folder = tmp_path / "quick-start"
     command = [sys.executable, str(EXAMPLES / "instrumented_pytorch.py"), str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120, env=dict(os.environ))
+    subprocess.run(
+        command, check=True, capture_output=True, timeout=120, env=dict(os.environ)
+    )
     assert verify(folder).ok and verify(folder).finished
     derived = load(folder).derived
-    assert derived["steps"] == 5 * math.ceil(1437 / 64) and derived["examples"] == 5 * 1437
+    assert (
+        derived["steps"] == 5 * math.ceil(1437 / 64) and derived["examples"] == 5 * 1437
+    )
     paths = {row["path"] for row in derived["regions"]}
     assert paths == {"data", "forward", "backward", "update", "other"}
     assert derived["values"]["loss"]["last"] < derived["values"]["loss"]["first"]

@@ -14,10 +14,17 @@ def test_cross_entropy_is_the_mean_negative_log_probability(name):
     network.add_input("label", (0,), "int64")
     assert d5.losses.CrossEntropy().add(network, "logits", "label") == "loss"
     network.add_output("loss")
-    logits, label = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], np.float32), np.array([2, 0])
+    logits, label = (
+        np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], np.float32),
+        np.array([2, 0]),
+    )
     executor = d5.framework(name).executor(network)
-    found = executor.framework.array(executor.inference({"logits": logits, "label": label})["loss"])
-    probability = np.exp(logits.astype(float)) / np.exp(logits.astype(float)).sum(1, keepdims=True)
+    found = executor.framework.array(
+        executor.inference({"logits": logits, "label": label})["loss"]
+    )
+    probability = np.exp(logits.astype(float)) / np.exp(logits.astype(float)).sum(
+        1, keepdims=True
+    )
     assert found == pytest.approx(-np.log(probability[[0, 1], label]).mean(), rel=1e-6)
     swapped = executor.framework.array(
         executor.inference({"logits": logits, "label": label[::-1].copy()})["loss"]
@@ -44,7 +51,9 @@ torch_losses = {
     "MeanAbsoluteError": lambda f, p, t: f.l1_loss(p, t),
     "CrossEntropy": lambda f, p, t: f.cross_entropy(p, t, label_smoothing=0.2),
     "Hinge": lambda f, p, t: f.multi_margin_loss(p, t, margin=0.8),
-    "KLDivergence": lambda f, p, t: f.kl_div(f.log_softmax(p, 1), t, reduction="batchmean"),
+    "KLDivergence": lambda f, p, t: f.kl_div(
+        f.log_softmax(p, 1), t, reduction="batchmean"
+    ),
     "InfoNCE": lambda f, p, t: _info_nce(f, p, t),
 }
 settings = {
@@ -89,13 +98,18 @@ def test_values_and_gradients_are_those_of_torch(name):
     expected = torch_losses[name](torch.nn.functional, leaf, torch.tensor(target))
     expected.backward()
     assert float(value) == pytest.approx(expected.item(), rel=1e-12)
-    assert np.allclose(executor.gradients["p"], leaf.grad.numpy(), rtol=1e-10, atol=1e-14)
+    assert np.allclose(
+        executor.gradients["p"], leaf.grad.numpy(), rtol=1e-10, atol=1e-14
+    )
 
 
 def test_smoothing_works_for_images_of_labels():
     torch = pytest.importorskip("torch")
     loss = d5.losses.CrossEntropy(label_smoothing=0.1)
-    scores, labels = np.random.default_rng(0).standard_normal((2, 3, 4)), np.ones((2, 4), np.int64)
+    scores, labels = (
+        np.random.default_rng(0).standard_normal((2, 3, 4)),
+        np.ones((2, 4), np.int64),
+    )
     found = loss.formula(d5.framework("reference").xp, scores, labels)
     expected = torch.nn.functional.cross_entropy(
         torch.tensor(scores), torch.tensor(labels), label_smoothing=0.1
@@ -114,7 +128,9 @@ def test_contrastive_pulls_pairs_together_and_pushes_others_apart():
 def test_zero_one_is_the_share_of_wrong_answers():
     xp = d5.framework("reference").xp
     scores = np.array([[1.0, 2.0], [3.0, 0.0], [0.0, 1.0], [5.0, 4.0]])
-    assert float(d5.losses.ZeroOne().formula(xp, scores, np.array([1, 1, 1, 0]))) == 0.25
+    assert (
+        float(d5.losses.ZeroOne().formula(xp, scores, np.array([1, 1, 1, 0]))) == 0.25
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,10 +153,16 @@ def test_a_recipe_names_a_loss_and_a_loss_for_evaluation_is_refused():
         "loss": "CrossEntropy",
         "loss_kwargs": {"label_smoothing": 0.1},
     }
-    mutable = {"batch_size": 256, "executor": "reference", "optimizer": d5.optimizers.SGD(0.1)}
+    mutable = {
+        "batch_size": 256,
+        "executor": "reference",
+        "optimizer": d5.optimizers.SGD(0.1),
+    }
     metrics = [(d5.metrics.FinalLoss(), None)]
     outcome = d5.run_recipe(fixed, mutable, metrics, tier="tiny", seeds=1)
     assert outcome.derived["metrics"][0]["median"] > 0
     wrong = {key: value for key, value in fixed.items() if key != "loss_kwargs"}
     with pytest.raises(d5.Deep500Error, match="ZeroOne is for evaluation only"):
-        d5.run_recipe(wrong | {"loss": "ZeroOne"}, mutable, metrics, tier="tiny", seeds=1)
+        d5.run_recipe(
+            wrong | {"loss": "ZeroOne"}, mutable, metrics, tier="tiny", seeds=1
+        )

@@ -12,7 +12,9 @@ SPIN = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: 
 @contextmanager
 def busy_machine(processes: int) -> Iterator[None]:
     """Children of this process that spin: others, for a `d5` that is a child as well."""
-    others = [subprocess.Popen([sys.executable, "-S", "-c", SPIN]) for _ in range(processes)]
+    others = [
+        subprocess.Popen([sys.executable, "-S", "-c", SPIN]) for _ in range(processes)
+    ]
     try:
         time.sleep(0.3)
         yield
@@ -24,4 +26,6 @@ def busy_machine(processes: int) -> Iterator[None]:
 
 def d5(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "deep500.cli", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=120
+    )

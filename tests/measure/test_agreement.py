@@ -60,10 +60,18 @@ def test_what_is_missing_is_said() -> None:
     honest, busy = block(1, 0.97, 0.95), block(1, 0.6, 0.55)
     for blocks in ([honest], [honest, busy], [{"orders": ORDERS}], []):
         assert disagreement(blocks, True, True) is None
-    assert "worked for 0.2 s of the 1 s" in str(disagreement([block(1, 0.2, 0.2)], True, True))
-    assert disagreement([block(1, 0.2, 0.2)], True, False) is None  # a message for every visit
-    assert "add up to 0.5 s of the 1 s" in str(disagreement([block(1, 1, 0.5)], True, True))
-    assert disagreement([block(1, 1, 0.5)], False, True) is None  # caches were emptied meanwhile
+    assert "worked for 0.2 s of the 1 s" in str(
+        disagreement([block(1, 0.2, 0.2)], True, True)
+    )
+    assert (
+        disagreement([block(1, 0.2, 0.2)], True, False) is None
+    )  # a message for every visit
+    assert "add up to 0.5 s of the 1 s" in str(
+        disagreement([block(1, 1, 0.5)], True, True)
+    )
+    assert (
+        disagreement([block(1, 1, 0.5)], False, True) is None
+    )  # caches were emptied meanwhile
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,14 @@ def test_synchronisation_is_inside_the_timed_interval():
 
 
 def test_a_timer_times():
-    assert 20_000_000 <= Statement("sleep(0.01)", "from time import sleep").timer({}, None, None)(2)
+    assert 20_000_000 <= Statement("sleep(0.01)", "from time import sleep").timer(
+        {}, None, None
+    )(2)
 
 
-@pytest.mark.parametrize("text", ["1 +", "return 1", "yield 2", "break", "", "# nothing", "x = \0"])
+@pytest.mark.parametrize(
+    "text", ["1 +", "return 1", "yield 2", "break", "", "# nothing", "x = \0"]
+)
 def test_statements_that_cannot_be_timed_are_refused_in_one_line(text):
     with pytest.raises(Deep500Error) as error:
         check(Statement(text))

@@ -1,6 +1,12 @@
 import tracemalloc
 
-from deep500.measure.clock import CLOCK_SHARE, Clock, calibrate, cold_caches, last_level_bytes
+from deep500.measure.clock import (
+    CLOCK_SHARE,
+    Clock,
+    calibrate,
+    cold_caches,
+    last_level_bytes,
+)
 
 
 def test_the_clock_knows_itself():

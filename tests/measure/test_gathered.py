@@ -24,7 +24,13 @@ PEAK = {
     "high": 1e9,
     "note": "",
 }
-PEAKS = {"flops": {"float32": PEAK}, "bandwidth": PEAK, "machine": {}, "measured": "", "note": ""}
+PEAKS = {
+    "flops": {"float32": PEAK},
+    "bandwidth": PEAK,
+    "machine": {},
+    "measured": "",
+    "note": "",
+}
 
 
 def plan(*entries, **settings):
@@ -33,7 +39,9 @@ def plan(*entries, **settings):
 
 
 def note_pid(path):
-    return Statement("pass", f"import os; open({str(path)!r}, 'a').write(str(os.getpid()) + '\\n')")
+    return Statement(
+        "pass", f"import os; open({str(path)!r}, 'a').write(str(os.getpid()) + '\\n')"
+    )
 
 
 def test_groups_have_processes_of_their_own_and_rounds_visit_group_by_group(tmp_path):
@@ -52,7 +60,10 @@ def test_groups_have_processes_of_their_own_and_rounds_visit_group_by_group(tmp_
 
 
 def test_an_error_in_one_group_ends_all(tmp_path):
-    made = plan(Entry("a", Statement("pass"), {}, "one"), Entry("b", Statement("1 / 0"), {}, "two"))
+    made = plan(
+        Entry("a", Statement("pass"), {}, "one"),
+        Entry("b", Statement("1 / 0"), {}, "two"),
+    )
     session = GatheredSession(made, calibrate())
     with pytest.raises(Deep500Error, match="ZeroDivisionError"):
         session.calibrate()
@@ -63,7 +74,9 @@ def test_an_error_in_one_group_ends_all(tmp_path):
 def test_a_teardown_runs_once_after_the_last_call(tmp_path):
     entry = Entry(
         "a",
-        Statement("n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"),
+        Statement(
+            "n += 1", "n = 0; from collections import deque", "assert n > 0; deque([n])"
+        ),
         {},
     )
     session = Session([entry], calibrate())
@@ -76,7 +89,10 @@ def test_a_teardown_runs_once_after_the_last_call(tmp_path):
 def test_wrong_after_timing_leaves_nothing(tmp_path):
     raises = "from deep500.errors import Wrong\nraise Wrong('it is wrong')"
     with pytest.raises(Wrong, match="it is wrong"):
-        execute(plan(Entry("a", Statement("pass", "", raises), {}), processes=1), tmp_path / "run")
+        execute(
+            plan(Entry("a", Statement("pass", "", raises), {}), processes=1),
+            tmp_path / "run",
+        )
     assert not (tmp_path / "run").exists()
 
 
@@ -110,19 +126,30 @@ def test_work_of_another_form_is_refused(work):
 
 def test_peaks_of_another_form_are_refused():
     with pytest.raises(Deep500Error, match="peaks"):
-        rates({"median": 2.0, "low": 1.0, "high": 4.0}, {"flops": 1, "bytes": 1}, {"flops": 3})
+        rates(
+            {"median": 2.0, "low": 1.0, "high": 4.0},
+            {"flops": 1, "bytes": 1},
+            {"flops": 3},
+        )
 
 
 def test_the_layout_orders_groups_and_the_setups_inside_them(tmp_path):
     log = tmp_path / "log"
     entries = [
-        Entry(name, Statement("pass", f"open({str(log)!r}, 'a').write({name!r})"), {}, group)
+        Entry(
+            name,
+            Statement("pass", f"open({str(log)!r}, 'a').write({name!r})"),
+            {},
+            group,
+        )
         for name, group in (("a", "one"), ("b", "two"), ("c", "one"), ("d", "two"))
     ]
     made = replace(plan(*entries, processes=1), seed=4)
     result = execute(made)
     setups = result.blocks[0]["layout"]["setups"]
     groups = list(dict.fromkeys(entries[i].group for i in setups))
-    expected = [entries[i].name for g in groups for i in setups if entries[i].group == g]
+    expected = [
+        entries[i].name for g in groups for i in setups if entries[i].group == g
+    ]
     assert list(log.read_text()) == expected
     assert expected != ["a", "c", "b", "d"]  # the order in which they were given

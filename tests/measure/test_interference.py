@@ -30,7 +30,8 @@ def recorded(
     about = {"about": {"threads": threads}} if threads else {}
     plan = {
         "entries": [
-            {"name": name, "kind": "statement", "text": name, "levels": {}} for name in ("a", "b")
+            {"name": name, "kind": "statement", "text": name, "levels": {}}
+            for name in ("a", "b")
         ],
         "level": 0.95,
         "precision": 0.02,
@@ -80,14 +81,44 @@ def test_blocks_without_it_give_none_and_no_number():
     ("others", "used", "threads", "verdict"),
     [
         (0.0, [1.0, 2.0], None, "slower"),
-        (0.89, [1.0, 1.9], None, "inconclusive"),  # two threads that wait for each other
+        (
+            0.89,
+            [1.0, 1.9],
+            None,
+            "inconclusive",
+        ),  # two threads that wait for each other
         (0.89, [1.0, 1.0], 2, "inconclusive"),  # told to use two
-        (0.5, [1.0, 1.0], 2, "inconclusive"),  # two threads that got half a CPU each look like one
-        (0.2, [1.0, 1.0], 2, "slower"),  # half a CPU stayed idle: one thread was all it wanted
-        (0.2, [1.0, 1.6], 2, "inconclusive"),  # the second thread lacked a CPU now and then
+        (
+            0.5,
+            [1.0, 1.0],
+            2,
+            "inconclusive",
+        ),  # two threads that got half a CPU each look like one
+        (
+            0.2,
+            [1.0, 1.0],
+            2,
+            "slower",
+        ),  # half a CPU stayed idle: one thread was all it wanted
+        (
+            0.2,
+            [1.0, 1.6],
+            2,
+            "inconclusive",
+        ),  # the second thread lacked a CPU now and then
         (0.05, [1.0, 1.9], None, "slower"),  # a tenth of a CPU is not missed
-        (0.45, [1.0, 1.0], None, "slower"),  # one thread beside one other: both have a CPU
-        (0.89, [1.0, 1.0], None, "slower"),  # no CPU free, but the usual visit was not held up
+        (
+            0.45,
+            [1.0, 1.0],
+            None,
+            "slower",
+        ),  # one thread beside one other: both have a CPU
+        (
+            0.89,
+            [1.0, 1.0],
+            None,
+            "slower",
+        ),  # no CPU free, but the usual visit was not held up
         (
             0.89,
             [1.0, 0.4],
@@ -97,7 +128,9 @@ def test_blocks_without_it_give_none_and_no_number():
         (0.89, [0.4, 1.0], None, "slower"),  # if a was held up, then b is slower still
     ],
 )
-def test_a_verdict_that_others_could_explain_is_inconclusive(others, used, threads, verdict):
+def test_a_verdict_that_others_could_explain_is_inconclusive(
+    others, used, threads, verdict
+):
     result = recorded(others, used, threads=threads)
     assert result.derived["comparisons"][0]["verdict"] == verdict
     assert bool(withdrawn(result)) == (verdict == "inconclusive")
@@ -113,9 +146,13 @@ def test_the_reason_says_who_how_much_and_what_to_do():
 
 
 def test_same_is_withdrawn_as_well():
-    assert recorded(0.0, [2.0, 2.0], ratio=1.0).derived["comparisons"][0]["verdict"] == "same"
     assert (
-        recorded(0.9, [2.0, 2.0], ratio=1.0).derived["comparisons"][0]["verdict"] == "inconclusive"
+        recorded(0.0, [2.0, 2.0], ratio=1.0).derived["comparisons"][0]["verdict"]
+        == "same"
+    )
+    assert (
+        recorded(0.9, [2.0, 2.0], ratio=1.0).derived["comparisons"][0]["verdict"]
+        == "inconclusive"
     )
 
 
@@ -147,7 +184,9 @@ def test_a_run_beside_others_records_them_and_says_so(tmp_path):
 def test_two_runs_are_compared_with_what_others_did_to_either():
     quiet, slow = recorded(0.0, [1.0, 2.0]), recorded(0.0, [1.0, 2.0], ratio=3.0)
     busy = recorded(0.9, [1.0, 2.0], ratio=3.0)
-    verdicts = [c["verdict"] for c in contrast(quiet, slow, 0.02, 0.95).data["comparisons"]]
+    verdicts = [
+        c["verdict"] for c in contrast(quiet, slow, 0.02, 0.95).data["comparisons"]
+    ]
     assert verdicts == ["same", "slower"]
     found = contrast(quiet, busy, 0.02, 0.95).data["comparisons"]
     assert [c["verdict"] for c in found] == ["same", "inconclusive"]

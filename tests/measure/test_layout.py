@@ -16,10 +16,14 @@ CANDIDATES = {"a": "x.sort()", "b": "x.sort( )", "c": "x .sort()"}
 def test_every_setup_runs_first_equally_often():
     layouts = [draw_layout(7, process, 3) for process in range(3000)]
     first = Counter(layout.setups[0] for layout in layouts)
-    assert set(first) == {0, 1, 2} and all(850 < count < 1150 for count in first.values())
+    assert set(first) == {0, 1, 2} and all(
+        850 < count < 1150 for count in first.values()
+    )
     assert all(sorted(layout.setups) == [0, 1, 2] for layout in layouts)
     padded = [layout.allocations[0] for layout in layouts]
-    assert 0 <= min(padded) < 50 and MOST_ALLOCATIONS - 50 < max(padded) < MOST_ALLOCATIONS
+    assert (
+        0 <= min(padded) < 50 and MOST_ALLOCATIONS - 50 < max(padded) < MOST_ALLOCATIONS
+    )
 
 
 def test_the_seed_decides_and_processes_differ():
@@ -46,7 +50,12 @@ def test_setups_run_in_the_order_that_the_blocks_record(tmp_path):
     log = tmp_path / "log"
     setup = f"import os; open({str(log)!r}, 'a').write(f'{{os.getpid()}} {{name}}\\n'); x = [1]"
     plan = make_plan(
-        {"s": "x.sort()"}, setup=setup, factors={"name": [0, 1, 2]}, processes=4, budget_s=1, seed=5
+        {"s": "x.sort()"},
+        setup=setup,
+        factors={"name": [0, 1, 2]},
+        processes=4,
+        budget_s=1,
+        seed=5,
     )
     result = measure.execute(plan, tmp_path / "run")
     started: dict[str, list[int]] = {}
@@ -61,9 +70,7 @@ def test_setups_run_in_the_order_that_the_blocks_record(tmp_path):
 
 def test_the_environment_has_the_recorded_size(tmp_path):
     log = tmp_path / "log"
-    setup = (
-        f"import os; open({str(log)!r}, 'a').write(f'{{len(os.environ[\"DEEP500_PADDING\"])}}\\n')"
-    )
+    setup = f"import os; open({str(log)!r}, 'a').write(f'{{len(os.environ[\"DEEP500_PADDING\"])}}\\n')"
     result = measure.run({"a": "pass"}, setup=setup, processes=3, budget_s=0.6)
     sizes = list(dict.fromkeys(b["layout"]["environment"] for b in result.blocks))
     assert [int(size) for size in log.read_text().split()] == sizes
@@ -87,7 +94,11 @@ def test_the_environment_has_the_recorded_size(tmp_path):
 def test_a_block_of_another_form_is_refused(planted):
     plan: dict = {"entries": [{}]}
     block = {"process": 0, "calls": [1], "orders": [[0]], "ns": [[5]]}
-    good = {"load": {"others": 0.5, "cpus": 2, "used": [1.0]}, "span_s": [0.0, 1], "layout": {}}
+    good = {
+        "load": {"others": 0.5, "cpus": 2, "used": [1.0]},
+        "span_s": [0.0, 1],
+        "layout": {},
+    }
     assert check_blocks(plan, [block, block | good])
     with pytest.raises(Deep500Error, match="block 0 does not fit"):
         check_blocks(plan, [block | planted])

@@ -18,7 +18,9 @@ def test_rounds_are_random_mirrored_and_reproducible():
     assert all(r == r[::-1] and sorted(r) == [0, 0, 1, 1, 2, 2] for r in rounds)
     assert {r[0] for r in rounds} == {0, 1, 2}
     assert rounds == list(
-        itertools.islice(make_plan({"a": "1", "b": "2", "c": "3"}, seed=5).orders(0), 200)
+        itertools.islice(
+            make_plan({"a": "1", "b": "2", "c": "3"}, seed=5).orders(0), 200
+        )
     )
     assert rounds != list(itertools.islice(plan.orders(1), 200))
 
@@ -46,7 +48,9 @@ def test_a_plan_is_json():
 
 
 def test_an_importable_callable_can_go_to_fresh_processes_and_a_local_one_cannot():
-    assert make_plan({"a": json.dumps}, processes=2).entries[0].candidate == Function("json:dumps")
+    assert make_plan({"a": json.dumps}, processes=2).entries[0].candidate == Function(
+        "json:dumps"
+    )
     with pytest.raises(Refused, match="lives only in this process"):
         make_plan({"a": lambda: None}, processes=2)
 
@@ -84,7 +88,9 @@ def test_nothing_to_measure():
 
 
 def test_misspelt_or_mistyped_settings_are_named():
-    with pytest.raises(Deep500Error, match="no setting is named 'budget'. Did you mean 'budget_s'"):
+    with pytest.raises(
+        Deep500Error, match="no setting is named 'budget'. Did you mean 'budget_s'"
+    ):
         make_plan({"a": "1"}, budget=1)  # type: ignore[call-arg]
     for wrong in ({"seed": "a"}, {"control": "x"}, {"setup": 5}):
         with pytest.raises(Deep500Error, match=next(iter(wrong))):
@@ -94,4 +100,7 @@ def test_misspelt_or_mistyped_settings_are_named():
 def test_the_name_of_the_control_is_its_own():
     with pytest.raises(Deep500Error, match="the control's"):
         make_plan({"a": "1", "a (control)": "2"}, control=True)
-    assert make_plan({"a": "1", "b (control)": "2"}, control=True).entries[2].name == "a (control)"
+    assert (
+        make_plan({"a": "1", "b (control)": "2"}, control=True).entries[2].name
+        == "a (control)"
+    )

@@ -19,7 +19,12 @@ def test_the_closed_form():
     found = performance_profiles(COSTS, tau_max=4.0)
     steady, fast = found.systems
     assert found.order == ["steady", "fast"] and found.problems == ("p", "q", "r", "s")
-    assert fast.ratios == (1.0, 1.0, 4.0, math.inf) and steady.ratios == (2.0, 2.0, 1.0, 1.0)
+    assert fast.ratios == (1.0, 1.0, 4.0, math.inf) and steady.ratios == (
+        2.0,
+        2.0,
+        1.0,
+        1.0,
+    )
     assert [fast.share(tau) for tau in (1, 3.9, 4, 100)] == [0.5, 0.5, 0.75, 0.75]
     assert (fast.wins, fast.solved, steady.wins, steady.solved) == (0.5, 0.75, 0.5, 1.0)
     # the area over log τ up to 4: 1 for a win, 1/2 for a ratio of 2, 0 for 4 and for a failure
@@ -29,7 +34,10 @@ def test_the_closed_form():
 
 def test_the_score_is_the_area_under_the_profile():
     rng = np.random.default_rng(0)
-    costs = {s: {str(p): float(c) for p, c in enumerate(rng.lognormal(0, 1, 9))} for s in "abc"}
+    costs = {
+        s: {str(p): float(c) for p, c in enumerate(rng.lognormal(0, 1, 9))}
+        for s in "abc"
+    }
     found = performance_profiles(costs, tau_max=5.0)
     grid = np.linspace(0, math.log(5.0), 20001)
     for profile in found.systems:
@@ -44,7 +52,9 @@ def test_a_mean_of_ratios_would_rank_otherwise():
     b = {str(p): 2.0 for p in range(9)} | {"9": 1.0}
     ratios = np.array([a[p] / b[p] for p in a])
     assert ratios.mean() > 1  # A looks slower, with B as the base ...
-    assert (1 / ratios).mean() > 1  # ... and B looks slower, with A as the base: it says nothing
+    assert (
+        1 / ratios
+    ).mean() > 1  # ... and B looks slower, with A as the base: it says nothing
     assert performance_profiles({"a": a, "b": b}).order == ["a", "b"]
 
 
@@ -69,22 +79,29 @@ def test_an_order_that_does_not_depend_on_the_problems():
 
 def test_scores_do_not_depend_on_units_or_on_the_order_of_systems():
     scaled = {
-        s: {p: None if c is None else 60 * c for p, c in row.items()} for s, row in COSTS.items()
+        s: {p: None if c is None else 60 * c for p, c in row.items()}
+        for s, row in COSTS.items()
     }
     turned = dict(reversed(scaled.items()))
     first, second = performance_profiles(COSTS), performance_profiles(turned)
-    assert {p.system: p.score for p in first.systems} == {p.system: p.score for p in second.systems}
+    assert {p.system: p.score for p in first.systems} == {
+        p.system: p.score for p in second.systems
+    }
 
 
 def test_only_problems_that_all_tried_count_and_one_that_nobody_solved_is_a_failure_for_all():
-    costs = {"a": {"p": 1.0, "only a": 1.0, "none": None}, "b": {"p": 2.0, "none": None}}
+    costs = {
+        "a": {"p": 1.0, "only a": 1.0, "none": None},
+        "b": {"p": 2.0, "none": None},
+    }
     found = performance_profiles(costs)
     assert found.problems == ("p", "none")
     assert [profile.solved for profile in found.systems] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
-    "costs", [{}, {"a": {"p": 1.0}, "b": {"q": 1.0}}, {"a": {"p": 0.0}}, {"a": {"p": math.nan}}]
+    "costs",
+    [{}, {"a": {"p": 1.0}, "b": {"q": 1.0}}, {"a": {"p": 0.0}}, {"a": {"p": math.nan}}],
 )
 def test_nonsense_is_refused(costs):
     with pytest.raises(Deep500Error):

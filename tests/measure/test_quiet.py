@@ -22,7 +22,9 @@ def test_one_look_does_not_wait():
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf")])
 def test_a_wait_that_makes_no_sense_is_refused(seconds):
-    with pytest.raises(Deep500Error, match="--wait-for-quiet .*: give seconds, 0 or more"):
+    with pytest.raises(
+        Deep500Error, match="--wait-for-quiet .*: give seconds, 0 or more"
+    ):
         wait_for_quiet(seconds)
 
 
@@ -31,7 +33,8 @@ def test_threads_beyond_the_free_cpus_are_warned_of():
     assert lack_of_cpus(Moment(None, 0, 0), CPUS) is None
     warning = lack_of_cpus(Moment(0.9, 0, 0), CPUS + 1, "use --threads 1")
     assert (
-        f"{CPUS + 1} threads are to run on {CPUS} CPUs" in warning and "others use 90 %" in warning
+        f"{CPUS + 1} threads are to run on {CPUS} CPUs" in warning
+        and "others use 90 %" in warning
     )
     assert "use --threads 1, wait, or give --wait-for-quiet SECONDS" in warning
     alone = lack_of_cpus(Moment(1.0, 0, 0), 1, "use --threads 1")
@@ -42,14 +45,26 @@ def test_threads_beyond_the_free_cpus_are_warned_of():
 def test_a_machine_that_stays_busy_is_waited_for_then_measured_and_recorded(tmp_path):
     from deep500.evidence.loading import load
 
-    options = ["--budget", "0.5", "--wait-for-quiet", "1.5", "--out", str(tmp_path / "run")]
+    options = [
+        "--budget",
+        "0.5",
+        "--wait-for-quiet",
+        "1.5",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     with busy_machine(2 * CPUS):
         done = d5("bench", "sum(range(3000))", *options)
-    assert "warning: a thread is to run on" in done.stderr and "--wait-for-quiet" in done.stderr
+    assert (
+        "warning: a thread is to run on" in done.stderr
+        and "--wait-for-quiet" in done.stderr
+    )
     record = load(tmp_path / "run")
     moment = record.plan["about"]["moment"]
     assert moment["others"] > 0.5 and moment["asked_s"] == 1.5
     assert 0.5 < moment["waited_s"] < 10
     from deep500.reports.markdown import markdown
 
-    assert "s of 1.5 s allowed for a quiet machine, then others used" in markdown(record.report())
+    assert "s of 1.5 s allowed for a quiet machine, then others used" in markdown(
+        record.report()
+    )

@@ -37,9 +37,14 @@ def test_callables_run_in_one_process_and_the_result_says_so():
 
 def test_statements_run_in_fresh_processes_both_candidates_in_each():
     result = measure.run(
-        {"a": "sum(range(2000))", "b": "sum(range(4000))"}, budget_s=2, processes=4, seed=1
+        {"a": "sum(range(2000))", "b": "sum(range(4000))"},
+        budget_s=2,
+        processes=4,
+        seed=1,
     )
-    assert [len(a) for a in result.samples("a")] == [len(b) for b in result.samples("b")]
+    assert [len(a) for a in result.samples("a")] == [
+        len(b) for b in result.samples("b")
+    ]
     assert len(result.processes) == 4
     assert result.compare("a", "b").verdict == "slower"
     assert "process" in result.interval("a").method
@@ -71,14 +76,20 @@ def test_commands_bring_their_own_processes():
     )
     found = result.compare("a", "b")
     # Beside others, nobody can tell a command that sleeps from one that waits for a CPU.
-    assert found.verdict == "slower" or any(COULD_EXPLAIN in note for note in found.notes)
+    assert found.verdict == "slower" or any(
+        COULD_EXPLAIN in note for note in found.notes
+    )
     assert not result.derived["notes"]
 
 
 def test_a_run_that_is_not_precise_enough_says_how_much_is_missing():
     noisy = "time.sleep(random.random() * 0.01)"
     result = measure.run(
-        {"a": noisy}, setup="import time, random", budget_s=1, processes=3, precision=0.001
+        {"a": noisy},
+        setup="import time, random",
+        budget_s=1,
+        processes=3,
+        precision=0.001,
     )
     assert result.derived["stopped"] == "budget"
     assert result.derived["status"].startswith("inconclusive, about ")
@@ -88,14 +99,19 @@ def test_a_run_that_is_not_precise_enough_says_how_much_is_missing():
 def test_a_precise_run_stops_before_its_budget():
     began = time.monotonic()
     result = measure.run(
-        {"a": "sleep(0.002)"}, setup="from time import sleep", budget_s=30, precision=0.5
+        {"a": "sleep(0.002)"},
+        setup="from time import sleep",
+        budget_s=30,
+        precision=0.5,
     )
     assert time.monotonic() - began < 20
     assert result.derived["stopped"] == "precise"
 
 
 def test_factors_are_measured_at_every_level():
-    result = measure.run({"a": "sum(range(n))"}, factors={"n": [100, 100_000]}, budget_s=1)
+    result = measure.run(
+        {"a": "sum(range(n))"}, factors={"n": [100, 100_000]}, budget_s=1
+    )
     small, large = (e["median"] for e in result.derived["entries"])
     assert small < large
 
@@ -117,7 +133,9 @@ def test_batched_calls_are_labelled_and_their_tail_is_refused():
 
 
 def test_every_block_is_in_the_bundle_and_the_numbers_come_back(tmp_path):
-    result = measure.run({"a": "sum(range(500))"}, budget_s=0.8, folder=tmp_path / "run")
+    result = measure.run(
+        {"a": "sum(range(500))"}, budget_s=0.8, folder=tmp_path / "run"
+    )
     found = bundle.read(tmp_path / "run")
     assert found.finished and not found.problems
     assert found.blocks == result.blocks
@@ -159,7 +177,9 @@ def test_rounds_per_process_follow_kalibera_and_jones():
     rng = np.random.default_rng(0)
     series = [rng.normal(shift, 1.0, 400) for shift in rng.normal(0, 0.5, 200)]
     best = best_rounds(series, round_s=0.01, start_s=0.25)
-    assert best == pytest.approx(np.sqrt(0.25 / 0.01 * 1 / 0.25), rel=0.25)  # T1 = 1, T2 = 0.25
+    assert best == pytest.approx(
+        np.sqrt(0.25 / 0.01 * 1 / 0.25), rel=0.25
+    )  # T1 = 1, T2 = 0.25
     same = [rng.normal(0, 1.0, 400) for _ in range(3)]
     assert best_rounds([s - np.median(s) for s in same], 0.01, 0.25) is None
 
@@ -185,4 +205,7 @@ def test_a_result_keeps_the_environment_it_was_measured_in(tmp_path):
 
 
 def test_few_rounds_in_most_processes_do_not_break_the_balance():
-    assert best_rounds([np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])], 0.1, 0.1) is None
+    assert (
+        best_rounds([np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])], 0.1, 0.1)
+        is None
+    )

@@ -35,7 +35,10 @@ def test_every_reading_has_a_value_or_a_reason() -> None:
 def test_an_empty_block_reads_and_writes_nothing() -> None:
     with sensors() as s:
         pass
-    assert [s.readings()[name].value for name in ("read_chars", "write_chars")] == [0, 0]
+    assert [s.readings()[name].value for name in ("read_chars", "write_chars")] == [
+        0,
+        0,
+    ]
 
 
 def test_a_busy_loop_uses_cpu_and_sleep_does_not() -> None:
@@ -72,7 +75,9 @@ def test_peak_memory_is_that_of_the_block() -> None:
         fill(50 * MB)
     with sensors() as later:
         fill(1000)
-    before, peak, after = (value(s.readings(), "memory_peak") for s in (small, large, later))
+    before, peak, after = (
+        value(s.readings(), "memory_peak") for s in (small, large, later)
+    )
     assert peak - before > 45 * MB
     assert value(large.readings(), "memory_current") < peak - 45 * MB  # freed again
     if "peak of the block" in later.readings()["memory_peak"].source:
@@ -86,7 +91,10 @@ def test_a_block_inside_does_not_lower_the_peak_of_the_block_around() -> None:
         bytearray(b"x") * (50 * MB)
         with sensors() as inner:
             pass
-    assert value(outer.readings(), "memory_peak") > value(inner.readings(), "memory_peak") + 40 * MB
+    assert (
+        value(outer.readings(), "memory_peak")
+        > value(inner.readings(), "memory_peak") + 40 * MB
+    )
 
 
 def test_bytes_of_a_file(tmp_path: Path) -> None:
@@ -144,10 +152,15 @@ def test_odd_counters_are_reasons(tmp_path: Path, content: str) -> None:
         (tmp_path / "proc/self" / name).write_text(content)
     with sensors(tmp_path) as s:
         pass
-    assert s.readings()["read_chars"].unavailable and s.readings()["memory_peak"].unavailable
+    assert (
+        s.readings()["read_chars"].unavailable
+        and s.readings()["memory_peak"].unavailable
+    )
 
 
-def zone(root: Path, name: str, label: str, energy: int, most: int = 262_143_328_850) -> Path:
+def zone(
+    root: Path, name: str, label: str, energy: int, most: int = 262_143_328_850
+) -> Path:
     folder = root / RAPL / name
     folder.mkdir(parents=True)
     (folder / "name").write_text(f"{label}\n")
@@ -158,14 +171,22 @@ def zone(root: Path, name: str, label: str, energy: int, most: int = 262_143_328
 
 
 def test_energy_sums_packages_and_counts_nothing_twice(tmp_path: Path) -> None:
-    first, second = (zone(tmp_path, f"intel-rapl:{n}", f"package-{n}", 1 * MB) for n in (0, 1))
+    first, second = (
+        zone(tmp_path, f"intel-rapl:{n}", f"package-{n}", 1 * MB) for n in (0, 1)
+    )
     core, whole = (
         zone(tmp_path, "intel-rapl:0:0", "core", 0),
         zone(tmp_path, "intel-rapl:2", "psys", 0),
     )
     again = zone(tmp_path, "intel-rapl-mmio:0", "package-0", 0)
     with sensors(tmp_path) as s:
-        for folder, energy in ((first, 3), (second, 6), (core, 100), (whole, 100), (again, 100)):
+        for folder, energy in (
+            (first, 3),
+            (second, 6),
+            (core, 100),
+            (whole, 100),
+            (again, 100),
+        ):
             (folder / "energy_uj").write_text(f"{energy * MB}\n")
     assert value(s.readings(), "energy_cpu") == pytest.approx(2 + 5)
 
@@ -177,8 +198,12 @@ def test_energy_over_the_end_of_the_counter(tmp_path: Path) -> None:
     assert value(s.readings(), "energy_cpu") == pytest.approx(532 + 10)
 
 
-def test_energy_is_refused_where_the_counter_may_have_ended_twice(tmp_path: Path) -> None:
-    zone(tmp_path, "intel-rapl:0", "package-0", 1, most=1000)  # 1 mJ lasts 7 microseconds at 150 W
+def test_energy_is_refused_where_the_counter_may_have_ended_twice(
+    tmp_path: Path,
+) -> None:
+    zone(
+        tmp_path, "intel-rapl:0", "package-0", 1, most=1000
+    )  # 1 mJ lasts 7 microseconds at 150 W
     with sensors(tmp_path) as s:
         time.sleep(0.001)
     reading = s.readings()["energy_cpu"]
@@ -243,7 +268,11 @@ def test_energy_of_devices(
     monkeypatch.delitem(sys.modules, "pynvml")
     reading = s.readings()["energy_gpu"]
     assert reading.value == joule and pynvml.opened == 0
-    assert reading.unavailable is None if reason is None else reason in (reading.unavailable or "")
+    assert (
+        reading.unavailable is None
+        if reason is None
+        else reason in (reading.unavailable or "")
+    )
 
 
 def test_a_sensor_is_one_class_with_start_and_read() -> None:

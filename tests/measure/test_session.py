@@ -15,7 +15,11 @@ ORDERS = [[0, 1, 1, 0], [1, 0, 0, 1]]
 
 def opened(kind, **candidates):
     plan = make_plan(candidates, timeout_s=5, seed=1)
-    return Session(plan.entries, calibrate()) if kind == "here" else FreshSession(plan, calibrate())
+    return (
+        Session(plan.entries, calibrate())
+        if kind == "here"
+        else FreshSession(plan, calibrate())
+    )
 
 
 @pytest.fixture(params=["here", "fresh"])
@@ -28,7 +32,9 @@ def closed(session):
         session.close()
 
 
-def test_calibration_makes_intervals_long_enough_and_blocks_have_the_shape_of_their_orders(kind):
+def test_calibration_makes_intervals_long_enough_and_blocks_have_the_shape_of_their_orders(
+    kind,
+):
     session = opened(kind, a="pass", b="sum(range(10_000))")
     calls = session.calibrate()
     visits = session.block(calls, ORDERS)
@@ -102,6 +108,8 @@ def test_a_process_that_never_answers_is_given_up_and_leaves_nothing_behind():
 
 
 def test_what_the_timed_code_prints_does_not_disturb():
-    session = opened("fresh", a="print('hello'); import sys; print('x', file=sys.stderr)")
+    session = opened(
+        "fresh", a="print('hello'); import sys; print('x', file=sys.stderr)"
+    )
     assert session.calibrate()
     session.close()

@@ -16,7 +16,11 @@ EVENTS = [True] * len(ARRIVED) + [False] * len(CENSORED)
 
 def test_the_textbook_example():
     found = median_time(TIMES, EVENTS)
-    assert (found.estimate, found.low, found.high) == (23, 13, None)  # R's survfit, log-log
+    assert (found.estimate, found.low, found.high) == (
+        23,
+        13,
+        None,
+    )  # R's survfit, log-log
     assert (found.n, found.censored) == (21, 12)
 
 
@@ -33,7 +37,9 @@ def test_the_interval_is_scipys_curve_inverted():
     rng = np.random.default_rng(4)
     for _ in range(20):
         times, events = rng.exponential(1.0, 25), rng.random(25) < 0.7
-        events[times.argmax()] = False  # where all or none are left, SciPy has no interval
+        events[times.argmax()] = (
+            False  # where all or none are left, SciPy has no interval
+        )
         events[times.argmin()] = True
         found = median_time(times.tolist(), events.tolist(), level=0.9)
         sf = ecdf(CensoredData(uncensored=times[events], right=times[~events])).sf
@@ -54,7 +60,9 @@ def test_dropping_censored_runs_would_be_wrong():
     """Nine of ten runs gave up at 10 s: the median lies beyond, and not at the second that one of them took."""
     times, arrived = [1.0] + [10.0] * 9, [True] + [False] * 9
     assert median_time(times, arrived).estimate is None
-    assert np.median([t for t, event in zip(times, arrived, strict=True) if event]) == 1.0
+    assert (
+        np.median([t for t, event in zip(times, arrived, strict=True) if event]) == 1.0
+    )
 
 
 def test_without_censoring_it_is_the_lower_median():
@@ -77,7 +85,12 @@ def test_the_interval_covers_the_true_median():
 
 
 def test_nonsense_is_refused():
-    for times, arrived in (([], []), ([1.0], [True, False]), ([-1.0], [True]), ([np.inf], [True])):
+    for times, arrived in (
+        ([], []),
+        ([1.0], [True, False]),
+        ([-1.0], [True]),
+        ([np.inf], [True]),
+    ):
         with pytest.raises(Deep500Error):
             median_time(times, arrived)
     with pytest.raises(Deep500Error, match="level"):

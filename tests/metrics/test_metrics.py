@@ -29,8 +29,20 @@ from deep500.metrics.utilisation import Utilisation
 from deep500.metrics.validation_accuracy import ValidationAccuracy
 
 EVALUATIONS = [
-    {"epoch": 1, "step": 2, "seconds": 0.5, "validation": {"accuracy": 60.0}, "test": None},
-    {"epoch": 2, "step": 4, "seconds": 1.0, "validation": {"accuracy": 92.0}, "test": None},
+    {
+        "epoch": 1,
+        "step": 2,
+        "seconds": 0.5,
+        "validation": {"accuracy": 60.0},
+        "test": None,
+    },
+    {
+        "epoch": 2,
+        "step": 4,
+        "seconds": 1.0,
+        "validation": {"accuracy": 92.0},
+        "test": None,
+    },
     {
         "epoch": 3,
         "step": 6,
@@ -88,7 +100,9 @@ EMPTY = History(1)
         (RoundingNoise(), 0.1, "×", "ratio", "lower"),
     ],
 )
-def test_values(metric: Metric, value: float | None, unit: str, kind: str, better: str) -> None:
+def test_values(
+    metric: Metric, value: float | None, unit: str, kind: str, better: str
+) -> None:
     assert metric.value(RUN) == value
     assert (metric.unit, metric.kind, metric.better) == (unit, kind, better)
     assert metric.value(EMPTY) is None
@@ -97,7 +111,9 @@ def test_values(metric: Metric, value: float | None, unit: str, kind: str, bette
 def test_throughput_is_all_work_over_all_time() -> None:
     """10 samples in 1 s and 10 in 9 s are 2 per second; the mean of the two rates would say 5.6."""
     assert (
-        Throughput().value(replace(EMPTY, series={"seconds": [1.0, 9.0]}, counters={"samples": 20}))
+        Throughput().value(
+            replace(EMPTY, series={"seconds": [1.0, 9.0]}, counters={"samples": 20})
+        )
         == 2.0
     )
 
@@ -105,13 +121,19 @@ def test_throughput_is_all_work_over_all_time() -> None:
 def test_final_loss_of_one_epoch_and_of_a_run_that_diverged() -> None:
     assert FinalLoss().value(replace(RUN, evaluations=EVALUATIONS[:1])) == 2.5
     diverged = FinalLoss().value(replace(RUN, series=SERIES | {"loss": [math.nan] * 6}))
-    assert diverged is not None and math.isnan(diverged) and not FinalLoss().meets(diverged, 1.0)
+    assert (
+        diverged is not None
+        and math.isnan(diverged)
+        and not FinalLoss().meets(diverged, 1.0)
+    )
 
 
 def test_direction_decides_what_meets_a_target() -> None:
     assert TestAccuracy().meets(90.0, 90.0) and not TestAccuracy().meets(89.9, 90.0)
     assert FinalLoss().meets(0.1, 0.1) and not FinalLoss().meets(0.2, 0.1)
-    assert not TimeToAccuracy(99.0).meets(None, 5.0) and not TimeToAccuracy(99.0).meets(None, None)
+    assert not TimeToAccuracy(99.0).meets(None, 5.0) and not TimeToAccuracy(99.0).meets(
+        None, None
+    )
 
 
 def test_pytest_does_not_collect_test_accuracy() -> None:
@@ -126,12 +148,21 @@ QUALITIES = {
 
 def test_any_quality_of_a_task_by_its_name() -> None:
     test = {"accuracy": 80.0, "mean absolute error": 0.5}
-    last = {"epoch": 1, "step": 6, "seconds": 2.0, "validation": {"accuracy": 70.0}, "test": test}
+    last = {
+        "epoch": 1,
+        "step": 6,
+        "seconds": 2.0,
+        "validation": {"accuracy": 70.0},
+        "test": test,
+    }
     run = replace(RUN, evaluations=[last])
     error = FinalQuality("mean absolute error").for_qualities(QUALITIES)
     assert (error.value(run), error.unit, error.better) == (0.5, "m", "lower")
     assert error.meets(0.5, 0.6) and not error.meets(0.7, 0.6)
-    assert FinalQuality("accuracy", "validation").for_qualities(QUALITIES).value(run) == 70.0
+    assert (
+        FinalQuality("accuracy", "validation").for_qualities(QUALITIES).value(run)
+        == 70.0
+    )
     assert error.settings == {"name": "mean absolute error", "split": "test"}
 
 
@@ -151,7 +182,12 @@ def test_a_quality_that_the_task_does_not_have_is_refused() -> None:
 
 def test_a_quality_may_be_reached_from_above() -> None:
     records = [
-        {"epoch": i, "step": i, "seconds": float(i), "validation": {"mean absolute error": e}}
+        {
+            "epoch": i,
+            "step": i,
+            "seconds": float(i),
+            "validation": {"mean absolute error": e},
+        }
         for i, e in enumerate((3.0, 0.9, 0.4), 1)
     ]
     run = replace(RUN, evaluations=records)
@@ -164,7 +200,9 @@ def test_a_quality_may_be_reached_from_above() -> None:
 def test_only_ways_to_a_goal_are_censored() -> None:
     assert TimeToAccuracy(99.0).censored_at(RUN) == 2.0
     assert StepsToAccuracy(99.0).censored_at(RUN) == 6.0
-    assert TestAccuracy().censored_at(RUN) is None and FinalLoss().censored_at(RUN) is None
+    assert (
+        TestAccuracy().censored_at(RUN) is None and FinalLoss().censored_at(RUN) is None
+    )
 
 
 def test_a_latency_is_one_that_was_measured() -> None:

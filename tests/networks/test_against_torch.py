@@ -16,7 +16,11 @@ class LeNet(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.conv1, self.conv2 = nn.Conv2d(1, 6, 5, padding=2), nn.Conv2d(6, 16, 5)
-        self.fc1, self.fc2, self.fc3 = nn.Linear(400, 120), nn.Linear(120, 84), nn.Linear(84, 10)
+        self.fc1, self.fc2, self.fc3 = (
+            nn.Linear(400, 120),
+            nn.Linear(120, 84),
+            nn.Linear(84, 10),
+        )
 
     def forward(self, x):
         x = functional.avg_pool2d(torch.tanh(self.conv1(x)), 2)
@@ -44,8 +48,12 @@ class ResNet20(nn.Module):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
         self.layer1 = nn.Sequential(*(Block(16, 16, 1) for _ in range(3)))
-        self.layer2 = nn.Sequential(Block(16, 32, 2), Block(32, 32, 1), Block(32, 32, 1))
-        self.layer3 = nn.Sequential(Block(32, 64, 2), Block(64, 64, 1), Block(64, 64, 1))
+        self.layer2 = nn.Sequential(
+            Block(16, 32, 2), Block(32, 32, 1), Block(32, 32, 1)
+        )
+        self.layer3 = nn.Sequential(
+            Block(32, 64, 2), Block(64, 64, 1), Block(64, 64, 1)
+        )
         self.fc = nn.Linear(64, 10)
 
     def forward(self, x):
@@ -59,7 +67,9 @@ class Layer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.norm1, self.norm2 = nn.LayerNorm(12), nn.LayerNorm(12)
-        self.attention = nn.ModuleDict({"qkv": nn.Linear(12, 36), "out": nn.Linear(12, 12)})
+        self.attention = nn.ModuleDict(
+            {"qkv": nn.Linear(12, 36), "out": nn.Linear(12, 12)}
+        )
         self.mlp = nn.ModuleDict({"fc1": nn.Linear(12, 48), "fc2": nn.Linear(48, 12)})
 
     def forward(self, x):
@@ -90,7 +100,10 @@ class GPT(nn.Module):
 class Recurrent(nn.Module):
     def __init__(self, kind: Callable) -> None:
         super().__init__()
-        self.cells, self.fc = kind(3, 5, num_layers=2, batch_first=True), nn.Linear(5, 4)
+        self.cells, self.fc = (
+            kind(3, 5, num_layers=2, batch_first=True),
+            nn.Linear(5, 4),
+        )
 
     def forward(self, x):
         return self.fc(self.cells(x)[0][:, -1])
@@ -102,7 +115,9 @@ def rows(array: np.ndarray, order: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([blocks[place] for place in order])
 
 
-def recurrent_state(arrays: dict, name: str, order: tuple[int, ...]) -> dict[str, np.ndarray]:
+def recurrent_state(
+    arrays: dict, name: str, order: tuple[int, ...]
+) -> dict[str, np.ndarray]:
     """Arrays named and ordered as PyTorch's recurrent modules have them."""
     state = {key: arrays[key] for key in ("fc.weight", "fc.bias")}
     for layer in range(2):
@@ -151,9 +166,16 @@ def differences(name: str, change: Callable[[d5.Network], None]) -> dict[str, fl
     for param in network.trainable:
         network.params[param] += 0.1 * rng.standard_normal(network.params[param].shape)
     module = make_module().double()
-    state = {key: torch.tensor(array) for key, array in to_torch(dict(network.params)).items()}
+    state = {
+        key: torch.tensor(array)
+        for key, array in to_torch(dict(network.params)).items()
+    }
     module.load_state_dict(state, strict=False)
-    x = rng.standard_normal((3, *shape)) if len(shape) > 1 else rng.integers(0, 11, (3, *shape))
+    x = (
+        rng.standard_normal((3, *shape))
+        if len(shape) > 1
+        else rng.integers(0, 11, (3, *shape))
+    )
     label = rng.integers(0, outputs, (3, *shape) if len(shape) == 1 else 3)
     logits = module(torch.tensor(x))
     targets = torch.tensor(label).flatten()
@@ -166,7 +188,9 @@ def differences(name: str, change: Callable[[d5.Network], None]) -> dict[str, fl
     executor = d5.framework("reference").executor(network)
     actual = dict(executor.inference_and_backprop({"x": x, "label": label}, "loss"))
     actual |= to_torch(dict(executor.gradients))
-    return {key: float(np.abs(value - actual[key]).max()) for key, value in expected.items()}
+    return {
+        key: float(np.abs(value - actual[key]).max()) for key, value in expected.items()
+    }
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -41,13 +41,17 @@ def results(framework: str, network: d5.Network) -> Results:
     """The outputs in evaluation, the loss in training, and the gradients."""
     executor = d5.framework(framework).executor(network.copy(), seed=5, threads=1)
     inputs, array = batch(network), executor.framework.array
-    evaluated = {name: array(value) for name, value in executor.inference(inputs).items()}
+    evaluated = {
+        name: array(value) for name, value in executor.inference(inputs).items()
+    }
     trained = executor.inference_and_backprop(inputs, "loss")
     gradients = {name: array(value) for name, value in executor.gradients.items()}
     return evaluated | {"training loss": array(trained["loss"])} | gradients
 
 
-def assert_same(actual: Results, expected: Results, trainable: list[str], tolerance: float) -> None:
+def assert_same(
+    actual: Results, expected: Results, trainable: list[str], tolerance: float
+) -> None:
     """Errors relative to the largest element; of a small gradient to a thousandth of the largest one."""
     assert actual.keys() == expected.keys()
     largest = {name: np.abs(value).max() for name, value in expected.items()}
@@ -101,10 +105,14 @@ def test_every_framework_trains(kind: type[Architecture], framework: str) -> Non
 @each
 def test_it_is_a_pure_function_of_the_seed(kind: type[Architecture]) -> None:
     settings, shape, outputs = kind.tiny
-    first, again, other = (kind(**settings).build(shape, outputs, seed) for seed in (3, 3, 4))
+    first, again, other = (
+        kind(**settings).build(shape, outputs, seed) for seed in (3, 3, 4)
+    )
     names = first.params.keys()
     assert all(np.array_equal(first.params[name], again.params[name]) for name in names)
-    assert any(not np.array_equal(first.params[name], other.params[name]) for name in names)
+    assert any(
+        not np.array_equal(first.params[name], other.params[name]) for name in names
+    )
 
 
 @pytest.mark.slow

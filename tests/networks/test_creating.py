@@ -9,12 +9,20 @@ import deep500 as d5
 
 
 def test_a_name_and_settings_are_a_network() -> None:
-    network = d5.networks.create("resnet", depth=44, classes=10, shape=(3, 32, 32), seed=0)
-    assert network.outputs == ["loss", "logits"] and list(network.inputs) == ["x", "label"]
+    network = d5.networks.create(
+        "resnet", depth=44, classes=10, shape=(3, 32, 32), seed=0
+    )
+    assert network.outputs == ["loss", "logits"] and list(network.inputs) == [
+        "x",
+        "label",
+    ]
     assert sum(network.params[name].size for name in network.get_params()) == 658_586
     same = d5.networks.ResNet(44).build((3, 32, 32), 10, seed=0)
     assert network.nodes == same.nodes
-    assert all(np.array_equal(array, same.params[name]) for name, array in network.params.items())
+    assert all(
+        np.array_equal(array, same.params[name])
+        for name, array in network.params.items()
+    )
 
 
 @pytest.mark.parametrize("name", ["LeNet", "lenet", "LENET", "le_net"])
@@ -27,12 +35,17 @@ def test_the_sizes_of_the_literature_where_none_are_said() -> None:
     assert network.inputs["x"].shape[1:] == (1, 28, 28)
     assert network.params["fc3.weight"].shape == (7, 84)
     assert network.params["fc3.weight"].dtype == "float32"
-    assert d5.networks.create("lenet", dtype="float64").params["fc3.weight"].dtype == "float64"
+    assert (
+        d5.networks.create("lenet", dtype="float64").params["fc3.weight"].dtype
+        == "float64"
+    )
 
 
 MISTAKES: dict[str, dict[str, Any]] = {
     "no network is named 'resnett'. Did you mean 'ResNet'?": {"name": "resnett"},
-    "ResNet has no setting 'deph'. Did you mean 'depth'? Known: shape, classes": {"deph": 44},
+    "ResNet has no setting 'deph'. Did you mean 'depth'? Known: shape, classes": {
+        "deph": 44
+    },
     "ResNet has no depth 45: CIFAR's forms have 6n + 2 layers": {"depth": 45},
     "no depth 2:": {"depth": 2},
     "ResNet has no depth 44 in the form 'imagenet'": {"depth": 44, "form": "imagenet"},
@@ -48,9 +61,16 @@ MISTAKES: dict[str, dict[str, Any]] = {
     "WideResNet has no depth 20: give 6n + 4": {"name": "wide_resnet", "depth": 20},
     "that are multiples of 16: not (40, 32)": {"name": "unet", "shape": (1, 40, 32)},
     "patches of 16 takes heights": {"name": "vit", "shape": (3, 30, 32)},
-    "a width of 10 cannot be divided among 4 heads": {"name": "gpt", "width": 10, "heads": 4},
+    "a width of 10 cannot be divided among 4 heads": {
+        "name": "gpt",
+        "width": 10,
+        "heads": 4,
+    },
     "OnnxFile cannot be made": {"name": "onnx_file"},
-    "OnnxFile has no usual sizes: say the shape of one input": {"name": "onnx_file", "path": "a"},
+    "OnnxFile has no usual sizes: say the shape of one input": {
+        "name": "onnx_file",
+        "path": "a",
+    },
 }
 
 

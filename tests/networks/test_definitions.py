@@ -39,7 +39,9 @@ def test_gradients_reach_every_parameter(definition: Mlp | DigitsCnn) -> None:
 
 
 def same(a: Network, b: Network) -> bool:
-    return all(np.array_equal(value, b.params[name]) for name, value in a.params.items())
+    return all(
+        np.array_equal(value, b.params[name]) for name, value in a.params.items()
+    )
 
 
 @each
@@ -71,7 +73,8 @@ def test_vectors_and_larger_pictures() -> None:
 @pytest.mark.parametrize("shape", [(64,), (8, 8), (1, 3, 8), (1, 1, 8, 8)])
 def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(
-        Deep500Error, match="DigitsCnn takes inputs of the shape|of DigitsCnn is too small"
+        Deep500Error,
+        match="DigitsCnn takes inputs of the shape|of DigitsCnn is too small",
     ):
         DigitsCnn().build(shape, 10)
 
@@ -79,6 +82,10 @@ def test_other_shapes_are_refused(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("definition", [Mlp(), DigitsCnn()], ids=str)
 def test_they_learn(definition: Mlp | DigitsCnn) -> None:
     train = SyntheticImages(400).load()["train"]
-    step = framework("pytorch").executor(definition.build((1, 8, 8), 10)).training_step(Adam(0.01))
+    step = (
+        framework("pytorch")
+        .executor(definition.build((1, 8, 8), 10))
+        .training_step(Adam(0.01))
+    )
     losses = [float(step(train.batch(np.arange(64)))["loss"]) for _ in range(40)]
     assert losses[-1] < 0.5 * losses[0]

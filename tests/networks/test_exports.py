@@ -11,7 +11,10 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "exports.py"
 
 def agreement(*options: str) -> str:
     done = subprocess.run(
-        [sys.executable, BENCHMARK, *options], capture_output=True, text=True, timeout=3000
+        [sys.executable, BENCHMARK, *options],
+        capture_output=True,
+        text=True,
+        timeout=3000,
     )
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     return done.stdout

@@ -24,7 +24,9 @@ assert network.params["head.weight"].shape == (100, 8, 1, 1)
 def outcome(project: Path, code: str) -> subprocess.CompletedProcess:
     """The project copied, one file added, and the page's command run on the copy."""
     for part in ["deep500", "tests/networks"]:
-        shutil.copytree(ROOT / part, project / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / part, project / part, ignore=shutil.ignore_patterns("__pycache__")
+        )
     for part in ["pyproject.toml", "tests/conftest.py", "docs/add-a-network.md"]:
         (project / part).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / part, project / part)
@@ -32,7 +34,11 @@ def outcome(project: Path, code: str) -> subprocess.CompletedProcess:
     (project / FILE).write_text(code, encoding="utf-8")
     command = [*COMMAND.group(1).split(), "-m", "not slow", *COMMAND.group(2).split()]
     return subprocess.run(
-        [sys.executable, *command], cwd=project, capture_output=True, text=True, timeout=300
+        [sys.executable, *command],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 

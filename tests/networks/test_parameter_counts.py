@@ -92,7 +92,9 @@ def test_counting_takes_no_memory() -> None:
 
 
 @pytest.mark.parametrize("definition", [ResNet(8), LeNet(), LSTM(8)], ids=str)
-def test_the_count_is_that_of_the_network_which_is_built(definition: Architecture) -> None:
+def test_the_count_is_that_of_the_network_which_is_built(
+    definition: Architecture,
+) -> None:
     shape, outputs = definition.usual_sizes()
     network: d5.Network = definition.build(shape, outputs)
     built = sum(network.params[name].size for name in network.get_params())

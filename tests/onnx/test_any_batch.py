@@ -22,13 +22,17 @@ REFERENCE = framework("reference")
 Arrays = dict[str, np.ndarray]
 
 
-def weights(network: Network, rng: np.random.Generator, **shapes: tuple[int, ...]) -> None:
+def weights(
+    network: Network, rng: np.random.Generator, **shapes: tuple[int, ...]
+) -> None:
     for name, shape in shapes.items():
         network.add_param(name, (rng.standard_normal(shape) / 3).astype("f4"))
 
 
 def digits() -> Network:
-    return d5.networks.DigitsCnn(channels=(2, 3), hidden=(6, 5)).build((1, 8, 8), 4, seed=1)
+    return d5.networks.DigitsCnn(channels=(2, 3), hidden=(6, 5)).build(
+        (1, 8, 8), 4, seed=1
+    )
 
 
 def normalised() -> Network:
@@ -41,7 +45,9 @@ def normalised() -> Network:
     inputs = ("x", "s", "b", "m", "v")
     network.add_node("BatchNormalization", inputs, ["n", "m2", "v2"], training_mode=1)
     network.add_node("MatMul", (network.add_node("Flatten", ("n",)), "w"), ["y"])
-    network.add_node("ReduceMean", (network.add_node("Tanh", ("y",)),), ["loss"], keepdims=0)
+    network.add_node(
+        "ReduceMean", (network.add_node("Tanh", ("y",)),), ["loss"], keepdims=0
+    )
     network.state_updates = {"m": "m2", "v": "v2"}
     network.add_output("loss")
     return network
@@ -65,9 +71,13 @@ def attentive() -> Network:
     network.add_node("LayerNormalization", ("x", "scale", "shift"), ["n"])
     parts = [network.add_node("MatMul", ("n", name)) for name in "qkv"]
     turned = network.add_node("Transpose", (parts[1],), perm=(0, 2, 1))
-    scores = network.add_node("Softmax", (network.add_node("MatMul", (parts[0], turned)),))
+    scores = network.add_node(
+        "Softmax", (network.add_node("MatMul", (parts[0], turned)),)
+    )
     mixed = network.add_node("MatMul", (scores, parts[2]))
-    network.add_node("ReduceMean", (network.add_node("Mul", (mixed, mixed)),), ["loss"], keepdims=0)
+    network.add_node(
+        "ReduceMean", (network.add_node("Mul", (mixed, mixed)),), ["loss"], keepdims=0
+    )
     network.add_output("loss")
     return network
 
@@ -78,7 +88,11 @@ NETWORKS: dict[str, tuple[Callable[[], Network], dict[str, tuple]]] = {
     "recurrent": (recurrent, {"x": (5, "batch", 3)}),
     "attentive": (attentive, {"x": ("batch", "length", 4)}),
 }
-SIZES = ({"batch": 1, "length": 1}, {"batch": 4, "length": 3}, {"batch": 11, "length": 6})
+SIZES = (
+    {"batch": 1, "length": 1},
+    {"batch": 4, "length": 3},
+    {"batch": 11, "length": 6},
+)
 
 
 def drawn(shapes: dict[str, tuple], sizes: dict[str, int]) -> Arrays:
@@ -101,7 +115,9 @@ def right(network: Network, batch: Arrays) -> Arrays:
 
 def assert_right(found: dict, expected: Arrays) -> None:
     for name, value in expected.items():
-        np.testing.assert_allclose(found[name], value, rtol=2e-4, atol=2e-6, err_msg=name)
+        np.testing.assert_allclose(
+            found[name], value, rtol=2e-4, atol=2e-6, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -164,8 +180,12 @@ def constant_model(value: np.ndarray) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
-@pytest.mark.parametrize("formula", [lambda n: n * n, lambda n: n // 2, lambda n: n % 3])
-def test_a_number_that_follows_no_formula_is_refused(formula: Callable[[int], int]) -> None:
+@pytest.mark.parametrize(
+    "formula", [lambda n: n * n, lambda n: n // 2, lambda n: n % 3]
+)
+def test_a_number_that_follows_no_formula_is_refused(
+    formula: Callable[[int], int],
+) -> None:
     def record(sizes: dict[str, int]) -> onnx.ModelProto:
         return constant_model(np.array([formula(sizes["batch"])], np.int64))
 

@@ -37,7 +37,10 @@ def graph(
     outputs: Sequence[onnx.ValueInfoProto] = (),
     weights: Mapping[str, Any] | None = None,
 ) -> onnx.GraphProto:
-    arrays = [numpy_helper.from_array(np.asarray(v), name) for name, v in (weights or {}).items()]
+    arrays = [
+        numpy_helper.from_array(np.asarray(v), name)
+        for name, v in (weights or {}).items()
+    ]
     return helper.make_graph(nodes, "g", inputs, outputs, arrays)
 
 
@@ -50,18 +53,25 @@ def model_of(
 ) -> onnx.ModelProto:
     """Outputs are named with their ranks."""
     made = [
-        info(name[:-1], [f"{name}.{i}" for i in range(int(name[-1]))]) for name in outputs.split()
+        info(name[:-1], [f"{name}.{i}" for i in range(int(name[-1]))])
+        for name in outputs.split()
     ]
     whole = graph(nodes, [info("x", (3, 4)), *more], made, weights)
-    return helper.make_model(whole, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    return helper.make_model(
+        whole, opset_imports=[helper.make_opsetid("", opset)], ir_version=8
+    )
 
 
-def run(network: Network, x: np.ndarray = X, name: str = "reference") -> list[np.ndarray]:
+def run(
+    network: Network, x: np.ndarray = X, name: str = "reference"
+) -> list[np.ndarray]:
     found = framework(name).executor(network).inference({"x": x})
     return [framework(name).array(found[output]) for output in network.outputs]
 
 
-def right(model: onnx.ModelProto, x: np.ndarray = X, **more: np.ndarray) -> list[np.ndarray]:
+def right(
+    model: onnx.ModelProto, x: np.ndarray = X, **more: np.ndarray
+) -> list[np.ndarray]:
     """By ONNX Runtime, of the model as it stands."""
     return framework("onnxruntime").session(model).run(None, {"x": x, **more})  # type: ignore[attr-defined]
 
@@ -86,7 +96,9 @@ FLAG = info("flag", (), TensorProto.BOOL)
 
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_branch_is_chosen_where_the_condition_is_known(flag: bool) -> None:
-    model = model_of(node("If", ["flag"], ["y"], **BRANCHES), weights=SQUARE, more=[FLAG])
+    model = model_of(
+        node("If", ["flag"], ["y"], **BRANCHES), weights=SQUARE, more=[FLAG]
+    )
     network = read(model, {"flag": np.asarray(flag)})
     assert [type(n.operator).__name__ for n in network.nodes] == (
         ["Mul", "Gemm"] if flag else ["Neg"]
@@ -105,7 +117,9 @@ DECIDED = (
 
 
 def decided() -> onnx.ModelProto:
-    return model_of(*DECIDED, weights=SQUARE | {"zero": np.float32(0)}, outputs="y2 loss0")
+    return model_of(
+        *DECIDED, weights=SQUARE | {"zero": np.float32(0)}, outputs="y2 loss0"
+    )
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -145,18 +159,31 @@ def test_branches_of_different_shapes(name: str) -> None:
     network = read(
         model_of(
             *DECIDED[:2],
-            node("If", ["p"], ["y"], then_branch=BRANCHES["else_branch"], else_branch=other),
+            node(
+                "If",
+                ["p"],
+                ["y"],
+                then_branch=BRANCHES["else_branch"],
+                else_branch=other,
+            ),
             weights={"zero": np.float32(0)},
         )
     )
     executor = framework(name).executor(network)
     for x, shape in (abs(X), (3, 4)), (-abs(X), (1, 1)), (abs(X), (3, 4)):
-        assert executor.framework.array(executor.inference({"x": x})["y"]).shape == shape
+        assert (
+            executor.framework.array(executor.inference({"x": x})["y"]).shape == shape
+        )
 
 
 def test_training_is_off_in_a_branch_when_nothing_is_learnt() -> None:
     ones = {name: np.ones(4, "f4") for name in ("scale", "bias", "mean", "var")}
-    norm = node("BatchNormalization", ["x", *ones], ["b", "new_mean", "new_var"], training_mode=1)
+    norm = node(
+        "BatchNormalization",
+        ["x", *ones],
+        ["b", "new_mean", "new_var"],
+        training_mode=1,
+    )
     branches = BRANCHES | {"then_branch": graph([norm], (), [info("b")])}
     network = read(
         model_of(
@@ -176,8 +203,16 @@ def loop_of(
 ) -> onnx.NodeProto:
     inner = graph(
         body,
-        [info("i", (), TensorProto.INT64), info("c", (), TensorProto.BOOL), info("v", (3, 4))],
-        [info("go", (), TensorProto.BOOL), info("v2", (3, 4)), *(info(o, (3, 4)) for o in outputs)],
+        [
+            info("i", (), TensorProto.INT64),
+            info("c", (), TensorProto.BOOL),
+            info("v", (3, 4)),
+        ],
+        [
+            info("go", (), TensorProto.BOOL),
+            info("v2", (3, 4)),
+            *(info(o, (3, 4)) for o in outputs),
+        ],
         weights,
     )
     return node("Loop", ["count", "true", "x"], ["y", *more], body=inner)
@@ -195,13 +230,21 @@ START = {"true": np.asarray(True), "count": np.asarray(3)}
 
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_a_loop_is_written_out_round_by_round(count: int) -> None:
-    loop = loop_of(COUNTED, ["row"], {"w": np.linspace(0.5, 2, 4, dtype="f4")}, ["rows"])
-    model = model_of(loop, weights=START | {"count": np.asarray(count)}, outputs="y2 rows3")
+    loop = loop_of(
+        COUNTED, ["row"], {"w": np.linspace(0.5, 2, 4, dtype="f4")}, ["rows"]
+    )
+    model = model_of(
+        loop, weights=START | {"count": np.asarray(count)}, outputs="y2 rows3"
+    )
     network = read(model)
     agree(run(network), right(model))
-    assert network.trainable == (["w"] if count else [])  # one weight, however many rounds
+    assert network.trainable == (
+        ["w"] if count else []
+    )  # one weight, however many rounds
     if count == 3:
-        wrong = read(model_of(loop, weights=START | {"count": np.asarray(2)}, outputs="y2 rows3"))
+        wrong = read(
+            model_of(loop, weights=START | {"count": np.asarray(2)}, outputs="y2 rows3")
+        )
         assert not np.allclose(run(wrong)[0], right(model)[0])
 
 
@@ -216,7 +259,9 @@ def test_a_loop_that_computes_its_end_from_constants_is_written_out() -> None:
 
 
 def test_subgraphs_within_subgraphs() -> None:
-    inner = loop_of((node("Identity", ["c"], ["go"]), node("Add", ["v", "outer"], ["v2"])))
+    inner = loop_of(
+        (node("Identity", ["c"], ["go"]), node("Add", ["v", "outer"], ["v2"]))
+    )
     branch = graph(
         [
             node("Neg", ["x"], ["outer"]),
@@ -229,7 +274,9 @@ def test_subgraphs_within_subgraphs() -> None:
     model = model_of(node("If", ["true"], ["y"], **branches), weights=START)
     agree(run(read(model)), right(model))
     dynamic = model_of(
-        *DECIDED[:2], node("If", ["p"], ["y"], **branches), weights=START | {"zero": np.float32(0)}
+        *DECIDED[:2],
+        node("If", ["p"], ["y"], **branches),
+        weights=START | {"zero": np.float32(0)},
     )
     for x in abs(X), -abs(X):
         agree(run(read(dynamic), x), right(dynamic, x))
@@ -244,7 +291,11 @@ UNTIL = (
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_a_run_ends_a_loop(name: str) -> None:
-    weights = START | {"two": np.float32(2), "hundred": np.float32(100), "count": np.asarray(1000)}
+    weights = START | {
+        "two": np.float32(2),
+        "hundred": np.float32(100),
+        "count": np.asarray(1000),
+    }
     model = model_of(
         loop_of(UNTIL),
         node("ReduceSum", ["y"], ["loss"], keepdims=0),
@@ -256,7 +307,11 @@ def test_a_run_ends_a_loop(name: str) -> None:
     for x in abs(X), 7 * abs(X):
         agree(run(network, x, name), right(model, x))
     agree(
-        run(read(model_of(loop_of(UNTIL), weights=weights | {"count": np.asarray(2)})), X, name),
+        run(
+            read(model_of(loop_of(UNTIL), weights=weights | {"count": np.asarray(2)})),
+            X,
+            name,
+        ),
         [4 * X],
     )
 
@@ -264,7 +319,10 @@ def test_a_run_ends_a_loop(name: str) -> None:
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_the_gradient_through_a_loop_that_a_run_ends(name: str) -> None:
     """Other data let it run another number of rounds."""
-    weights = START | {"two": np.linspace(1.5, 2, 4, dtype="f4"), "hundred": np.float32(100)}
+    weights = START | {
+        "two": np.linspace(1.5, 2, 4, dtype="f4"),
+        "hundred": np.float32(100),
+    }
     network = read(
         model_of(
             loop_of(UNTIL),
@@ -280,14 +338,20 @@ def test_the_gradient_through_a_loop_that_a_run_ends(name: str) -> None:
         rounds = next(n for n in range(1, 100) if (x * two**n).max() >= 100)
         executor.inference_and_backprop({"x": x})
         found = executor.framework.array(executor.gradients["two"])
-        np.testing.assert_allclose(found, (rounds * x * two ** (rounds - 1)).sum(0), rtol=1e-4)
+        np.testing.assert_allclose(
+            found, (rounds * x * two ** (rounds - 1)).sum(0), rtol=1e-4
+        )
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_rows_that_a_run_counts(name: str) -> None:
     """By data, and by an input; none at all too."""
     rows = loop_of((*UNTIL, node("Neg", ["v"], ["row"])), ["row"], more=["rows"])
-    weights = {"true": np.asarray(True), "two": np.float32(2), "hundred": np.float32(100)}
+    weights = {
+        "true": np.asarray(True),
+        "two": np.float32(2),
+        "hundred": np.float32(100),
+    }
     count = info("count", (), TensorProto.INT64)
     model = model_of(rows, weights=weights, more=[count], outputs="y2 rows3")
     network = read(model)
@@ -301,7 +365,9 @@ def test_rows_that_a_run_counts(name: str) -> None:
 
 def test_rows_of_a_shape_that_the_file_does_not_say() -> None:
     """All is well as long as there is one."""
-    loop = loop_of((*COUNTED[:-1], node("Sub", ["v2", "x"], ["row"])), ["row"], more=["rows"])
+    loop = loop_of(
+        (*COUNTED[:-1], node("Sub", ["v2", "x"], ["row"])), ["row"], more=["rows"]
+    )
     loop.attribute[0].g.output[-1].type.tensor_type.ClearField("shape")
     count = info("count", (), TensorProto.INT64)
     weights = {"true": np.asarray(True), "w": np.ones(4, "f4")}
@@ -309,8 +375,12 @@ def test_rows_of_a_shape_that_the_file_does_not_say() -> None:
     network = read(model)
     executor = framework("reference").executor(network)
     found = executor.inference({"x": X, "count": np.asarray(3)})
-    agree([found[name] for name in network.outputs], right(model, X, count=np.asarray(3)))
-    with pytest.raises(Unsupported, match="does not run once, and the file does not say"):
+    agree(
+        [found[name] for name in network.outputs], right(model, X, count=np.asarray(3))
+    )
+    with pytest.raises(
+        Unsupported, match="does not run once, and the file does not say"
+    ):
         executor.inference({"x": X, "count": np.asarray(0)})
 
 
@@ -336,11 +406,20 @@ def scan(**attributes: Any) -> onnx.NodeProto:
         [info("t", ()), info("o", ())],
         {"w": np.float32(3)},
     )
-    return node("Scan", ["start", "row"], ["y", "rows"], body=body, num_scan_inputs=1, **attributes)
+    return node(
+        "Scan",
+        ["start", "row"],
+        ["y", "rows"],
+        body=body,
+        num_scan_inputs=1,
+        **attributes,
+    )
 
 
 @pytest.mark.parametrize(
-    "attributes", [{}, {"scan_input_directions": [1]}, {"scan_output_directions": [1]}], ids=str
+    "attributes",
+    [{}, {"scan_input_directions": [1]}, {"scan_output_directions": [1]}],
+    ids=str,
 )
 def test_a_scan_is_written_out(attributes: dict) -> None:
     pick = node("Gather", ["x", "one"], ["row"])
@@ -351,7 +430,9 @@ def test_a_scan_is_written_out(attributes: dict) -> None:
         outputs="y0 rows1",
     )
     agree(run(read(model)), right(model))
-    total = 0.5 + np.cumsum(X[1, ::-1] if "scan_input_directions" in attributes else X[1])
+    total = 0.5 + np.cumsum(
+        X[1, ::-1] if "scan_input_directions" in attributes else X[1]
+    )
     want = 3 * (total[::-1] if "scan_output_directions" in attributes else total)
     np.testing.assert_allclose(run(read(model))[1], want, rtol=1e-5)
 
@@ -399,7 +480,11 @@ def test_a_scan_over_nothing() -> None:
         weights={"start": np.arange(3, dtype="f4"), "none": np.zeros((3, 0), "f4")},
     )
     start, rows = run(read(model))
-    assert start.tolist() == [0, 1, 2] and rows.shape == (3, 0) and rows.dtype == np.float32
+    assert (
+        start.tolist() == [0, 1, 2]
+        and rows.shape == (3, 0)
+        and rows.dtype == np.float32
+    )
 
 
 REFUSED = {
@@ -419,7 +504,10 @@ REFUSED = {
                 body=loop_of(
                     (
                         node(
-                            "Constant", [], ["go"], value=numpy_helper.from_array(np.asarray(True))
+                            "Constant",
+                            [],
+                            ["go"],
+                            value=numpy_helper.from_array(np.asarray(True)),
                         ),
                         node("Identity", ["v"], ["v2"]),
                     )
@@ -448,7 +536,10 @@ REFUSED = {
         "opset 8",
     ),
     "a branch too few": (
-        model_of(node("If", ["true"], ["y"], then_branch=BRANCHES["else_branch"]), weights=START),
+        model_of(
+            node("If", ["true"], ["y"], then_branch=BRANCHES["else_branch"]),
+            weights=START,
+        ),
         "else_branch",
     ),
     "branches that differ": (
@@ -458,7 +549,11 @@ REFUSED = {
                 ["true"],
                 ["y"],
                 **BRANCHES
-                | {"else_branch": graph([node("Neg", ["x"], ["c"])], (), [info("c"), info("c")])},
+                | {
+                    "else_branch": graph(
+                        [node("Neg", ["x"], ["c"])], (), [info("c"), info("c")]
+                    )
+                },
             ),
             weights=START | SQUARE,
         ),
@@ -524,7 +619,9 @@ for name, number, attributes, said in (
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_written_out_is_said(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_out_is_said(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "MOST", 500)
     model, text = REFUSED[case]
     with pytest.raises(Deep500Error, match=text) as error:

@@ -125,9 +125,13 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Data, dict[int, str]]] = {
 }
 
 
-def exported(model: nn.Module, x: torch.Tensor, names: dict[int, str]) -> onnx.ModelProto:
+def exported(
+    model: nn.Module, x: torch.Tensor, names: dict[int, str]
+) -> onnx.ModelProto:
     limits: dict[str, Any] = {"time": {"max": 8}}
-    sizes = {i: torch.export.Dim(name, **limits.get(name, {})) for i, name in names.items()}
+    sizes = {
+        i: torch.export.Dim(name, **limits.get(name, {})) for i, name in names.items()
+    }
     with contextlib.redirect_stdout(io.StringIO()):
         program = torch.onnx.export(
             model, (x,), dynamo=True, optimize=False, dynamic_shapes=(sizes,)

@@ -40,7 +40,9 @@ def exported(module, x) -> onnx.ModelProto:
     silent = io.StringIO()
     with warnings.catch_warnings(), redirect_stdout(silent), redirect_stderr(silent):
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(module, (x,), dynamo=True, optimize=True, verbose=False)
+        program = torch.onnx.export(
+            module, (x,), dynamo=True, optimize=True, verbose=False
+        )
     return program.model_proto
 
 
@@ -51,8 +53,12 @@ def fresh():
     return module, x, exported(module, x)
 
 
-def gradients(network: Network, x: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    executor = d5.framework("pytorch").executor(d5.losses.CrossEntropy().attach(network))
+def gradients(
+    network: Network, x: np.ndarray, labels: np.ndarray
+) -> dict[str, np.ndarray]:
+    executor = d5.framework("pytorch").executor(
+        d5.losses.CrossEntropy().attach(network)
+    )
     executor.inference_and_backprop({next(iter(network.inputs)): x, "label": labels})
     array = executor.framework.array
     return {name: array(value) for name, value in executor.gradients.items()}
@@ -60,7 +66,9 @@ def gradients(network: Network, x: np.ndarray, labels: np.ndarray) -> dict[str, 
 
 def test_the_exporter_makes_equal_weights_one(fresh) -> None:
     """What this is about; should it end, so may deep500/onnx/equal_weights.py."""
-    norms = [node for node in fresh[2].graph.node if node.op_type == "LayerNormalization"]
+    norms = [
+        node for node in fresh[2].graph.node if node.op_type == "LayerNormalization"
+    ]
     assert norms[0].input[1:] == norms[1].input[1:]
 
 
@@ -69,7 +77,10 @@ def test_every_weight_of_a_fresh_module_has_its_own_gradient(fresh) -> None:
     before = model.SerializeToString()
     network = Network.from_onnx(model)
     assert model.SerializeToString() == before
-    assert any("written as one with weights that were equal" in said for said in network.remarks)
+    assert any(
+        "written as one with weights that were equal" in said
+        for said in network.remarks
+    )
     labels = torch.tensor([0, 1, 2, 3])
     module.zero_grad()
     nn.functional.cross_entropy(module(x), labels).backward()
@@ -97,7 +108,9 @@ def test_statistics_are_never_weights_even_without_a_word(fresh) -> None:
     model.CopyFrom(fresh[2])
     del model.graph.metadata_props[:]
     network = Network.from_onnx(model)
-    [node] = [n for n in network.nodes if type(n.operator).__name__ == "BatchNormalization"]
+    [node] = [
+        n for n in network.nodes if type(n.operator).__name__ == "BatchNormalization"
+    ]
     assert not {*node.inputs[3:5]} & {*network.trainable}
     assert {*node.inputs[1:3]} <= {*network.trainable}
 
@@ -106,11 +119,17 @@ def test_a_name_that_is_taken_is_left_alone(fresh) -> None:
     """Metadata come from anyone: they never replace what is there."""
     model = onnx.ModelProto()
     model.CopyFrom(fresh[2])
-    [signature] = [e for e in model.graph.metadata_props if e.key.endswith("graph_signature")]
+    [signature] = [
+        e for e in model.graph.metadata_props if e.key.endswith("graph_signature")
+    ]
     for name in ("second.weight", "second.bias"):
-        signature.value = signature.value.replace(f"target='{name}'", "target='dense.weight'")
+        signature.value = signature.value.replace(
+            f"target='{name}'", "target='dense.weight'"
+        )
     network = Network.from_onnx(model)
     assert network.params["dense.weight"].shape == (6, 6)
     executor = d5.framework("reference").executor(network)
     [y] = executor.inference({next(iter(network.inputs)): fresh[1].numpy()}).values()
-    np.testing.assert_allclose(y, fresh[0](fresh[1]).detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        y, fresh[0](fresh[1]).detach().numpy(), rtol=1e-4, atol=1e-5
+    )

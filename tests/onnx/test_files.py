@@ -97,7 +97,9 @@ def test_bytes_and_models_are_read_too() -> None:
 def test_onnxruntime_runs_what_is_written(tmp_path: Path) -> None:
     network, inputs = digits(), batch()
     network.to_onnx(tmp_path / "digits.onnx")
-    found = onnxruntime.InferenceSession(tmp_path / "digits.onnx").run(["loss", "logits"], inputs)
+    found = onnxruntime.InferenceSession(tmp_path / "digits.onnx").run(
+        ["loss", "logits"], inputs
+    )
     right = framework("reference").executor(network).inference(inputs)
     for name, value in zip(("loss", "logits"), found, strict=True):
         np.testing.assert_allclose(value, right[name], rtol=1e-5, atol=1e-5)
@@ -112,7 +114,9 @@ def model_of(
     kind: int = TensorProto.FLOAT,
 ) -> onnx.ModelProto:
     initializers = [
-        v if isinstance(v, TensorProto) else numpy_helper.from_array(np.asarray(v), name)
+        v
+        if isinstance(v, TensorProto)
+        else numpy_helper.from_array(np.asarray(v), name)
         for name, v in (weights or {}).items()
     ]
     graph = helper.make_graph(
@@ -122,7 +126,9 @@ def model_of(
         [helper.make_tensor_value_info(output, kind, ["n"])],
         initializers,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8
+    )
 
 
 def test_constants_fold_and_weights_become_parameters() -> None:
@@ -140,7 +146,11 @@ def test_constants_fold_and_weights_become_parameters() -> None:
             weights={"w": np.ones(4, "f4")},
         )
     )
-    assert [type(n.operator).__name__ for n in network.nodes] == ["Mul", "Add", "Reshape"]
+    assert [type(n.operator).__name__ for n in network.nodes] == [
+        "Mul",
+        "Add",
+        "Reshape",
+    ]
     assert network.nodes[2].inputs == ("b", (0, 2, 2))
     assert network.trainable == ["w"] and set(network.params) == {"w", "two"}
     x = np.arange(8, dtype="f4").reshape(2, 4)
@@ -167,7 +177,8 @@ def test_running_statistics_are_not_trained_and_a_frozen_norm_warns() -> None:
     ones = {name: np.ones(4, "f4") for name in ("s", "b", "m", "v")}
     network = Network.from_onnx(
         model_of(
-            helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"]), weights=ones
+            helper.make_node("BatchNormalization", ["x", "s", "b", "m", "v"], ["y"]),
+            weights=ones,
         )
     )
     assert network.trainable == ["s", "b"]
@@ -180,7 +191,9 @@ def test_running_statistics_are_not_trained_and_a_frozen_norm_warns() -> None:
 
 def tensor(*dims: int) -> TensorProto:
     """Four bytes that claim to be more."""
-    return TensorProto(name="w", data_type=TensorProto.FLOAT, dims=dims, raw_data=b"1234")
+    return TensorProto(
+        name="w", data_type=TensorProto.FLOAT, dims=dims, raw_data=b"1234"
+    )
 
 
 def relu(source: str = "x", to: str = "y", **attributes: Any) -> onnx.NodeProto:
@@ -215,18 +228,22 @@ BAD = {
     "missing output": (model_of(relu(to="z")), "y"),
     "strings": (model_of(relu(), kind=TensorProto.STRING), "Relu|'x'"),
     "string weights": (
-        model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": np.array(["a"])}),
+        model_of(
+            helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": np.array(["a"])}
+        ),
         "'w'",
     ),
     "overflow": (
         model_of(
-            helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(1 << 40, 1 << 40)}
+            helper.make_node("Add", ["x", "w"], ["y"]),
+            weights={"w": tensor(1 << 40, 1 << 40)},
         ),
         "over",
     ),
     "huge dims": (
         model_of(
-            helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": tensor(1 << 20, 1 << 20)}
+            helper.make_node("Add", ["x", "w"], ["y"]),
+            weights={"w": tensor(1 << 20, 1 << 20)},
         ),
         "w",
     ),
@@ -240,7 +257,9 @@ BAD = {
         "axis",
     ),
     "subgraph": (
-        model_of(helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)),
+        model_of(
+            helper.make_node("If", ["x"], ["y"], then_branch=model_of(relu()).graph)
+        ),
         "If",
     ),
     "external data": (
@@ -297,7 +316,8 @@ def test_weights_beside_the_file_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "location", ["../secret.bin", "{folder}/secret.bin", "a/../../secret.bin", "link.bin", "none"]
+    "location",
+    ["../secret.bin", "{folder}/secret.bin", "a/../../secret.bin", "link.bin", "none"],
 )
 def test_nothing_outside_the_folder_is_read(location: str, tmp_path: Path) -> None:
     (tmp_path / "secret.bin").write_bytes(np.ones(4, "f4").tobytes())
@@ -305,7 +325,10 @@ def test_nothing_outside_the_folder_is_read(location: str, tmp_path: Path) -> No
     folder.mkdir()
     (folder / "link.bin").symlink_to(tmp_path / "secret.bin")
     weight = TensorProto(
-        name="w", data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL
+        name="w",
+        data_type=TensorProto.FLOAT,
+        dims=[4],
+        data_location=TensorProto.EXTERNAL,
     )
     weight.external_data.add(key="location", value=location.format(folder=tmp_path))
     model = model_of(helper.make_node("Add", ["x", "w"], ["y"]), weights={"w": weight})
@@ -319,7 +342,9 @@ def test_nothing_outside_the_folder_is_read(location: str, tmp_path: Path) -> No
 def test_a_damaged_file_never_does_worse_than_one_line(data: st.DataObject) -> None:
     content = bytearray(Mlp(hidden=(3,)).build((2,), 2).to_onnx().SerializeToString())
     for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(
+            st.integers(0, 255)
+        )
     try:
         network = Network.from_onnx(bytes(content))
     except Deep500Error as error:

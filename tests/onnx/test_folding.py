@@ -21,7 +21,8 @@ def model_of(
     more: tuple[onnx.ValueInfoProto, ...] = (),
 ) -> onnx.ModelProto:
     initializers = [
-        numpy_helper.from_array(np.asarray(v), name) for name, v in (weights or {}).items()
+        numpy_helper.from_array(np.asarray(v), name)
+        for name, v in (weights or {}).items()
     ]
     graph = helper.make_graph(
         nodes,
@@ -30,7 +31,9 @@ def model_of(
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
         initializers,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+    )
 
 
 EXPORTED = (  # what exporters write for x.reshape(x.shape[0], -1)
@@ -50,13 +53,16 @@ def test_a_shape_that_is_computed_is_folded() -> None:
     assert network.nodes[1].inputs == ("r", (2, -1))
     x = np.arange(24, dtype="f4").reshape(2, 3, 4)
     np.testing.assert_array_equal(
-        framework("reference").executor(network).inference({"x": x})["y"], x.reshape(2, 12)
+        framework("reference").executor(network).inference({"x": x})["y"],
+        x.reshape(2, 12),
     )
 
 
 def test_a_folded_value_that_is_also_an_output_stays() -> None:
     model = model_of(*EXPORTED, weights=WEIGHTS)
-    model.graph.output.append(helper.make_tensor_value_info("to", TensorProto.INT64, (2,)))
+    model.graph.output.append(
+        helper.make_tensor_value_info("to", TensorProto.INT64, (2,))
+    )
     assert len(read(model).nodes) == 5
 
 
@@ -69,7 +75,9 @@ def test_given_inputs_serve_where_constants_are_needed() -> None:
     model = model_of(helper.make_node("Reshape", ["x", "to"], ["y"]), more=(TO,))
     assert read(model).nodes[0].inputs == ("x", "to")
     network = read(model, {"to": np.array([4, 6])})
-    assert network.nodes[0].inputs == ("x", (4, 6)) and network.part(network.outputs)[1] == ["x"]
+    assert network.nodes[0].inputs == ("x", (4, 6)) and network.part(network.outputs)[
+        1
+    ] == ["x"]
 
 
 def test_what_is_large_is_not_computed_while_reading() -> None:
@@ -89,7 +97,9 @@ def test_what_is_large_is_not_computed_while_reading() -> None:
 
 
 def test_constants_that_do_not_compute_are_one_line() -> None:
-    with pytest.raises(Deep500Error, match="'Gather' cannot be computed from its constants"):
+    with pytest.raises(
+        Deep500Error, match="'Gather' cannot be computed from its constants"
+    ):
         read(
             model_of(
                 helper.make_node("Gather", ["rest", "far"], ["to"]),
@@ -101,19 +111,30 @@ def test_constants_that_do_not_compute_are_one_line() -> None:
 
 @pytest.mark.parametrize("k", [np.array(2), np.array([2])])
 def test_a_number_may_come_as_an_array_of_one(k: np.ndarray) -> None:
-    network = read(model_of(helper.make_node("CumSum", ["x", "k"], ["y"]), weights={"k": k}))
+    network = read(
+        model_of(helper.make_node("CumSum", ["x", "k"], ["y"]), weights={"k": k})
+    )
     assert list(network.nodes[0].inputs) == ["x", 2]
 
 
 def test_two_numbers_where_one_is_wanted_are_refused() -> None:
-    with pytest.raises(Deep500Error, match="axis, which is array.*, and a whole number is wanted"):
+    with pytest.raises(
+        Deep500Error, match="axis, which is array.*, and a whole number is wanted"
+    ):
         read(
-            model_of(helper.make_node("CumSum", ["x", "k"], ["y"]), weights={"k": np.array([0, 1])})
+            model_of(
+                helper.make_node("CumSum", ["x", "k"], ["y"]),
+                weights={"k": np.array([0, 1])},
+            )
         )
 
 
 def test_a_type_that_only_constants_tell_is_kept() -> None:
-    weights = {name: np.array(value, "int32") for name, value in (("a", 0), ("b", 5), ("c", 1))}
-    network = read(model_of(helper.make_node("Range", ["a", "b", "c"], ["y"]), weights=weights))
+    weights = {
+        name: np.array(value, "int32") for name, value in (("a", 0), ("b", 5), ("c", 1))
+    }
+    network = read(
+        model_of(helper.make_node("Range", ["a", "b", "c"], ["y"]), weights=weights)
+    )
     found = framework("reference").executor(network).inference({})["y"]
     assert found.dtype == np.int32 and found.tolist() == [0, 1, 2, 3, 4]

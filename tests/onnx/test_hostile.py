@@ -30,7 +30,10 @@ def model(
     weights: dict[str, onnx.TensorProto] | None = None,
     **constants: Any,
 ) -> onnx.ModelProto:
-    arrays = {name: numpy_helper.from_array(np.asarray(v), name) for name, v in constants.items()}
+    arrays = {
+        name: numpy_helper.from_array(np.asarray(v), name)
+        for name, v in constants.items()
+    }
     graph = helper.make_graph(
         nodes,
         "hostile",
@@ -39,7 +42,9 @@ def model(
         [*arrays.values(), *(weights or {}).values()],
     )
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("own", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=functions)
+    return helper.make_model(
+        graph, opset_imports=opsets, ir_version=10, functions=functions
+    )
 
 
 def large_results(n: int) -> Iterator[tuple[str, Make]]:
@@ -51,7 +56,11 @@ def large_results(n: int) -> Iterator[tuple[str, Make]]:
     yield (
         "Range",
         lambda: model(
-            node("Range", ["a", "b", "c"], ["r"]), node("Cast", ["r"], ["y"], to=1), a=0, b=n, c=1
+            node("Range", ["a", "b", "c"], ["r"]),
+            node("Cast", ["r"], ["y"], to=1),
+            a=0,
+            b=n,
+            c=1,
         ),
     )
     sizes = np.array([2, n], np.int64)
@@ -65,18 +74,28 @@ def large_results(n: int) -> Iterator[tuple[str, Make]]:
     yield "Unsqueeze", lambda: model(node("Unsqueeze", ["x", "a"], ["y"]), a=[n])
     yield "Gather", lambda: model(node("Gather", ["x", "a"], ["y"]), a=[n])
     yield "Concat", lambda: model(node("Concat", ["x", "x"], ["y"], axis=n))
-    yield "CenterCropPad", lambda: model(node("CenterCropPad", ["x", "s"], ["y"]), s=[n, n])
+    yield (
+        "CenterCropPad",
+        lambda: model(node("CenterCropPad", ["x", "s"], ["y"]), s=[n, n]),
+    )
     product = node("MatMul", ["e", "e"], ["y"])
     yield (
         "MatMul",
-        lambda: model(node("Expand", ["x", "s"], ["e"]), product, shape=(1, 1), s=[n, n]),
+        lambda: model(
+            node("Expand", ["x", "s"], ["e"]), product, shape=(1, 1), s=[n, n]
+        ),
     )
 
 
 def windows(n: int) -> Iterator[tuple[str, Make]]:
     """Kernels, strides, dilations and pads of n."""
     for operator in ("AveragePool", "MaxPool", "LpPool", "Conv", "ConvTranspose"):
-        for name, count in (("kernel_shape", 1), ("strides", 1), ("dilations", 1), ("pads", 2)):
+        for name, count in (
+            ("kernel_shape", 1),
+            ("strides", 1),
+            ("dilations", 1),
+            ("pads", 2),
+        ):
             yield f"{operator} {name}", partial(window, operator, name, count, n)
 
 
@@ -125,7 +144,9 @@ def calls(width: int, depth: int) -> onnx.ModelProto:
         inner = [node(f"f{i + 1}", [], [], domain="own") for _ in range(width)]
         functions.append(helper.make_function("own", f"f{i}", [], [], inner, opsets))
     return model(
-        node("f0", [], [], domain="own"), node("Relu", ["x"], ["y"]), functions=tuple(functions)
+        node("f0", [], [], domain="own"),
+        node("Relu", ["x"], ["y"]),
+        functions=tuple(functions),
     )
 
 
@@ -144,7 +165,9 @@ STRUCTURES: dict[str, Make] = {
     "unknown domain": lambda: model(node("Relu", ["x"], ["y"], domain="elsewhere")),
     "missing": lambda: model(node("Add", ["x", "nothing"], ["y"])),
     "name twice": lambda: model(node("Relu", ["x"], ["y"]), node("Abs", ["x"], ["y"])),
-    "name of the input": lambda: model(node("Relu", ["x"], ["x"]), node("Abs", ["x"], ["y"])),
+    "name of the input": lambda: model(
+        node("Relu", ["x"], ["x"]), node("Abs", ["x"], ["y"])
+    ),
     "escapes": lambda: model(node("Add", ["x", "\x1b[2J\n"], ["y"], name="\n\x1b[31m")),
     "no nodes": lambda: model(),
     "input without a shape": lambda: model(node("Relu", ["x"], ["y"]), shape=None),
@@ -213,7 +236,10 @@ def test_a_result_or_one_line(case: str) -> None:
         ("functions 10 wide, 7 deep", "come to 11111112 nodes"),
         ("long recurrence", "node 'LSTM' .*1000000 steps"),
         ("missing", "node 'Add → y' needs 'nothing', which nothing makes"),
-        ("cycle", "form a cycle.* the first that comes too early is 'Add → a', which needs 'b'"),
+        (
+            "cycle",
+            "form a cycle.* the first that comes too early is 'Add → a', which needs 'b'",
+        ),
         ("input without a shape", "the input 'x' has no shape: give it one"),
     ],
 )
@@ -234,9 +260,13 @@ def test_a_weight_in_a_body_is_one_weight() -> None:
     branches = {}
     for name in ("then", "else"):
         value = numpy_helper.from_array(np.ones(3, np.float32), f"w_{name}")
-        result = helper.make_tensor_value_info(f"{name}_out", onnx.TensorProto.FLOAT, [3])
+        result = helper.make_tensor_value_info(
+            f"{name}_out", onnx.TensorProto.FLOAT, [3]
+        )
         add = node("Add", ["v", f"w_{name}"], [f"{name}_out"])
-        branches[f"{name}_branch"] = helper.make_graph([add], name, [], [result], [value])
+        branches[f"{name}_branch"] = helper.make_graph(
+            [add], name, [], [result], [value]
+        )
     body = helper.make_graph(
         [node("If", ["go"], ["v2"], **branches), node("Identity", ["go"], ["go2"])],
         "body",
@@ -250,10 +280,16 @@ def test_a_weight_in_a_body_is_one_weight() -> None:
             helper.make_tensor_value_info("v2", onnx.TensorProto.FLOAT, [3]),
         ],
     )
-    repeated = model(node("Loop", ["most", "", "x"], ["y"], body=body), shape=(3,), most=50)
+    repeated = model(
+        node("Loop", ["most", "", "x"], ["y"], body=body), shape=(3,), most=50
+    )
     network = Network.from_onnx(repeated)
     assert network.trainable == ["w_then"]
-    results = framework("reference").executor(network).inference({"x": np.zeros(3, np.float32)})
+    results = (
+        framework("reference")
+        .executor(network)
+        .inference({"x": np.zeros(3, np.float32)})
+    )
     assert results["y"].tolist() == [50, 50, 50]
 
 
@@ -276,7 +312,9 @@ def test_outputs_need_no_shape() -> None:
 def test_pipes_and_devices_are_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.onnx")
     for path in (tmp_path / "pipe.onnx", "/dev/zero", "/dev/null"):
-        with pytest.raises(Deep500Error, match="cannot read an ONNX model.*no regular file"):
+        with pytest.raises(
+            Deep500Error, match="cannot read an ONNX model.*no regular file"
+        ):
             Network.from_onnx(path)
     with pytest.raises(Deep500Error, match="cannot read an ONNX model.*it is a folder"):
         Network.from_onnx(tmp_path)
@@ -294,7 +332,9 @@ def seconds(count: int, named: bool) -> float:
     for i in range(count):
         name = f"node{i}" if named else ""
         source = f"v{i}" if i else "x"
-        nodes.append(node("Relu", [source], [f"v{i + 1}" if i + 1 < count else "y"], name=name))
+        nodes.append(
+            node("Relu", [source], [f"v{i + 1}" if i + 1 < count else "y"], name=name)
+        )
     content = model(*nodes).SerializeToString()
     start = time.process_time()
     Network.from_onnx(content).to_onnx()

@@ -19,7 +19,9 @@ def mutated(*options: str) -> subprocess.CompletedProcess[str]:
 def test_sixty_on_every_framework() -> None:
     done = mutated("--count", "60", "--sample", "60")
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert [line.split(":")[0] for line in done.stdout.splitlines()] == available_frameworks()
+    assert [
+        line.split(":")[0] for line in done.stdout.splitlines()
+    ] == available_frameworks()
 
 
 @pytest.mark.slow

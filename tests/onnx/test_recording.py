@@ -39,7 +39,9 @@ def onnxruntime() -> Recorder:
     return xp
 
 
-def recorded(operator: Operator, dtype: str, *shapes: tuple, xp: Recorder | None = None) -> set:
+def recorded(
+    operator: Operator, dtype: str, *shapes: tuple, xp: Recorder | None = None
+) -> set:
     """The kinds of nodes that an operator becomes."""
     inputs = {f"i{k}": argument(shape, dtype) for k, shape in enumerate(shapes)}
     made = node_or_formula(xp or Recorder(), operator, [*inputs.values()])
@@ -78,12 +80,19 @@ def test_an_engines_dtypes_are_checked() -> None:
 
 
 def test_a_network_keeps_the_nodes_that_have_kernels() -> None:
-    network = d5.networks.DigitsCnn(channels=(2, 3), hidden=(5, 4)).build((1, 8, 8), 4, seed=1)
+    network = d5.networks.DigitsCnn(channels=(2, 3), hidden=(5, 4)).build(
+        (1, 8, 8), 4, seed=1
+    )
     shapes = {"x": (2, 1, 8, 8), "label": (2,)}
     by_schema = backward_model(Recorder(), network, "loss", shapes)
     by_engine = backward_model(onnxruntime(), network, "loss", shapes)
-    kinds = [{proto.op_type for proto in model.graph.node} for model in (by_schema, by_engine)]
-    assert kinds[0] - kinds[1] == {"SoftmaxCrossEntropyLoss"}  # of which onnxruntime has no kernel
+    kinds = [
+        {proto.op_type for proto in model.graph.node}
+        for model in (by_schema, by_engine)
+    ]
+    assert kinds[0] - kinds[1] == {
+        "SoftmaxCrossEntropyLoss"
+    }  # of which onnxruntime has no kernel
     assert {"Conv", "Gemm", "Relu", "MaxPool"} <= kinds[0] & kinds[1]
     onnx.checker.check_model(by_schema, full_check=True)
 
@@ -101,17 +110,24 @@ assert not [name for name in sys.modules if name.startswith("deep500.frameworks.
 
 def test_a_backward_network_needs_no_onnxruntime(tmp_path: Path) -> None:
     path, rng = tmp_path / "backward.onnx", np.random.default_rng(0)
-    subprocess.run([sys.executable, "-W", "ignore", "-c", WITHOUT, str(path)], check=True)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WITHOUT, str(path)], check=True
+    )
     model = onnx.load(path)
     network = d5.networks.Mlp(hidden=(3,)).build((4,), 2, seed=3)
-    batch = {"x": rng.standard_normal((5, 4)).astype("f4"), "label": rng.integers(0, 2, 5)}
+    batch = {
+        "x": rng.standard_normal((5, 4)).astype("f4"),
+        "label": rng.integers(0, 2, 5),
+    }
     session = framework("onnxruntime").session(model)  # type: ignore[attr-defined]
     names = [output.name for output in session.get_outputs()]
     found = dict(zip(names, session.run(names, batch | network.params), strict=True))
     reference = framework("reference").executor(network)
     reference.inference_and_backprop(batch)
     for name, gradient in network.gradient():
-        np.testing.assert_allclose(found[gradient], reference.gradients[name], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(
+            found[gradient], reference.gradients[name], rtol=1e-4, atol=1e-6
+        )
 
 
 def kinds_of(model: onnx.ModelProto) -> list[str]:
@@ -137,9 +153,13 @@ def test_gradients_that_are_zero_leave_no_trace() -> None:
 
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize(("channels", "size"), [(2, 9), (64, 9), (2, 3)])
-def test_the_gradient_by_a_kernel_is_a_product(groups: int, channels: int, size: int) -> None:
+def test_the_gradient_by_a_kernel_is_a_product(
+    groups: int, channels: int, size: int
+) -> None:
     rng = np.random.default_rng(3)
-    conv = d5.operators.Conv(group=groups, strides=(2, 1), pads=(1, 0, 1, 1), dilations=(1, 2))
+    conv = d5.operators.Conv(
+        group=groups, strides=(2, 1), pads=(1, 0, 1, 1), dilations=(1, 2)
+    )
     x = rng.standard_normal((5, groups * channels, size, size + 2)).astype("float32")
     w = rng.standard_normal((2 * groups, channels, 2, 2)).astype("float32")
     ours = framework("onnxruntime")

@@ -17,7 +17,9 @@ MASK = np.triu(np.full((4, 4), -np.inf, "f4"), 1)
 
 
 def trained(*nodes: onnx.NodeProto, **weights: Any) -> list[str]:
-    arrays = [numpy_helper.from_array(np.asarray(v), name) for name, v in weights.items()]
+    arrays = [
+        numpy_helper.from_array(np.asarray(v), name) for name, v in weights.items()
+    ]
     graph = helper.make_graph(
         nodes,
         "g",
@@ -25,7 +27,9 @@ def trained(*nodes: onnx.NodeProto, **weights: Any) -> list[str]:
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", "m"])],
         arrays,
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
     return Network.from_onnx(model).trainable
 
 
@@ -35,7 +39,10 @@ def test_settings_are_not_trained() -> None:
     assert trained(node("Clip", ["x", "", "w"], ["y"]), w=one) == []
     assert trained(node("Add", ["x", "w"], ["y"]), w=np.array([1e-5], "f4")) == []
     assert trained(node("Div", ["x", "w"], ["y"]), w=one) == []
-    assert trained(node("Pad", ["x", "p", "w"], ["y"]), w=one, p=np.array([1, 1, 1, 1])) == []
+    assert (
+        trained(node("Pad", ["x", "p", "w"], ["y"]), w=one, p=np.array([1, 1, 1, 1]))
+        == []
+    )
 
 
 def test_masks_are_not_trained() -> None:
@@ -52,13 +59,18 @@ def test_masks_are_not_trained() -> None:
 def test_weights_are_trained_wherever_they_come_in() -> None:
     for kind in "MatMul", "Add", "Mul", "Sub":
         assert trained(node(kind, ["x", "w"], ["y"]), w=np.outer(ROW, ROW)) == ["w"]
-    assert trained(node("Gather", ["w", "i"], ["y"]), w=np.outer(ROW, ROW), i=np.array([1, 2])) == [
-        "w"
-    ]
     assert trained(
-        node("Transpose", ["w"], ["t"]), node("MatMul", ["x", "t"], ["y"]), w=np.outer(ROW, ROW)
+        node("Gather", ["w", "i"], ["y"]), w=np.outer(ROW, ROW), i=np.array([1, 2])
     ) == ["w"]
-    assert trained(node("Gemm", ["x", "w", "b"], ["y"]), w=ROW[:, None], b=ROW[:1]) == ["w", "b"]
+    assert trained(
+        node("Transpose", ["w"], ["t"]),
+        node("MatMul", ["x", "t"], ["y"]),
+        w=np.outer(ROW, ROW),
+    ) == ["w"]
+    assert trained(node("Gemm", ["x", "w", "b"], ["y"]), w=ROW[:, None], b=ROW[:1]) == [
+        "w",
+        "b",
+    ]
     linear = node("MatMul", ["x", "w"], ["m"]), node("Add", ["m", "b"], ["y"])
     assert trained(*linear, w=ROW[:, None], b=ROW[:1]) == ["w", "b"]
 
@@ -75,16 +87,29 @@ def test_a_transformer_that_pytorch_exports_keeps_its_parameters_and_no_more(
     class Transformer(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
-            self.token, self.place = nn.Embedding(50, 16), nn.Parameter(torch.randn(1, 8, 16))
-            self.norm, self.qkv, self.out = nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)
-            self.up, self.down, self.head = nn.Linear(16, 32), nn.Linear(32, 16), nn.Linear(16, 1)
+            self.token, self.place = (
+                nn.Embedding(50, 16),
+                nn.Parameter(torch.randn(1, 8, 16)),
+            )
+            self.norm, self.qkv, self.out = (
+                nn.LayerNorm(16),
+                nn.Linear(16, 48),
+                nn.Linear(16, 16),
+            )
+            self.up, self.down, self.head = (
+                nn.Linear(16, 32),
+                nn.Linear(32, 16),
+                nn.Linear(16, 1),
+            )
             self.register_buffer("mask", torch.full((8, 8), float("-inf")).triu(1))
             self.register_buffer("waves", torch.randn(8, 16))
 
         def forward(self, tokens: Any) -> Any:
             x = self.token(tokens) + self.place + self.waves
             q, k, v = self.qkv(self.norm(x)).chunk(3, -1)
-            x = x + self.out((q @ k.transpose(-1, -2) / 16**0.5 + self.mask).softmax(-1) @ v)
+            x = x + self.out(
+                (q @ k.transpose(-1, -2) / 16**0.5 + self.mask).softmax(-1) @ v
+            )
             x = x + self.down(nn.functional.gelu(self.up(x)))
             x = x * torch.rsqrt((x**2).mean(-1, keepdim=True) + 1e-6)
             return self.head(x).clamp(-5.0, 5.0)

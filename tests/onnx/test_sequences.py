@@ -25,7 +25,10 @@ def model_of(
     kind: int = TensorProto.FLOAT,
     opset: int = 17,
 ) -> onnx.ModelProto:
-    arrays = [numpy_helper.from_array(np.asarray(v), name) for name, v in (weights or {}).items()]
+    arrays = [
+        numpy_helper.from_array(np.asarray(v), name)
+        for name, v in (weights or {}).items()
+    ]
     graph = helper.make_graph(
         nodes,
         "g",
@@ -33,7 +36,9 @@ def model_of(
         [helper.make_tensor_value_info("y", kind, [f"n{i}" for i in range(rank)])],
         arrays,
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8
+    )
 
 
 def result(model: onnx.ModelProto) -> np.ndarray:
@@ -69,7 +74,11 @@ RIGHT = {
         -X,
     ),
     "empty": (
-        (node("SequenceEmpty", [], ["e"]), node("SequenceInsert", ["e", "x"], ["t"]), AT),
+        (
+            node("SequenceEmpty", [], ["e"]),
+            node("SequenceInsert", ["e", "x"], ["t"]),
+            AT,
+        ),
         {"at": np.asarray(0)},
         X,
     ),
@@ -103,8 +112,16 @@ RIGHT = {
         {"at": np.asarray(0)},
         2 * X,
     ),
-    "handed on": ((*PARTS, node("Identity", ["s"], ["t"]), AT), {"at": np.asarray(1)}, -X),
-    "optional": ((node("Optional", ["x"], ["o"]), node("OptionalGetElement", ["o"], ["y"])), {}, X),
+    "handed on": (
+        (*PARTS, node("Identity", ["s"], ["t"]), AT),
+        {"at": np.asarray(1)},
+        -X,
+    ),
+    "optional": (
+        (node("Optional", ["x"], ["o"]), node("OptionalGetElement", ["o"], ["y"])),
+        {},
+        X,
+    ),
 }
 
 
@@ -114,11 +131,15 @@ def test_what_is_done_with_sequences_is_done_while_reading(case: str) -> None:
     model = model_of(*nodes, rank=want.ndim, weights=weights)
     np.testing.assert_array_equal(result(model), want)
     session = framework("onnxruntime").session(model)  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(session.run(None, {"x": X})[0], want)  # as ONNX Runtime reads it
+    np.testing.assert_array_equal(
+        session.run(None, {"x": X})[0], want
+    )  # as ONNX Runtime reads it
 
 
 def test_a_length_and_an_optional_are_constants() -> None:
-    length = model_of(*PARTS, node("SequenceLength", ["s"], ["y"]), rank=0, kind=TensorProto.INT64)
+    length = model_of(
+        *PARTS, node("SequenceLength", ["s"], ["y"]), rank=0, kind=TensorProto.INT64
+    )
     assert result(length) == 2 and read(length).trainable == []
     for inputs, there in (["o"], True), ([""], False):
         has = node("OptionalHasElement", inputs, ["y"])
@@ -132,9 +153,15 @@ def test_a_length_and_an_optional_are_constants() -> None:
     ("nodes", "text"),
     [
         ((*PARTS, node("SequenceAt", ["s", "x"], ["y"])), "which only a run brings"),
-        ((*PARTS, node("SequenceAt", ["s", "far"], ["y"])), "place 7 of a sequence of 2"),
         (
-            (node("SequenceEmpty", [], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=0)),
+            (*PARTS, node("SequenceAt", ["s", "far"], ["y"])),
+            "place 7 of a sequence of 2",
+        ),
+        (
+            (
+                node("SequenceEmpty", [], ["s"]),
+                node("ConcatFromSequence", ["s"], ["y"], axis=0),
+            ),
             "an empty sequence",
         ),
         ((*PARTS, node("Neg", ["s"], ["y"])), "sequence 's', and Neg|no valid ONNX"),
@@ -171,18 +198,33 @@ def function(name: str, *nodes: onnx.NodeProto) -> onnx.FunctionProto:
 def test_functions_of_the_models_own_are_written_out() -> None:
     twice = function("Twice", node("Add", ["a", "a"], ["b"]))
     four = function(
-        "Four", node("Twice", ["a"], ["c"], domain="own"), node("Twice", ["c"], ["b"], domain="own")
+        "Four",
+        node("Twice", ["a"], ["c"], domain="own"),
+        node("Twice", ["c"], ["b"], domain="own"),
     )
-    np.testing.assert_array_equal(result(with_functions(twice, four, calls="Four")), 4 * X)
+    np.testing.assert_array_equal(
+        result(with_functions(twice, four, calls="Four")), 4 * X
+    )
 
 
 def test_functions_that_grow_without_end_are_refused() -> None:
     """Each calls the next twice: 2^40 nodes."""
     chain = [
-        function(f"F{i}", *(node(f"F{i + 1}", [a], [b], domain="own") for a, b in ("ac", "cb")))
+        function(
+            f"F{i}",
+            *(node(f"F{i + 1}", [a], [b], domain="own") for a, b in ("ac", "cb")),
+        )
         for i in range(40)
     ]
     with pytest.raises(Unsupported, match="3298534883327 nodes"):
-        read(with_functions(*chain, function("F40", node("Neg", ["a"], ["b"])), calls="F0"))
+        read(
+            with_functions(
+                *chain, function("F40", node("Neg", ["a"], ["b"])), calls="F0"
+            )
+        )
     with pytest.raises(Deep500Error, match="call themselves"):
-        read(with_functions(function("F", node("F", ["a"], ["b"], domain="own")), calls="F"))
+        read(
+            with_functions(
+                function("F", node("F", ["a"], ["b"], domain="own")), calls="F"
+            )
+        )

@@ -11,13 +11,18 @@ from deep500.onnx.roles import KIND
 TABLE = np.random.default_rng(0).standard_normal((5, 3)).astype("float32")
 
 
-def language_model(head: np.ndarray, marked: tuple[str, ...] = ("table",)) -> onnx.ModelProto:
+def language_model(
+    head: np.ndarray, marked: tuple[str, ...] = ("table",)
+) -> onnx.ModelProto:
     """An embedding of tokens, and scores of all tokens by the weight `head`."""
     nodes = [
         helper.make_node("Gather", ["table", "ids"], ["rows"]),
         helper.make_node("MatMul", ["rows", "head"], ["y"]),
     ]
-    weights = [numpy_helper.from_array(TABLE, "table"), numpy_helper.from_array(head, "head")]
+    weights = [
+        numpy_helper.from_array(TABLE, "table"),
+        numpy_helper.from_array(head, "head"),
+    ]
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch"])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 5])
     graph = helper.make_graph(nodes, "g", [ids], [y], weights)

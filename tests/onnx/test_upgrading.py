@@ -24,7 +24,9 @@ def model_of(
     shape: tuple = X.shape,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    constants = {name: np.asarray(value, "f4") for name, value in (weights or {}).items()}
+    constants = {
+        name: np.asarray(value, "f4") for name, value in (weights or {}).items()
+    }
     inputs = [
         ("x", shape),
         *((name, value.shape) for name, value in constants.items()),
@@ -32,11 +34,16 @@ def model_of(
     graph = helper.make_graph(
         [helper.make_node(op, ["x", *constants], list(outputs), **attributes)],
         "g",
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in inputs],
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+            for name, dims in inputs
+        ],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=3)
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=3
+    )
 
 
 def result(model: onnx.ModelProto, x: np.ndarray = X) -> np.ndarray:
@@ -44,8 +51,12 @@ def result(model: onnx.ModelProto, x: np.ndarray = X) -> np.ndarray:
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, None])
-@pytest.mark.parametrize(("op", "finish"), [("Softmax", lambda p: p), ("LogSoftmax", np.log)])
-def test_softmax_took_all_axes_from_one_on(op: str, finish: Any, axis: int | None) -> None:
+@pytest.mark.parametrize(
+    ("op", "finish"), [("Softmax", lambda p: p), ("LogSoftmax", np.log)]
+)
+def test_softmax_took_all_axes_from_one_on(
+    op: str, finish: Any, axis: int | None
+) -> None:
     first = 1 if axis is None else axis % 3
     e = np.exp(X.reshape(int(np.prod(X.shape[:first])), -1))
     right = finish((e / e.sum(1, keepdims=True)).reshape(X.shape))
@@ -65,7 +76,9 @@ def test_broadcasting_was_by_axis(op: str, right: Any) -> None:
         result(model_of(op, 6, {"b": np.arange(4.0)}, broadcast=1)),
         right(X, np.arange(4, dtype="f4")),
     )
-    np.testing.assert_array_equal(result(model_of(op, 6, {"b": 2 * X})), right(X, 2 * X))
+    np.testing.assert_array_equal(
+        result(model_of(op, 6, {"b": 2 * X})), right(X, 2 * X)
+    )
 
 
 def test_prelu_had_a_slope_per_channel() -> None:
@@ -76,14 +89,18 @@ def test_prelu_had_a_slope_per_channel() -> None:
         rtol=1e-6,
     )
     np.testing.assert_allclose(
-        result(model_of("PRelu", 6, {"slope": [0.5]})), np.where(X < 0, X * 0.5, X), rtol=1e-6
+        result(model_of("PRelu", 6, {"slope": [0.5]})),
+        np.where(X < 0, X * 0.5, X),
+        rtol=1e-6,
     )
 
 
 NORMAL = {"s": [1, 2, 3], "b": [0, 1, 0], "m": [0, 0.5, 1], "v": [1, 2, 0.5]}
 
 
-@pytest.mark.parametrize(("opset", "attributes"), [(6, {"is_test": 1}), (7, {}), (9, {})])
+@pytest.mark.parametrize(
+    ("opset", "attributes"), [(6, {"is_test": 1}), (7, {}), (9, {})]
+)
 def test_batch_normalization_for_inference_is_what_it_is_today(
     opset: int, attributes: dict
 ) -> None:
@@ -97,6 +114,10 @@ def test_what_cannot_be_said_today_is_refused() -> None:
     with pytest.raises(Unsupported, match="being trained"):
         read(model_of("BatchNormalization", 6, NORMAL))
     with pytest.raises(Unsupported, match="being trained"):
-        read(model_of("BatchNormalization", 9, NORMAL, outputs=("y", "m2", "v2", "m3", "v3")))
+        read(
+            model_of(
+                "BatchNormalization", 9, NORMAL, outputs=("y", "m2", "v2", "m3", "v3")
+            )
+        )
     with pytest.raises(Unsupported, match="the shape of 'x', which is not known"):
         read(model_of("Softmax", 11, shape=("n", 3, 4)))

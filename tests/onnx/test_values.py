@@ -32,7 +32,9 @@ def test_every_dtype_is_read(dtype: str, shape: tuple[int, ...]) -> None:
         (TensorProto.FLOAT8E5M2, [0x3C, 0xC0, 0x7C], [1, -2, np.inf]),
     ],
 )
-def test_packed_numbers_are_read(dtype: int, data: list[int], right: list[float]) -> None:
+def test_packed_numbers_are_read(
+    dtype: int, data: list[int], right: list[float]
+) -> None:
     tensor = TensorProto(data_type=dtype, dims=[3], name="w", int32_data=data)
     assert array(tensor).astype("float64").tolist() == right
     tensor.int32_data.append(0)
@@ -42,7 +44,9 @@ def test_packed_numbers_are_read(dtype: int, data: list[int], right: list[float]
         array(TensorProto(data_type=dtype, dims=[3], name="w", raw_data=b""))
 
 
-@pytest.mark.parametrize("number", [n for n in TensorProto.DataType.values() if n not in NAMES])
+@pytest.mark.parametrize(
+    "number", [n for n in TensorProto.DataType.values() if n not in NAMES]
+)
 def test_other_types_are_refused_by_name(number: int) -> None:
     with pytest.raises(Unsupported, match="^'w' is of [a-z]"):
         array(TensorProto(data_type=number, dims=[0], name="w"))
@@ -70,7 +74,9 @@ def test_a_range_has_the_dtype_that_its_file_says(dtype: str) -> None:
         numbers,
     )
     opset = onnx.defs.onnx_opset_version()
-    network = read(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]))
+    network = read(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    )
     from deep500.frameworks import framework
 
     for name in ("reference", "pytorch", "onnxruntime"):

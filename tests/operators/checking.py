@@ -10,7 +10,11 @@ import pytest
 from deep500 import registry
 from deep500.frameworks import framework
 from deep500.validation.checking.checks import autodiff
-from deep500.validation.checking.comparing import gradient_check, output_check, shape_check
+from deep500.validation.checking.comparing import (
+    gradient_check,
+    output_check,
+    shape_check,
+)
 from deep500.validation.checking.derivatives import difference_check
 from deep500.validation.checking.dock import Dock
 from deep500.validation.checking.examples import XP, Example, examples, examples_of
@@ -45,7 +49,9 @@ def marks(example: Example, name: str, dtype: str) -> list[pytest.MarkDecorator]
         example.name.endswith("-0"),
         type(example.operator).__name__ in THIRD and dtype == "float32",
     )
-    quick = name == "reference" or (first and (name in ("pytorch", "onnxruntime") or sampled))
+    quick = name == "reference" or (
+        first and (name in ("pytorch", "onnxruntime") or sampled)
+    )
     return [] if quick else [pytest.mark.slow]
 
 
@@ -58,7 +64,9 @@ def output_faults(example: Example, got: Sequence[Any], dtype: str) -> list[str]
     """What is wrong with the outputs that a framework computed in this dtype; native kernels may return fewer."""
     same = in_dtype(example, dtype)
     return [
-        check.text for check in (shape_check(same, got), output_check(same, got)) if not check.ok
+        check.text
+        for check in (shape_check(same, got), output_check(same, got))
+        if not check.ok
     ]
 
 

@@ -60,8 +60,15 @@ class OnePercent(Planted):
 
     def applies(self, example: Example) -> bool:
         found = []
-        for k, (y, moves) in enumerate(zip(example.outputs, output_moves(example), strict=True)):
-            weighs = is_float(y) & np.isfinite(y) & (abs(y) > 1e-30) & (1e-4 * abs(y) > moves)
+        for k, (y, moves) in enumerate(
+            zip(example.outputs, output_moves(example), strict=True)
+        ):
+            weighs = (
+                is_float(y)
+                & np.isfinite(y)
+                & (abs(y) > 1e-30)
+                & (1e-4 * abs(y) > moves)
+            )
             found += [
                 (abs(y[place]), k, tuple(place), y.shape)
                 for place in map(tuple, np.argwhere(weighs))
@@ -81,13 +88,18 @@ class RoundedToBfloat16(Planted):
     """Does not apply where every number lies beside one of bfloat16: within sixteen times what rounding moves it."""
 
     def spoilt(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
-        return [y.astype(ml_dtypes.bfloat16).astype(y.dtype) if is_float(y) else y for y in outputs]
+        return [
+            y.astype(ml_dtypes.bfloat16).astype(y.dtype) if is_float(y) else y
+            for y in outputs
+        ]
 
     def applies(self, example: Example) -> bool:
         right = Dock(self.framework).run(example.operator, example.inputs)
         triples = zip(self.spoilt(right), right, output_moves(example), strict=True)
         return any(
-            np.any(absolute(a, b) > 16 * (moves + FORMATS[example.dtype].eps * np.abs(b)))
+            np.any(
+                absolute(a, b) > 16 * (moves + FORMATS[example.dtype].eps * np.abs(b))
+            )
             for a, b, moves in triples
             if is_float(b) and b.size
         )
@@ -96,7 +108,8 @@ class RoundedToBfloat16(Planted):
 class SwappedAxes(Planted):
     def spoilt(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
         return [
-            np.swapaxes(y, -1, -2).reshape(y.shape).copy() if y.ndim > 1 else y for y in outputs
+            np.swapaxes(y, -1, -2).reshape(y.shape).copy() if y.ndim > 1 else y
+            for y in outputs
         ]
 
 
@@ -130,7 +143,9 @@ class StaleResult(StaleBuffer):
 
 
 class InputModified(Planted):
-    def touched(self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    def touched(
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+    ) -> list[Any]:
         after = super().touched(operator, inputs, seeds)
         x = next(x for x in after if isinstance(x, np.ndarray) and x.size)
         x.reshape(-1)[0] = not x.reshape(-1)[0]
@@ -164,9 +179,15 @@ class Nondeterminism(Planted):
 
 class WrongSign(Planted):
     def gradient(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], layout: str = "plain"
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        layout: str = "plain",
     ) -> list[np.ndarray | None]:
-        return [None if g is None else -g for g in super().gradient(operator, inputs, seeds)]
+        return [
+            None if g is None else -g for g in super().gradient(operator, inputs, seeds)
+        ]
 
     def applies(self, example: Example) -> bool:
         return any(g is not None and np.any(g) for g in example.gradients)
@@ -180,10 +201,17 @@ class OtherNamespace(Planted):
     def run(
         self, operator: Operator, inputs: Sequence[Any], layout: str = "plain"
     ) -> list[np.ndarray]:
-        return [np.asarray(y) for y in operator.published(operator.run(self.namespace, *inputs))]
+        return [
+            np.asarray(y)
+            for y in operator.published(operator.run(self.namespace, *inputs))
+        ]
 
     def gradient(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], layout: str = "plain"
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        layout: str = "plain",
     ) -> list[np.ndarray | None]:
         return [
             None if g is None else np.asarray(g)
@@ -192,21 +220,32 @@ class OtherNamespace(Planted):
 
     def applies(self, example: Example) -> bool:
         clean = Dock(self.framework)
-        right = [*clean.run(example.operator, example.inputs), *_gradients(clean, example)]
+        right = [
+            *clean.run(example.operator, example.inputs),
+            *_gradients(clean, example),
+        ]
         try:
-            found = [*self.run(example.operator, example.inputs), *_gradients(self, example)]
+            found = [
+                *self.run(example.operator, example.inputs),
+                *_gradients(self, example),
+            ]
         except (ValueError, IndexError):  # what cannot go on shows by itself
             return True
         return any(
             a is not None
-            and (a.shape != b.shape or not np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True))
+            and (
+                a.shape != b.shape
+                or not np.allclose(a, b, rtol=1e-3, atol=1e-4, equal_nan=True)
+            )
             for a, b in zip(found, right, strict=True)
         )
 
 
 def _gradients(dock: Dock, example: Example) -> list[np.ndarray | None]:
     smooth = example.operator.differentiable and example.smooth
-    return dock.gradient(example.operator, example.inputs, example.seeds) if smooth else []
+    return (
+        dock.gradient(example.operator, example.inputs, example.seeds) if smooth else []
+    )
 
 
 class LateWindows(type(XP)):  # type: ignore[misc]
@@ -266,9 +305,12 @@ class ForgottenBroadcasting(Planted):
     ) -> list[np.ndarray]:
         if not self.broadcasts(operator, inputs):
             return super().run(operator, inputs)
-        shape = np.broadcast_shapes(*(x.shape for x in inputs if isinstance(x, np.ndarray)))
+        shape = np.broadcast_shapes(
+            *(x.shape for x in inputs if isinstance(x, np.ndarray))
+        )
         return super().run(
-            operator, [np.resize(x, shape) if isinstance(x, np.ndarray) else x for x in inputs]
+            operator,
+            [np.resize(x, shape) if isinstance(x, np.ndarray) else x for x in inputs],
         )
 
     def broadcasts(self, operator: Operator, inputs: Sequence[Any]) -> bool:
@@ -283,7 +325,9 @@ class ForgottenBroadcasting(Planted):
         right = Dock(self.framework).run(example.operator, example.inputs)
         return any(
             not same(a, b)
-            for a, b in zip(self.run(example.operator, example.inputs), right, strict=True)
+            for a, b in zip(
+                self.run(example.operator, example.inputs), right, strict=True
+            )
         )
 
 

@@ -16,7 +16,11 @@ def grid() -> Iterator:
         for e in (e for e in examples() if e.smooth and e.operator.native(name)):
             for dtype in ("float32", "float64"):
                 yield pytest.param(
-                    e, name, dtype, id=f"{e.name}-{name}-{dtype}", marks=marks(e, name, dtype)
+                    e,
+                    name,
+                    dtype,
+                    id=f"{e.name}-{name}-{dtype}",
+                    marks=marks(e, name, dtype),
                 )
 
 
@@ -31,7 +35,12 @@ def one_thread() -> None:
 def test_autodiff_through_native_kernels_agrees_with_the_derivative(
     example: Example, name: str, dtype: str
 ) -> None:
-    assert gradient_faults(example.as_native, autograd(example.as_native, name, dtype), dtype) == []
+    assert (
+        gradient_faults(
+            example.as_native, autograd(example.as_native, name, dtype), dtype
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", AUTODIFF)
@@ -41,9 +50,15 @@ def test_a_kernel_that_loses_a_gradient_is_found(
     if not framework(name).available():
         pytest.skip(f"{name} is not installed")
     stop = {
-        "pytorch": lambda self, torch, a, b: a * b - 0.01 * a * b + 0.01 * (a * b).detach(),
-        "jax": lambda self, jax, a, b: a * b - 0.01 * jax.lax.stop_gradient(a * b) + 0.01 * a * b,
-        "tensorflow": lambda self, tf, a, b: a * b - 0.01 * a * b + 0.01 * tf.stop_gradient(a * b),
+        "pytorch": lambda self, torch, a, b: (
+            a * b - 0.01 * a * b + 0.01 * (a * b).detach()
+        ),
+        "jax": lambda self, jax, a, b: (
+            a * b - 0.01 * jax.lax.stop_gradient(a * b) + 0.01 * a * b
+        ),
+        "tensorflow": lambda self, tf, a, b: (
+            a * b - 0.01 * a * b + 0.01 * tf.stop_gradient(a * b)
+        ),
     }
     example = next(e for e in examples() if e.name == "Mul-0")
     monkeypatch.setattr(type(example.operator), name, stop[name])

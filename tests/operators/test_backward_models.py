@@ -87,7 +87,9 @@ class Subject:
         """Ours, by the reference."""
         executor = REFERENCE.executor(self.network)
         executor.inference_and_backprop(self.inputs)
-        return {name: REFERENCE.array(value) for name, value in executor.gradients.items()}
+        return {
+            name: REFERENCE.array(value) for name, value in executor.gradients.items()
+        }
 
     def model(self, xp: Any = None) -> onnx.ModelProto:
         """The backward pass, recorded by ONNX's schema or for an engine's kernels."""
@@ -97,7 +99,10 @@ class Subject:
         return backward_model(xp or Recorder(), keyed, "loss", shapes)
 
     def feeds(self, model: onnx.ModelProto) -> Arrays:
-        values = {**REFERENCE.executor(self.network).keyed(self.inputs), **self.network.params}
+        values = {
+            **REFERENCE.executor(self.network).keyed(self.inputs),
+            **self.network.params,
+        }
         return {i.name: values[i.name] for i in model.graph.input}
 
 
@@ -113,7 +118,9 @@ def _add_loss(network: Network, outputs: list[str], example: Example) -> None:
 
 
 def _outputs(model: onnx.ModelProto, values: list) -> Arrays:
-    return dict(zip([output.name for output in model.graph.output], values, strict=True))
+    return dict(
+        zip([output.name for output in model.graph.output], values, strict=True)
+    )
 
 
 def by_onnx(subject: Subject) -> Arrays:
@@ -133,7 +140,9 @@ def by_onnxruntime(subject: Subject) -> Arrays:
     return _outputs(model, session.run(None, subject.feeds(model)))
 
 
-def faults(found: Mapping[str, np.ndarray], gradients: Arrays, tolerance: float) -> list[str]:
+def faults(
+    found: Mapping[str, np.ndarray], gradients: Arrays, tolerance: float
+) -> list[str]:
     """The gradients that are not ours."""
     wrong = []
     for name, gradient in gradients.items():
@@ -170,11 +179,15 @@ def test_other_engines_find_our_gradients(name: str, used: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["LSTM-0", "GRU-0", "RNN-0"])
-def test_onnx_runtime_trains_recurrent_operators_by_their_first_output(name: str) -> None:
+def test_onnx_runtime_trains_recurrent_operators_by_their_first_output(
+    name: str,
+) -> None:
     subject = Subject.of(EXAMPLES[name], 1)
     executor = framework("onnxruntime").executor(subject.network, threads=1)
     executor.inference_and_backprop(subject.inputs)
-    found = {f"{n}.grad": executor.framework.array(g) for n, g in executor.gradients.items()}
+    found = {
+        f"{n}.grad": executor.framework.array(g) for n, g in executor.gradients.items()
+    }
     assert not faults(found, subject.gradients(), 1e-5)
     assert executor.kernels()[name.removesuffix("-0")] == "native"
 

@@ -80,8 +80,14 @@ GAPS = {  # what another engine gets wrong; a gap that closes fails its test
             )
         },
         **{f"Adam-{i}": "it makes float64 of a single parameter" for i in (0, 2)},
-        **{f"LRN-{i}": "it goes over examples in the place of channels" for i in range(4)},
-        **{f"LpNormalization-{i}": "it adds up without taking absolute values" for i in (1, 3)},
+        **{
+            f"LRN-{i}": "it goes over examples in the place of channels"
+            for i in range(4)
+        },
+        **{
+            f"LpNormalization-{i}": "it adds up without taking absolute values"
+            for i in (1, 3)
+        },
         "ConvTranspose-1": "it takes the kernels of groups apart by the wrong axis",
         "Flatten-5": "it cannot flatten an empty array",
         "GatherElements-2": "it takes no indices that are fewer than the elements of another axis",
@@ -89,11 +95,17 @@ GAPS = {  # what another engine gets wrong; a gap that closes fails its test
         "GlobalMaxPool-1": "it is right for two spatial axes only",
         "Resize-5": "it takes no negative axes",
         **{f"MaxRoiPool-{i}": "it is not there" for i in range(2)},
-        **{f"NonMaxSuppression-{i}": "it takes no thresholds that are scalars" for i in range(2)},
+        **{
+            f"NonMaxSuppression-{i}": "it takes no thresholds that are scalars"
+            for i in range(2)
+        },
         "Pad-0": "it cannot crop",
         "LogSoftmax-4": "it takes the logarithm of a probability that has become 0",
         "SoftmaxCrossEntropyLoss-5": "it takes the logarithm of a probability that has become 0",
-        **{f"MaxPool-{i}": "without strides its indices leave the input" for i in (1, 6, 8, 9)},
+        **{
+            f"MaxPool-{i}": "without strides its indices leave the input"
+            for i in (1, 6, 8, 9)
+        },
     },
 }
 NO_GRADIENT = {  # float inputs without a declared gradient
@@ -106,9 +118,18 @@ NO_GRADIENT = {  # float inputs without a declared gradient
         for name in ("Adagrad", "Adam", "Momentum")
         for place in ("r", "tensors")
     },
-    ("NegativeLogLikelihoodLoss", "weight"): "the weights of the classes are a setting of the loss",
-    ("BatchNormalization", "input_mean"): "running statistics are state, which nobody trains",
-    ("BatchNormalization", "input_var"): "running statistics are state, which nobody trains",
+    (
+        "NegativeLogLikelihoodLoss",
+        "weight",
+    ): "the weights of the classes are a setting of the loss",
+    (
+        "BatchNormalization",
+        "input_mean",
+    ): "running statistics are state, which nobody trains",
+    (
+        "BatchNormalization",
+        "input_var",
+    ): "running statistics are state, which nobody trains",
     ("CastLike", "like"): "only its dtype is read",
     ("DynamicQuantizeLinear", "x"): "it rounds",
     **{
@@ -116,17 +137,29 @@ NO_GRADIENT = {  # float inputs without a declared gradient
         for name in ("MaxRoiPool", "RoiAlign")
     },
     ("EyeLike", "x"): "only its shape is read",
-    ("SoftmaxCrossEntropyLoss", "weights"): "the weights of the classes are a setting of the loss",
+    (
+        "SoftmaxCrossEntropyLoss",
+        "weights",
+    ): "the weights of the classes are a setting of the loss",
 }
 
 
 def grid(kernels: str, examples: list[Example] = EXAMPLES) -> Iterator:
     """Every example on every framework that runs it with such kernels, in every dtype."""
     for e in examples:
-        for name in (name for name in available_frameworks() if _runs(e, name, kernels)):
-            for dtype in DTYPES.get(name, ["float32", "float64"] if e.floats else ["float32"]):
-                found = [*marks(e, name, dtype), *(gaps(name, e) if kernels == "native" else [])]
-                yield pytest.param(e, name, dtype, id=f"{e.name}-{name}-{dtype}", marks=found)
+        for name in (
+            name for name in available_frameworks() if _runs(e, name, kernels)
+        ):
+            for dtype in DTYPES.get(
+                name, ["float32", "float64"] if e.floats else ["float32"]
+            ):
+                found = [
+                    *marks(e, name, dtype),
+                    *(gaps(name, e) if kernels == "native" else []),
+                ]
+                yield pytest.param(
+                    e, name, dtype, id=f"{e.name}-{name}-{dtype}", marks=found
+                )
 
 
 def _runs(example: Example, name: str, kernels: str) -> bool:
@@ -150,14 +183,20 @@ def one_thread() -> None:
 
 
 @pytest.mark.parametrize(("example", "name", "dtype"), list(grid("composed")))
-def test_the_formula_gives_the_same_everywhere(example: Example, name: str, dtype: str) -> None:
-    got = framework(name).evaluate(example.operator, cast(example.inputs, dtype), composed=True)
+def test_the_formula_gives_the_same_everywhere(
+    example: Example, name: str, dtype: str
+) -> None:
+    got = framework(name).evaluate(
+        example.operator, cast(example.inputs, dtype), composed=True
+    )
     assert len(got) == len(example.outputs)
     assert output_faults(example, got, dtype) == []
 
 
 @pytest.mark.parametrize(("example", "name", "dtype"), list(grid("composed", SMOOTH)))
-def test_the_derivative_gives_the_same_everywhere(example: Example, name: str, dtype: str) -> None:
+def test_the_derivative_gives_the_same_everywhere(
+    example: Example, name: str, dtype: str
+) -> None:
     got = framework(name).gradient(
         example.operator, cast(example.inputs, dtype), cast(example.seeds, dtype)
     )
@@ -165,7 +204,9 @@ def test_the_derivative_gives_the_same_everywhere(example: Example, name: str, d
 
 
 @pytest.mark.parametrize(("example", "name", "dtype"), list(grid("native")))
-def test_native_kernels_agree_with_the_formula(example: Example, name: str, dtype: str) -> None:
+def test_native_kernels_agree_with_the_formula(
+    example: Example, name: str, dtype: str
+) -> None:
     got = framework(name).evaluate(example.operator, cast(example.inputs, dtype))
     assert output_faults(example, got, dtype) == []
 
@@ -179,13 +220,16 @@ def test_the_derivative_agrees_with_central_differences(example: Example) -> Non
 def test_every_float_input_has_a_gradient_or_a_reason(example: Example) -> None:
     names = [*example.operator.inputs]
     without = {
-        names[min(i, len(names) - 1)] for i in example.floats if example.gradients[i] is None
+        names[min(i, len(names) - 1)]
+        for i in example.floats
+        if example.gradients[i] is None
     }
     if any(map(is_float, example.outputs)):  # nothing else has a derivative
         assert without == {
             name
             for operator, name in NO_GRADIENT
-            if operator == type(example.operator).__name__ and names.index(name) in example.floats
+            if operator == type(example.operator).__name__
+            and names.index(name) in example.floats
         }
 
 
@@ -198,7 +242,10 @@ def test_infer_foretells_shapes_and_dtypes(example: Example) -> None:
     )
     if example.operator.data_dependent:
         pairs = list(zip(found, right, strict=True))
-        assert all(t.dtype == r.dtype and np.all(np.less_equal(r.shape, t.shape)) for t, r in pairs)
+        assert all(
+            t.dtype == r.dtype and np.all(np.less_equal(r.shape, t.shape))
+            for t, r in pairs
+        )
     else:
         assert found == right
     assert example.operator.flops(*example.tensors) >= 0
@@ -206,7 +253,8 @@ def test_infer_foretells_shapes_and_dtypes(example: Example) -> None:
 
 
 @pytest.mark.parametrize(
-    "example", [pytest.param(e, id=e.name, marks=gaps("onnxruntime", e)) for e in STANDARD]
+    "example",
+    [pytest.param(e, id=e.name, marks=gaps("onnxruntime", e)) for e in STANDARD],
 )
 def test_the_formula_is_what_onnxruntime_computes(
     example: Example, monkeypatch: pytest.MonkeyPatch
@@ -219,7 +267,8 @@ def test_the_formula_is_what_onnxruntime_computes(
 
 
 @pytest.mark.parametrize(
-    "example", [pytest.param(e, id=e.name, marks=gaps("onnx.reference", e)) for e in STANDARD]
+    "example",
+    [pytest.param(e, id=e.name, marks=gaps("onnx.reference", e)) for e in STANDARD],
 )
 def test_the_formula_is_what_onnx_says(example: Example) -> None:
     with np.errstate(all="ignore"):
@@ -230,11 +279,15 @@ def test_the_formula_is_what_onnx_says(example: Example) -> None:
 @pytest.mark.parametrize(
     "example", [e for e in EXAMPLES if e.operator.data_dependent], ids=lambda e: e.name
 )
-def test_where_shapes_are_fixed_what_decides_on_them_by_values_is_refused(example: Example) -> None:
+def test_where_shapes_are_fixed_what_decides_on_them_by_values_is_refused(
+    example: Example,
+) -> None:
     for name in FIXED & set(available_frameworks()):
         with pytest.raises(Unsupported, match="depends on their values"):
             framework(name).evaluate(example.operator, example.inputs, composed=True)
 
 
 def test_every_operator_has_cases() -> None:
-    assert {type(e.operator).__name__ for e in EXAMPLES} == set(registry.known("operators"))
+    assert {type(e.operator).__name__ for e in EXAMPLES} == set(
+        registry.known("operators")
+    )

@@ -20,13 +20,17 @@ SIZE = (200, 250)
 LEVEL = 1e-3  # keys are fixed: what passes once passes always
 
 
-def drawn(operator: Operator, *inputs: Any, key: tuple[int, int] = (11, 5)) -> np.ndarray:
+def drawn(
+    operator: Operator, *inputs: Any, key: tuple[int, int] = (11, 5)
+) -> np.ndarray:
     return framework("reference").evaluate(operator, inputs, key=key)[0]
 
 
 def share(values: np.ndarray, distribution: Any) -> float:
     """How probable a sample at least as far from the distribution is."""
-    return float(stats.kstest(values.astype("float64").ravel(), distribution.cdf).pvalue)
+    return float(
+        stats.kstest(values.astype("float64").ravel(), distribution.cdf).pvalue
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,9 @@ def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
 def test_steps_and_neighbours_are_independent() -> None:
     """Keys that differ in one word by one are what a training run draws by."""
     rows = np.stack([drawn(RandomUniform((5000,)), key=(3, step)) for step in range(8)])
-    correlations = np.corrcoef(np.concatenate([rows, rows[:1, ::-1], np.roll(rows[:1], 1, axis=1)]))
+    correlations = np.corrcoef(
+        np.concatenate([rows, rows[:1, ::-1], np.roll(rows[:1], 1, axis=1)])
+    )
     off = correlations[~np.eye(len(correlations), dtype=bool)]
     assert np.abs(off).max() < 5 / 5000**0.5
     assert share(rows, stats.uniform()) > LEVEL

@@ -53,7 +53,10 @@ USES = [
     Use("Range", [2, 8, 3], np.array([2, 5])),
     Use("LeakyRelu", [-X], -X * np.float32(0.5), {"alpha": 0.5}),
     Use(
-        "AveragePool", [X[None]], X[None, :, ::2, ::2], {"kernel_shape": (1, 1), "strides": (2, 2)}
+        "AveragePool",
+        [X[None]],
+        X[None, :, ::2, ::2],
+        {"kernel_shape": (1, 1), "strides": (2, 2)},
     ),
     Use("ConstantOfShape", [(2, 2)], np.full((2, 2), 3), {"value": np.int64(3)}),
 ]
@@ -75,7 +78,11 @@ def as_array(value: Any) -> Any:
 
 def as_int32(value: Any) -> Any:
     array = np.asarray(value)
-    return array.astype("int32") if isinstance(value, tuple) and array.dtype.kind == "i" else value
+    return (
+        array.astype("int32")
+        if isinstance(value, tuple) and array.dtype.kind == "i"
+        else value
+    )
 
 
 FORMS = [as_list, as_numpy, as_array, as_int32]
@@ -128,9 +135,13 @@ def test_gradients_take_every_form_too(framework: str) -> None:
 def test_calls_that_are_timed_take_every_form_too(framework: str) -> None:
     pytest.importorskip(d5.framework(framework).module_name)
     target, operator = d5.framework(framework), d5.operators.Unsqueeze()
-    [made] = target.forward_call(operator, [X.tolist(), np.array([0])], "composed").run()
+    [made] = target.forward_call(
+        operator, [X.tolist(), np.array([0])], "composed"
+    ).run()
     np.testing.assert_array_equal(made, X[None])
-    dx = target.backward_call(operator, [X, [0]], [X[None].tolist()], "composed").run()[0]
+    dx = target.backward_call(operator, [X, [0]], [X[None].tolist()], "composed").run()[
+        0
+    ]
     np.testing.assert_array_equal(dx, X)
 
 
@@ -144,9 +155,12 @@ def test_numbers_and_lists_take_the_dtype_of_the_arrays(framework: str) -> None:
             made = d5.evaluate(ops.Mul(), [x, other], framework)[0]
             assert made.dtype == dtype
             np.testing.assert_array_equal(made, x * 2)
-    np.testing.assert_array_equal(d5.evaluate(ops.Clip(), [X, 3, 6], framework)[0], X.clip(3, 6))
     np.testing.assert_array_equal(
-        d5.evaluate(ops.Where(), [[True, False, True, False], X, 0], framework)[0], X * [1, 0, 1, 0]
+        d5.evaluate(ops.Clip(), [X, 3, 6], framework)[0], X.clip(3, 6)
+    )
+    np.testing.assert_array_equal(
+        d5.evaluate(ops.Where(), [[True, False, True, False], X, 0], framework)[0],
+        X * [1, 0, 1, 0],
     )
     for index in ([2, 0], np.array([2, 0], "int32"), (2, 0)):
         taken = d5.evaluate(ops.Gather(axis=2), [X, index], framework)[0]
@@ -162,7 +176,9 @@ def test_tensors_of_every_framework_are_inputs(source: str, framework: str) -> N
         pytest.importorskip(d5.framework(name).module_name)
     giver = d5.framework(source)
     axes = giver.tensor(np.array([1]))
-    made = d5.evaluate(d5.operators.ReduceSum(), [giver.tensor(X.copy()), axes], framework)[0]
+    made = d5.evaluate(
+        d5.operators.ReduceSum(), [giver.tensor(X.copy()), axes], framework
+    )[0]
     np.testing.assert_array_equal(made, X.sum(1, keepdims=True))
 
 
@@ -190,7 +206,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: d5.operators.LeakyRelu(alpha="x"),
         "alpha of LeakyRelu is 'x', and a number is wanted",
     ),
-    (lambda: d5.operators.Gelu(approximate=3), "approximate of Gelu is 3, and a text is wanted"),
+    (
+        lambda: d5.operators.Gelu(approximate=3),
+        "approximate of Gelu is 3, and a text is wanted",
+    ),
     (
         lambda: d5.operators.MaxRoiPool(pooled_shape=[1]),
         "pooled_shape of MaxRoiPool is .*list of 2",
@@ -207,7 +226,10 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
         lambda: d5.evaluate(d5.operators.Add(), [X, "abc"]),
         "'b' of Add is 'abc': an array of numbers",
     ),
-    (lambda: d5.evaluate(d5.operators.Add(), [X, [[1], [2, 3]]]), "'b' of Add is .*inhomogeneous"),
+    (
+        lambda: d5.evaluate(d5.operators.Add(), [X, [[1], [2, 3]]]),
+        "'b' of Add is .*inhomogeneous",
+    ),
     (
         lambda: d5.evaluate(d5.operators.Gather(), [X, 0.5]),
         "'indices' of Gather is 0.5: whole numbers",
@@ -228,7 +250,9 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("call", "text"), REFUSED)
-def test_what_has_another_form_is_refused_by_name(call: Callable[[], Any], text: str) -> None:
+def test_what_has_another_form_is_refused_by_name(
+    call: Callable[[], Any], text: str
+) -> None:
     with pytest.raises(Deep500Error, match=text) as refused:
         call()
     assert "\n" not in str(refused.value)

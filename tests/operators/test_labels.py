@@ -17,7 +17,9 @@ each = pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", available_frameworks())
 @each
 @pytest.mark.parametrize("label", [3, -1, -100])
-def test_a_label_that_is_no_class_is_refused(name: str, loss: type[Operator], label: int) -> None:
+def test_a_label_that_is_no_class_is_refused(
+    name: str, loss: type[Operator], label: int
+) -> None:
     labels = np.array([0, label])
     for composed in (True, False):
         with pytest.raises(
@@ -32,7 +34,9 @@ def test_a_label_that_is_no_class_is_refused(name: str, loss: type[Operator], la
 @pytest.mark.parametrize("label", [3, -1, 1])
 def test_an_ignored_label_costs_nothing(loss: type[Operator], label: int) -> None:
     operator, labels = loss(ignore_index=label), np.array([0, label])  # type: ignore[call-arg]
-    assert np.allclose(framework("reference").evaluate(operator, [SCORES, labels])[0], -np.log(0.2))
+    assert np.allclose(
+        framework("reference").evaluate(operator, [SCORES, labels])[0], -np.log(0.2)
+    )
     gradient = framework("reference").gradient(
         operator, [SCORES, labels], [np.array(1, np.float32)]
     )[0]
@@ -42,7 +46,9 @@ def test_an_ignored_label_costs_nothing(loss: type[Operator], label: int) -> Non
 
 
 @each
-def test_where_nobody_looks_at_labels_first_a_wrong_one_shows_as_nan(loss: type[Operator]) -> None:
+def test_where_nobody_looks_at_labels_first_a_wrong_one_shows_as_nan(
+    loss: type[Operator],
+) -> None:
     xp = framework("reference").xp
     assert np.isnan(loss().run(xp, SCORES, np.array([0, 3]))[0])
     assert not np.isnan(loss().run(xp, SCORES, np.array([0, 2]))[0])

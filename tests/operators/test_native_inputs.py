@@ -25,7 +25,9 @@ def test_lengths_are_not_pytorchs(lengths: list[int] | None, word: str) -> None:
     pytorch, operator = framework("pytorch"), LSTM(hidden_size=SIZE)
     assert pytorch.kernel(operator, inputs=given(lengths))[1] == word
     right = framework("reference").evaluate(operator, given(lengths))
-    for got, want in zip(pytorch.evaluate(operator, given(lengths)), right, strict=True):
+    for got, want in zip(
+        pytorch.evaluate(operator, given(lengths)), right, strict=True
+    ):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
@@ -36,5 +38,9 @@ def test_a_native_run_is_refused_where_it_would_be_the_formula() -> None:
 
 def test_onnxruntime_has_no_kernel_for_every_dtype() -> None:
     runtime = framework("onnxruntime")
-    for dtype, word in (("int16", "native"), ("float32", "composed"), ("int64", "composed")):
+    for dtype, word in (
+        ("int16", "native"),
+        ("float32", "composed"),
+        ("int64", "composed"),
+    ):
         assert runtime.kernel(Mod(), inputs=[np.ones(3, dtype)] * 2)[1] == word

@@ -47,8 +47,14 @@ def test_the_word_is_true(count: int, operator: Attention, word: str) -> None:
             lambda *a, **k: called.append(1) or original(*a, **k),
         )
         found = executor.inference(feed)
-    assert executor.kernels() == {"attention": word} and bool(called) == (word == "native")
+    assert executor.kernels() == {"attention": word} and bool(called) == (
+        word == "native"
+    )
     for name, right in zip(
-        OUTPUTS[:count], framework("reference").evaluate(operator, [*feed.values()]), strict=False
+        OUTPUTS[:count],
+        framework("reference").evaluate(operator, [*feed.values()]),
+        strict=False,
     ):
-        np.testing.assert_allclose(pytorch.array(found[name]), right, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            pytorch.array(found[name]), right, rtol=1e-5, atol=1e-6
+        )

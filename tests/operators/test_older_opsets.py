@@ -6,7 +6,10 @@ import pytest
 from deep500.frameworks import available_frameworks, framework
 from deep500.operators.clip import Clip, Clip_6
 from deep500.operators.dropout import Dropout, Dropout_1, Dropout_10
-from deep500.operators.group_normalization import GroupNormalization, GroupNormalization_18
+from deep500.operators.group_normalization import (
+    GroupNormalization,
+    GroupNormalization_18,
+)
 
 X, DY = (
     np.linspace(-2, 3, 12, dtype="float32").reshape(3, 4),
@@ -47,11 +50,15 @@ def test_group_normalization_with_a_scale_for_every_group(name: str) -> None:
     dx, dscale, dbias = fw.gradient(old, [x, scale, bias], [dy])
     dx_right, *by_channel = fw.gradient(new, wide, [dy])
     assert (
-        dx is not None and dx_right is not None and np.allclose(dx, dx_right, rtol=1e-4, atol=1e-5)
+        dx is not None
+        and dx_right is not None
+        and np.allclose(dx, dx_right, rtol=1e-4, atol=1e-5)
     )
     for found, channels in zip((dscale, dbias), by_channel, strict=True):
         assert found is not None and channels is not None
-        assert np.allclose(found, channels.reshape(2, 3).sum(axis=1), rtol=1e-4, atol=1e-5)
+        assert np.allclose(
+            found, channels.reshape(2, 3).sum(axis=1), rtol=1e-4, atol=1e-5
+        )
         assert not np.allclose(
             found, channels.reshape(3, 2).sum(axis=0), atol=1e-3
         )  # the other way to group
@@ -67,7 +74,9 @@ def test_dropout_before_it_could_be_trained(name: str) -> None:
     ):
         y, ones = fw.evaluate(old, [X])
         assert (
-            np.array_equal(y, right[0]) and np.array_equal(ones, mask) and ones.dtype == mask.dtype
+            np.array_equal(y, right[0])
+            and np.array_equal(ones, mask)
+            and ones.dtype == mask.dtype
         )
         slope = fw.gradient(old, [X], [DY, None])[0]
         assert slope is not None and np.array_equal(slope, DY)

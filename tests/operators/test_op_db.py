@@ -25,7 +25,11 @@ for name, info in op_db.functions(""):
 
 def run(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, *words], cwd=BENCHMARKS, capture_output=True, text=True, timeout=1200
+        [sys.executable, *words],
+        cwd=BENCHMARKS,
+        capture_output=True,
+        text=True,
+        timeout=1200,
     )
 
 
@@ -35,9 +39,13 @@ def run(*words: str) -> subprocess.CompletedProcess:
         pytest.param(["--samples", "3"], id="sample"),
         pytest.param([], id="whole", marks=pytest.mark.slow),
         pytest.param(["--framework", "pytorch"], id="pytorch", marks=pytest.mark.slow),
-        pytest.param(["--framework", "jax", "--samples", "3"], id="jax", marks=pytest.mark.slow),
         pytest.param(
-            ["--framework", "tensorflow", "--samples", "3"], id="tensorflow", marks=pytest.mark.slow
+            ["--framework", "jax", "--samples", "3"], id="jax", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            ["--framework", "tensorflow", "--samples", "3"],
+            id="tensorflow",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -45,10 +53,15 @@ def test_samples_agree(tmp_path: Path, options: list[str]) -> None:
     done = run("op_db.py", "--json", str(tmp_path / "tallies.json"), *options)
     assert done.returncode == 0, done.stdout + done.stderr
     tallies = json.loads((tmp_path / "tallies.json").read_text()).values()
-    assert sum(t["agree"] for t in tallies) > 300 and sum(t["gradients"] for t in tallies) > 200
+    assert (
+        sum(t["agree"] for t in tallies) > 300
+        and sum(t["gradients"] for t in tallies) > 200
+    )
 
 
-def test_wrong_operators_wrong_derivatives_and_values_that_are_not_taken_are_found() -> None:
+def test_wrong_operators_wrong_derivatives_and_values_that_are_not_taken_are_found() -> (
+    None
+):
     done = run("-W", "ignore", "-c", PLANTED)
     assert done.returncode == 0, done.stderr
     found = {

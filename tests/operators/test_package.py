@@ -28,12 +28,15 @@ def test_an_unknown_operator_is_one_clear_line() -> None:
 
 def test_a_dtype_that_is_not_there_is_one_clear_line() -> None:
     with pytest.raises(
-        Unsupported, match=r"^ONNX's type 8 is not there; those that are: 1 \(float32\), "
+        Unsupported,
+        match=r"^ONNX's type 8 is not there; those that are: 1 \(float32\), ",
     ):
         operators.Cast(to=8).infer(Tensor((2,)))
 
 
 def test_importing_the_package_loads_no_operator() -> None:
     code = "import sys, deep500.operators as o; o.Relu; print(*(m for m in sys.modules if 'deep500.operators.' in m))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["deep500.operators.relu"]

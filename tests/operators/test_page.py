@@ -17,7 +17,9 @@ FILE = re.search(r"Save this as `(.*?)`", PAGE).group(1)
 def outcome(project: Path, code: str) -> subprocess.CompletedProcess:
     """The project copied, one file added, and the page's command run on the copy."""
     for part in ["deep500", "tests/operators"]:
-        shutil.copytree(ROOT / part, project / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / part, project / part, ignore=shutil.ignore_patterns("__pycache__")
+        )
     for part in ["pyproject.toml", "tests/conftest.py", "docs/add-an-operator.md"]:
         (project / part).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / part, project / part)
@@ -25,7 +27,11 @@ def outcome(project: Path, code: str) -> subprocess.CompletedProcess:
     (project / FILE).write_text(code, encoding="utf-8")
     command = re.search(r"```bash\n\S+ (-m pytest .*?)\n", PAGE).group(1).split()
     return subprocess.run(
-        [sys.executable, *command], cwd=project, capture_output=True, text=True, timeout=300
+        [sys.executable, *command],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
@@ -37,7 +43,9 @@ def test_the_page_makes_an_operator(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_error_in_the_derivative_fails_the_tests_that_come_by_themselves(tmp_path: Path) -> None:
+def test_an_error_in_the_derivative_fails_the_tests_that_come_by_themselves(
+    tmp_path: Path,
+) -> None:
     done = outcome(tmp_path, CODE.replace("dy, xp.zeros_like(dy))", "dy, dy)"))
     assert done.returncode == 1
     assert "test_the_derivative_agrees_with_central_differences[Relu6-1]" in done.stdout

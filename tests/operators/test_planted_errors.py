@@ -26,10 +26,16 @@ errors = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name
 
 
 def wrong(dock: Dock, example: Example) -> list[str]:
-    return [f"{check.name}: {check.text}" for check in checks(dock, example) if check.ok is False]
+    return [
+        f"{check.name}: {check.text}"
+        for check in checks(dock, example)
+        if check.ok is False
+    ]
 
 
-def fitting(error: type[Planted], among: list[Example]) -> list[tuple[Planted, Example]]:
+def fitting(
+    error: type[Planted], among: list[Example]
+) -> list[tuple[Planted, Example]]:
     """The examples that the error applies to, in float32, each with a kernel that has it."""
     pairs = [(error(), in_dtype(e, "float32")) for e in among]
     return [(spoilt, e) for spoilt, e in pairs if spoilt.applies(e)]
@@ -40,7 +46,8 @@ def test_a_planted_error_is_found(error: type[Planted]) -> None:
     windowed = [
         e
         for e in EXAMPLES
-        if e.name in ("Conv-0", "MaxPool-0", "Add-0", "Mul-1", "Gather-1", "AveragePool-0")
+        if e.name
+        in ("Conv-0", "MaxPool-0", "Add-0", "Mul-1", "Gather-1", "AveragePool-0")
     ]
     found = fitting(error, [*SAMPLE, *windowed])
     assert found and [e.name for spoilt, e in found if not wrong(spoilt, e)] == []
@@ -48,8 +55,12 @@ def test_a_planted_error_is_found(error: type[Planted]) -> None:
 
 @pytest.mark.slow
 @errors
-def test_a_planted_error_is_found_on_every_operator_that_it_fits(error: type[Planted]) -> None:
-    assert [e.name for spoilt, e in fitting(error, EXAMPLES) if not wrong(spoilt, e)] == []
+def test_a_planted_error_is_found_on_every_operator_that_it_fits(
+    error: type[Planted],
+) -> None:
+    assert [
+        e.name for spoilt, e in fitting(error, EXAMPLES) if not wrong(spoilt, e)
+    ] == []
 
 
 def test_the_planted_errors_meet_operators() -> None:
@@ -59,7 +70,9 @@ def test_the_planted_errors_meet_operators() -> None:
         (UnsummedGradient, {"Add", "Mul"}),
         (ForgottenBroadcasting, {"Add", "Mul"}),
     ):
-        found = fitting(error, [e for e in EXAMPLES if type(e.operator).__name__ in names])
+        found = fitting(
+            error, [e for e in EXAMPLES if type(e.operator).__name__ in names]
+        )
         assert {type(e.operator).__name__ for _, e in found} == names
 
 

@@ -17,7 +17,10 @@ from deep500.operators.upsample import Upsample
 DRAW = np.random.default_rng(5)
 X, SCALES = DRAW.standard_normal((1, 2, 4, 5), "float32"), (1.0, 1.0, 2.0, 1.5)
 GRID = DRAW.uniform(-1.2, 1.2, (1, 3, 4, 2)).astype("float32")
-ROIS, INDICES = np.array([[0.3, 0.4, 3.2, 2.9], [-1.0, 1.0, 6.0, 9.0]], "float32"), np.array([0, 0])
+ROIS, INDICES = (
+    np.array([[0.3, 0.4, 3.2, 2.9], [-1.0, 1.0, 6.0, 9.0]], "float32"),
+    np.array([0, 0]),
+)
 REGIONS: dict[str, Any] = {"sampling_ratio": 2, "output_height": 2, "output_width": 3}
 OLD: list[tuple[Operator, int, list[Any]]] = [
     (Resize_10(mode="nearest"), 10, [X, SCALES]),
@@ -45,12 +48,16 @@ def by_onnxruntime(operator: Operator, opset: int, inputs: list[Any]) -> np.ndar
     graph = helper.make_graph(
         [node], "node", [], [helper.make_tensor_value_info("y", 1, None)], weights
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8
+    )
     session = framework("onnxruntime").session(model)  # type: ignore[attr-defined]
     return session.run(None, {})[0]
 
 
-@pytest.mark.parametrize(("operator", "opset", "inputs"), OLD, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("operator", "opset", "inputs"), OLD, ids=lambda v: str(v)[:40]
+)
 def test_older_opsets(operator: Operator, opset: int, inputs: list[Any]) -> None:
     right = by_onnxruntime(operator, opset, inputs)
     for name in available_frameworks():
@@ -61,7 +68,9 @@ def test_older_opsets(operator: Operator, opset: int, inputs: list[Any]) -> None
 def test_the_newest_meaning_would_be_found_out() -> None:
     newest = [Resize(mode="linear"), GridSample(mode="linear"), RoiAlign(**REGIONS)]
     inputs: list[list[Any]] = [[X, None, SCALES], [X, GRID], [X, ROIS, INDICES]]
-    for operator, given, old in zip(newest, inputs, (OLD[1], OLD[4], OLD[6]), strict=True):
+    for operator, given, old in zip(
+        newest, inputs, (OLD[1], OLD[4], OLD[6]), strict=True
+    ):
         (got,) = framework("reference").evaluate(operator, given)
         assert np.abs(got - by_onnxruntime(*old)).max() > 1e-2
 
@@ -85,7 +94,9 @@ def test_the_newest_meaning_would_be_found_out() -> None:
         (RoiAlign(), [X, ROIS, INDICES], "set sampling_ratio"),
     ],
 )
-def test_what_is_not_there_is_said(operator: Operator, inputs: list[Any], said: str) -> None:
+def test_what_is_not_there_is_said(
+    operator: Operator, inputs: list[Any], said: str
+) -> None:
     with pytest.raises((Deep500Error, ValueError), match=said) as caught:
         framework("reference").evaluate(operator, inputs)
     assert "\n" not in str(caught.value)

@@ -26,7 +26,9 @@ PLACES = np.array([[1, 1, 1]])
 def test_ties_share_as_in_pytorch(operator: Operator, inputs: list) -> None:
     torch = framework("pytorch").module
     tensors = [
-        torch.tensor(x, requires_grad=x.dtype.kind == "f") if isinstance(x, np.ndarray) else x
+        torch.tensor(x, requires_grad=x.dtype.kind == "f")
+        if isinstance(x, np.ndarray)
+        else x
         for x in inputs
     ]
     made = framework("pytorch").kernel(operator)[0](*tensors)[0]

@@ -25,7 +25,9 @@ def network(sizes: tuple[int, ...] | None) -> Network:
     net.add_param("w", W)
     net.add_node("Mul", ["x", "w"], ["y"])
     attributes: dict[str, Any] = {"axis": 1} if sizes else {"axis": 1, "num_outputs": 3}
-    net.add_node("Split", ["y", sizes] if sizes else ["y"], ["a", "b", "c"], **attributes)
+    net.add_node(
+        "Split", ["y", sizes] if sizes else ["y"], ["a", "b", "c"], **attributes
+    )
     net.add_node("ReduceSumSquare", ["a"], ["loss"], keepdims=0)
     for name in ("loss", "b", "c"):
         net.add_output(name)
@@ -40,8 +42,12 @@ def test_parts_and_gradients_are_those_of_the_formula(
     for net in (network(sizes), Network.from_onnx(network(sizes).to_onnx())):
         executor = framework(name).executor(net)
         found = executor.inference_and_backprop({"x": X})
-        np.testing.assert_allclose(framework(name).array(found["c"]), [[44.0]], rtol=1e-6)
-        np.testing.assert_allclose(framework(name).array(found["b"]), [[15.0, 3.5]], rtol=1e-6)
+        np.testing.assert_allclose(
+            framework(name).array(found["c"]), [[44.0]], rtol=1e-6
+        )
+        np.testing.assert_allclose(
+            framework(name).array(found["b"]), [[15.0, 3.5]], rtol=1e-6
+        )
         gradient = framework(name).array(executor.gradients["w"])
         np.testing.assert_allclose(gradient, [2 * 2, 2 * 3 * 4, 0, 0, 0], rtol=1e-6)
 
@@ -49,12 +55,19 @@ def test_parts_and_gradients_are_those_of_the_formula(
 def test_before_opset_18_the_node_alone_says_how_many() -> None:
     node = helper.make_node("Split", ["x"], ["a", "b"], axis=1)
     infos = {
-        n: helper.make_tensor_value_info(n, 1, [1, k]) for n, k in (("x", 4), ("a", 2), ("b", 2))
+        n: helper.make_tensor_value_info(n, 1, [1, k])
+        for n, k in (("x", 4), ("a", 2), ("b", 2))
     }
     graph = helper.make_graph([node], "old", [infos["x"]], [infos["a"], infos["b"]])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8
+    )
     onnx.checker.check_model(model)
-    found = framework("reference").executor(Network.from_onnx(model)).inference({"x": X[:, :4]})
+    found = (
+        framework("reference")
+        .executor(Network.from_onnx(model))
+        .inference({"x": X[:, :4]})
+    )
     assert found["b"].tolist() == [[3.0, 0.5]]
 
 

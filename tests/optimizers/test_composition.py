@@ -19,7 +19,14 @@ from deep500.optimizers import (
     Muon,
     WeightDecay,
 )
-from deep500.schedules import Constant, Cosine, Exponential, Piecewise, StepDecay, WarmUp
+from deep500.schedules import (
+    Constant,
+    Cosine,
+    Exponential,
+    Piecewise,
+    StepDecay,
+    WarmUp,
+)
 from deep500.training.given_gradients import batch_of, fed_executor
 from deep500.validation.optimizers.problems import problems
 from deep500.validation.optimizers.stepping import trajectory
@@ -35,11 +42,17 @@ COMPOSED = {
     "natives and formulas": Muon(0.01) | Group("*bias", Momentum(0.1)),
 }
 RNG = np.random.default_rng(0)
-START = {"layer.weight": RNG.standard_normal((4, 3)), "layer.bias": RNG.standard_normal(4)}
+START = {
+    "layer.weight": RNG.standard_normal((4, 3)),
+    "layer.bias": RNG.standard_normal(4),
+}
 
 
 def gradients(steps: int) -> list[dict[str, np.ndarray]]:
-    return [{n: RNG2.standard_normal(v.shape) for n, v in START.items()} for _ in range(steps)]
+    return [
+        {n: RNG2.standard_normal(v.shape) for n, v in START.items()}
+        for _ in range(steps)
+    ]
 
 
 RNG2 = np.random.default_rng(1)
@@ -90,14 +103,18 @@ def test_clipping_by_norm_is_torchs() -> None:
             param.grad = torch.tensor(grads[name])
         torch.nn.utils.clip_grad_norm_([*params.values()], 0.5)
         optimizer.step()
-    found = trajectory("reference", SGD(0.1) | ClipByNorm(0.5), START, GRADIENTS, "float64")[-1]
+    found = trajectory(
+        "reference", SGD(0.1) | ClipByNorm(0.5), START, GRADIENTS, "float64"
+    )[-1]
     for name, param in params.items():
         np.testing.assert_allclose(found[name], param.detach().numpy(), rtol=1e-12)
 
 
 def test_weight_decay_is_torchs() -> None:
     params = {name: torch.tensor(v, requires_grad=True) for name, v in START.items()}
-    optimizer = torch.optim.SGD([*params.values()], 0.1, momentum=0.9, weight_decay=0.01)
+    optimizer = torch.optim.SGD(
+        [*params.values()], 0.1, momentum=0.9, weight_decay=0.01
+    )
     for grads in GRADIENTS:
         for name, param in params.items():
             param.grad = torch.tensor(grads[name])
@@ -112,7 +129,9 @@ def test_accumulation_is_a_larger_batch() -> None:
     pairs = zip(GRADIENTS[::2], GRADIENTS[1::2], strict=True)
     means = [{name: (a[name] + b[name]) / 2 for name in a} for a, b in pairs]
     whole = trajectory("reference", Adam(0.01), START, means, "float64")
-    parts = trajectory("reference", Adam(0.01) | Accumulate(2), START, GRADIENTS, "float64")
+    parts = trajectory(
+        "reference", Adam(0.01) | Accumulate(2), START, GRADIENTS, "float64"
+    )
     for step, expected in enumerate(whole):
         for name, value in expected.items():
             np.testing.assert_allclose(parts[2 * step + 1][name], value, rtol=1e-12)
@@ -145,7 +164,9 @@ def test_a_modifier_twice_and_other_mistakes_are_refused() -> None:
         Group("*", SGD)
     with pytest.raises(TypeError):
         _ = SGD(0.1) | 3
-    with pytest.raises(d5.Deep500Error, match="one value more than there are boundaries"):
+    with pytest.raises(
+        d5.Deep500Error, match="one value more than there are boundaries"
+    ):
         Piecewise((1, 2), (0.1, 0.2))
 
 
@@ -155,13 +176,21 @@ RATES: list[tuple[Any, Any]] = [
     (StepDecay(0.3, 7, 0.5), lambda o: SCHEDULERS.StepLR(o, 7, 0.5)),
     (Exponential(0.3, 0.97), lambda o: SCHEDULERS.ExponentialLR(o, 0.97)),
     (Cosine(0.3, 50, 0.01), lambda o: SCHEDULERS.CosineAnnealingLR(o, 50, 0.01)),
-    (WarmUp(0.3, 10), lambda o: SCHEDULERS.LambdaLR(o, lambda epoch: min((epoch + 1) / 10, 1))),
-    (Piecewise((10, 20), (0.3, 0.03, 0.003)), lambda o: SCHEDULERS.MultiStepLR(o, [10, 20], 0.1)),
+    (
+        WarmUp(0.3, 10),
+        lambda o: SCHEDULERS.LambdaLR(o, lambda epoch: min((epoch + 1) / 10, 1)),
+    ),
+    (
+        Piecewise((10, 20), (0.3, 0.03, 0.003)),
+        lambda o: SCHEDULERS.MultiStepLR(o, [10, 20], 0.1),
+    ),
 ]
 
 
 @pytest.mark.parametrize(("schedule", "make"), RATES, ids=lambda s: type(s).__name__)
-def test_schedules_are_those_of_torch_from_the_first_step_on(schedule: Any, make: Any) -> None:
+def test_schedules_are_those_of_torch_from_the_first_step_on(
+    schedule: Any, make: Any
+) -> None:
     param = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.SGD([param], 0.3)
     scheduler = make(optimizer)
@@ -173,7 +202,9 @@ def test_schedules_are_those_of_torch_from_the_first_step_on(schedule: Any, make
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
-@pytest.mark.parametrize("schedule", [pair[0] for pair in RATES], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "schedule", [pair[0] for pair in RATES], ids=lambda s: type(s).__name__
+)
 def test_the_first_step_has_its_rate(schedule: Any, name: str) -> None:
     """In 2019, schedules were ignored in the first epoch."""
     [found] = trajectory(name, SGD(schedule), START, GRADIENTS[:1], "float64")

@@ -11,7 +11,12 @@ import deep500.frameworks.pytorch as d5fw
 from deep500.contracts.recipe import Recipe
 from deep500.optimizers import Adam, ClipByNorm, Group
 
-FIXED = {"model": "mlp", "model_kwargs": {"hidden": (16,)}, "dataset": "digits", "epochs": 2}
+FIXED = {
+    "model": "mlp",
+    "model_kwargs": {"hidden": (16,)},
+    "dataset": "digits",
+    "epochs": 2,
+}
 METRICS = [(d5.TestAccuracy(), 20.0)]
 
 
@@ -21,11 +26,15 @@ class MyRule(d5.UpdateRuleOptimizer):
     def __init__(self, learning_rate: float):
         self.learning_rate = learning_rate
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         return old_param - self.learning_rate * grad
 
 
-COMPOSED = Adam(d5.schedules.WarmUp(0.01, 10)) | ClipByNorm(1.0) | Group("*bias", Adam(0.01))
+COMPOSED = (
+    Adam(d5.schedules.WarmUp(0.01, 10)) | ClipByNorm(1.0) | Group("*bias", Adam(0.01))
+)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +50,9 @@ COMPOSED = Adam(d5.schedules.WarmUp(0.01, 10)) | ClipByNorm(1.0) | Group("*bias"
 def test_a_recipe_takes_it(optimizer: dict[str, Any], tmp_path: Path) -> None:
     mutable = {"batch_size": 128, "executor": "pytorch", **optimizer}
     folder = tmp_path / "bundle"
-    outcome = d5.run_recipe(FIXED, mutable, METRICS, folder=folder, tier="tiny", seeds=1)
+    outcome = d5.run_recipe(
+        FIXED, mutable, METRICS, folder=folder, tier="tiny", seeds=1
+    )
     assert outcome, outcome.derived
 
 
@@ -50,5 +61,9 @@ def test_settings_are_part_of_the_hash() -> None:
         mutable = {"batch_size": 128, "executor": "pytorch", "optimizer": optimizer}
         return Recipe("test", FIXED, mutable, METRICS)
 
-    other = Adam(d5.schedules.WarmUp(0.01, 11)) | ClipByNorm(1.0) | Group("*bias", Adam(0.01))
+    other = (
+        Adam(d5.schedules.WarmUp(0.01, 11))
+        | ClipByNorm(1.0)
+        | Group("*bias", Adam(0.01))
+    )
     assert recipe(COMPOSED).hash == recipe(COMPOSED).hash != recipe(other).hash

@@ -48,7 +48,9 @@ PAIRS: list[tuple[NativeOptimizer, Any]] = [
 
 
 @pytest.mark.parametrize(("native", "ours"), PAIRS, ids=lambda o: type(o).__name__)
-def test_steps_are_those_of_the_rule_written_once(native: NativeOptimizer, ours: Any) -> None:
+def test_steps_are_those_of_the_rule_written_once(
+    native: NativeOptimizer, ours: Any
+) -> None:
     d5.framework("pytorch").set_threads(1)
     problem = problems()[0]
     gradients = [problem.gradient(problem.start, step) for step in range(4)]
@@ -70,10 +72,14 @@ RESUMED = [
 ]
 
 
-@pytest.mark.parametrize("native", RESUMED, ids=lambda o: f"{o.framework}-{type(o).__name__}")
+@pytest.mark.parametrize(
+    "native", RESUMED, ids=lambda o: f"{o.framework}-{type(o).__name__}"
+)
 def test_state_resumes_to_the_same_bits(native: NativeOptimizer) -> None:
     problem = problems()[0]
-    batches = [batch_of(problem.gradient(problem.start, step), "float32") for step in range(4)]
+    batches = [
+        batch_of(problem.gradient(problem.start, step), "float32") for step in range(4)
+    ]
     whole = fed_executor(native.framework, problem.start, "float32")
     step = whole.training_step(native)
     fresh = step.state()
@@ -101,7 +107,9 @@ def test_state_resumes_to_the_same_bits(native: NativeOptimizer) -> None:
 
 def test_another_frameworks_executor_is_refused() -> None:
     executor = fed_executor("reference", problems()[0].start, "float32")
-    message = "MomentumOptimizer is pytorch's own optimizer, and the executor is reference's"
+    message = (
+        "MomentumOptimizer is pytorch's own optimizer, and the executor is reference's"
+    )
     with pytest.raises(d5.Unsupported, match=message):
         executor.training_step(d5torch.MomentumOptimizer(0.1, 0.9))
 
@@ -138,7 +146,9 @@ def test_importing_them_imports_no_framework() -> None:
         "a.MomentumOptimizer(0.1, 0.9), b.AdamOptimizer(), c.SGDOptimizer(0.1)\n"
         "print({'torch', 'jax', 'optax', 'tensorflow', 'keras'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.strip() == "set()", done.stderr
 
 
@@ -174,5 +184,7 @@ def test_fused_kernels_respect_how_parameters_lie(optimizer: Any) -> None:
         output = theirs.module(torch.from_numpy(theirs.x))
         theirs.loss(output, torch.from_numpy(theirs.label)).backward()
         rule.step()
-    for one, other in zip(ours.module.parameters(), theirs.module.parameters(), strict=True):
+    for one, other in zip(
+        ours.module.parameters(), theirs.module.parameters(), strict=True
+    ):
         assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)

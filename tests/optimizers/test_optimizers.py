@@ -88,7 +88,9 @@ def worst(found: list, expected: list, start: dict) -> float:
 
 def test_every_optimizer_has_an_oracle() -> None:
     names = registry.known("optimizers")
-    rules = [n for n in names if not issubclass(registry.find("optimizers", n), Modifier)]
+    rules = [
+        n for n in names if not issubclass(registry.find("optimizers", n), Modifier)
+    ]
     assert sorted(RULES) == sorted(rules) == sorted(ONE_OF_EACH)
 
 
@@ -120,15 +122,21 @@ def test_a_hundred_steps_on_every_framework(which: str, name: str) -> None:
         assert worst(found, path, problem.start) < 1e-10
 
 
-def by_formula(optimizer: Optimizer, start: dict, gradients: list) -> list[dict[str, np.ndarray]]:
+def by_formula(
+    optimizer: Optimizer, start: dict, gradients: list
+) -> list[dict[str, np.ndarray]]:
     """The parameters after every step of the formula alone, in float64."""
     xp = d5.framework("reference").xp
     params = {name: np.array(value) for name, value in start.items()}
-    states = {name: optimizer.init_named(xp, name, value) for name, value in params.items()}
+    states = {
+        name: optimizer.init_named(xp, name, value) for name, value in params.items()
+    }
     path = []
     for number, grads in enumerate(gradients, 1):
         step = np.asarray(number, np.float32)
-        for name, param, state in optimizer.updates(xp, {**params}, grads, {**states}, step):
+        for name, param, state in optimizer.updates(
+            xp, {**params}, grads, {**states}, step
+        ):
             params[name], states[name] = param, state
         path.append({**params})
     return path
@@ -159,14 +167,20 @@ def test_defaults_and_steps_are_those_of_torch(which: str) -> None:
     ours, make = TORCH[which]
     problem = problems()[4]
     gradients = [problem.gradient({}, step) for step in range(100)]
-    params = {name: torch.tensor(v, requires_grad=True) for name, v in problem.start.items()}
+    params = {
+        name: torch.tensor(v, requires_grad=True) for name, v in problem.start.items()
+    }
     optimizer, path = make([*params.values()]), []
     for grads in gradients:
         for name, param in params.items():
             param.grad = torch.tensor(grads[name])
         optimizer.step()
-        path.append({name: param.detach().numpy().copy() for name, param in params.items()})
-    assert worst(by_formula(ours, problem.start, gradients), path, problem.start) < 1e-10
+        path.append(
+            {name: param.detach().numpy().copy() for name, param in params.items()}
+        )
+    assert (
+        worst(by_formula(ours, problem.start, gradients), path, problem.start) < 1e-10
+    )
 
 
 OPTAX: dict[str, Optimizer] = {
@@ -193,13 +207,17 @@ def test_steps_are_those_of_optax(which: str) -> None:
         updates, state = update(grads, state, params)
         params = optax.apply_updates(params, updates)
         path.append({name: np.asarray(value) for name, value in params.items()})
-    assert worst(by_formula(ours, problem.start, gradients), path, problem.start) < 1e-10
+    assert (
+        worst(by_formula(ours, problem.start, gradients), path, problem.start) < 1e-10
+    )
 
 
 @pytest.mark.parametrize("which", OPTIMIZERS)
 def test_float32_stays_near(which: str) -> None:
     problem, gradients, path = by_oracle(OPTIMIZERS[which], 0, 20)
-    found = trajectory("reference", OPTIMIZERS[which], problem.start, gradients, "float32")
+    found = trajectory(
+        "reference", OPTIMIZERS[which], problem.start, gradients, "float32"
+    )
     assert found[0]["bias"].dtype == "float32"
     assert worst(found, path, problem.start) < 2e-3
 
@@ -225,7 +243,9 @@ def test_an_elementwise_rule_may_be_flattened(which: str) -> None:
     optimizer, xp = OPTIMIZERS[which], framework("reference").xp
     problem = problems()[4]
     start, grads = problem.start["matrix"], problem.gradient({}, 0)["matrix"]
-    whole = optimizer.update(xp, start, grads, optimizer.init(xp, start), np.float32(1))[0]
+    whole = optimizer.update(
+        xp, start, grads, optimizer.init(xp, start), np.float32(1)
+    )[0]
     parts = [
         optimizer.update(xp, p, g, optimizer.init(xp, p), np.float32(1))[0]
         for p, g in zip(start, grads, strict=True)
@@ -254,14 +274,18 @@ def test_a_resumed_step_gives_the_same_bits(which: str, name: str) -> None:
 class Uncorrected(Adam):
     """Adam without the correction of the bias."""
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         return super().update(xp, param, grad, state, step + 1000)
 
 
 class Ascent(Momentum):
     """A wrong sign."""
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         new, state = super().update(xp, param, grad, state, step)
         return 2 * param - new, state
 
@@ -269,7 +293,9 @@ class Ascent(Momentum):
 class Dampened(Momentum):
     """The other momentum: the gradient is weighted by 1 - momentum."""
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         return super().update(xp, param, (1 - self.momentum) * grad, state, step)
 
 
@@ -287,4 +313,6 @@ class Dampened(Momentum):
 )
 def test_a_planted_error_is_seen(wrong: Optimizer, which: str) -> None:
     problem, gradients, path = by_oracle(OPTIMIZERS[which], 5, 10)
-    assert worst(by_formula(wrong, problem.start, gradients), path, problem.start) > 1e-5
+    assert (
+        worst(by_formula(wrong, problem.start, gradients), path, problem.start) > 1e-5
+    )

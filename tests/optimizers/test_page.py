@@ -17,14 +17,18 @@ def test_the_page_fits_a_screen() -> None:
 
 def run(code: str, folder: Path) -> str:
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_a_file_as_the_page_says_is_an_optimizer(tmp_path: Path) -> None:
     """In a copy of the package: the class is found by its name, also by the command line."""
-    shutil.copytree(ROOT / "deep500", tmp_path / "deep500", ignore=shutil.ignore_patterns("*.pyc"))
+    shutil.copytree(
+        ROOT / "deep500", tmp_path / "deep500", ignore=shutil.ignore_patterns("*.pyc")
+    )
     definition = BLOCKS[0].partition("\n\nrule = ")[0]
     file = tmp_path / "deep500" / "optimizers" / "sign_momentum.py"
     file.write_text(definition.replace("import deep500 as d5\n", ""))

@@ -47,7 +47,9 @@ def test_weights_and_outputs_stay_in_float32_and_the_network_as_it_was(precision
     specs = changed.specs()
     assert {str(p.dtype) for p in changed.params.values()} == {"float32"}
     assert all(specs[name].dtype == "float32" for name in changed.outputs)
-    assert changed.outputs == original.outputs and changed.trainable == original.trainable
+    assert (
+        changed.outputs == original.outputs and changed.trainable == original.trainable
+    )
 
 
 @every
@@ -63,7 +65,9 @@ def test_the_gradient_is_near_that_of_float32(precision):
 
 @pytest.mark.parametrize("framework", ["pytorch", "jax"])
 @pytest.mark.parametrize(
-    "precision", [P.Float8(loss_scale=256.0), P.StochasticRounding(), P.Float16()], ids=repr
+    "precision",
+    [P.Float8(loss_scale=256.0), P.StochasticRounding(), P.Float16()],
+    ids=repr,
 )
 def test_frameworks_agree(precision, framework):
     if framework not in d5.available_frameworks():
@@ -71,7 +75,9 @@ def test_frameworks_agree(precision, framework):
     here, there = procedure(precision), procedure(precision, framework)
     losses = []
     for one in (here, there):
-        steps = [float(one.framework.array(one.step(batch())["loss"])) for _ in range(3)]
+        steps = [
+            float(one.framework.array(one.step(batch())["loss"])) for _ in range(3)
+        ]
         losses.append(steps)
     np.testing.assert_allclose(losses[0], losses[1], rtol=5e-3)
 
@@ -109,11 +115,16 @@ def test_an_engine_without_the_dtype_is_refused_with_the_reason():
 
 def test_a_scaled_loss_gives_the_same_update():
     """A power of two is taken out again exactly, as long as nothing overflows or vanishes."""
-    plain, scaled = procedure(P.TernaryWeights()), procedure(P.TernaryWeights(loss_scale=1024.0))
+    plain, scaled = (
+        procedure(P.TernaryWeights()),
+        procedure(P.TernaryWeights(loss_scale=1024.0)),
+    )
     for one in (plain, scaled):
         one.step(batch())
     for name, value in plain.executor.arrays().items():
-        np.testing.assert_allclose(scaled.executor.arrays()[name], value, rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(
+            scaled.executor.arrays()[name], value, rtol=1e-5, atol=1e-8
+        )
 
 
 def test_small_gradients_vanish_in_float8_without_a_loss_scale():
@@ -131,7 +142,9 @@ def test_steps_that_overflow_are_skipped_counted_and_the_scale_halved():
     one = procedure(P.Float16(loss_scale=2.0**40))
     before = one.executor.arrays()
     one.step(batch())
-    assert one.skipped_steps == 1 and one.scale == 2.0**39 and one.training_step.count == 0
+    assert (
+        one.skipped_steps == 1 and one.scale == 2.0**39 and one.training_step.count == 0
+    )
     for name, value in before.items():
         np.testing.assert_array_equal(one.executor.arrays()[name], value)
     for _ in range(40):
@@ -154,7 +167,9 @@ def test_weights_are_numbers_of_the_format_after_every_update():
     for _ in range(3):
         one.step(batch())
         weights = one.executor.flat_params()["float32"]
-        np.testing.assert_array_equal(weights, weights.astype("float8_e4m3fn").astype(np.float32))
+        np.testing.assert_array_equal(
+            weights, weights.astype("float8_e4m3fn").astype(np.float32)
+        )
 
 
 def test_updates_below_the_step_of_the_format_get_lost_unless_chance_rounds():
@@ -167,13 +182,17 @@ def test_updates_below_the_step_of_the_format_get_lost_unless_chance_rounds():
     for step in range(steps):
         key = np.array([step, 7, 0, 1], np.int64)
         nearest = rounded(xp, nearest - np.float32(2.0**-12), form)
-        by_chance = one.precision.round_weights(xp, by_chance - np.float32(2.0**-12), key)
+        by_chance = one.precision.round_weights(
+            xp, by_chance - np.float32(2.0**-12), key
+        )
     assert (nearest == 1).all()
     assert by_chance.mean() == pytest.approx(1 - steps * 2.0**-12, abs=5e-4)
 
 
 @pytest.mark.parametrize(
-    "precision", [P.StochasticRounding(), P.Float16(patience=3)], ids=["chance", "scaled"]
+    "precision",
+    [P.StochasticRounding(), P.Float16(patience=3)],
+    ids=["chance", "scaled"],
 )
 def test_a_resumed_run_ends_in_the_same_bits(precision):
     def run(epochs, start=None):
@@ -185,7 +204,9 @@ def test_a_resumed_run_ends_in_the_same_bits(precision):
 
     whole, half = run(4), run(2)
     resumed = run(4, half.checkpoint())
-    states = [t.procedure.executor.arrays() | t.procedure.state() for t in (whole, resumed)]
+    states = [
+        t.procedure.executor.arrays() | t.procedure.state() for t in (whole, resumed)
+    ]
     assert states[0].keys() == states[1].keys()
     for name, value in states[0].items():
         np.testing.assert_array_equal(states[1][name], value)
@@ -204,7 +225,9 @@ def test_coarser_numbers_make_more_noise_than_finer_ones():
     ratios = []
     for precision in (P.BFloat16(emulated=True), P.Float8(loss_scale=256.0)):
         event = MeasureNoise(lambda: d5.framework("reference").executor(network()))
-        trainer = Trainer(procedure(precision), None, DATA, d5.ShuffleSampler(128), 1, [event])
+        trainer = Trainer(
+            procedure(precision), None, DATA, d5.ShuffleSampler(128), 1, [event]
+        )
         history = trainer.run()
         assert history.counters["skipped steps"] == 0
         ratios.append(d5.metrics.RoundingNoise().value(history))

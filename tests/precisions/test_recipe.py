@@ -12,7 +12,11 @@ from deep500.evidence.verification import verify
 from deep500.reports.terminal import blocks_text, terminal
 
 FIXED = {"model": d5.networks.Mlp(hidden=(16,)), "dataset": "digits", "epochs": 2}
-MUTABLE = {"batch_size": 128, "executor": "reference", "optimizer": d5.optimizers.SGD(0.1)}
+MUTABLE = {
+    "batch_size": 128,
+    "executor": "reference",
+    "optimizer": d5.optimizers.SGD(0.1),
+}
 METRICS = [(d5.metrics.RoundingNoise(), 0.5), (d5.metrics.SkippedSteps(), 0)]
 
 
@@ -28,7 +32,9 @@ def home(tmp_path, monkeypatch):
 @pytest.fixture
 def run(tmp_path):
     def train(precision, name):
-        return recipe_runner.run(recipe(precision), tmp_path / name, seeds=1, tier="small")
+        return recipe_runner.run(
+            recipe(precision), tmp_path / name, seeds=1, tier="small"
+        )
 
     return train
 
@@ -40,19 +46,27 @@ def test_the_noise_is_in_the_report_and_the_bundle_verifies(run):
     assert "Rounding beside the minibatch" in text and "steps were skipped" in text
     noise, skipped = outcome.derived["metrics"]
     assert 0 < noise["median"] < 0.5 and skipped["median"] == 0
-    assert outcome.record.plan["recipe"]["mutable"]["precision"]["definition"] == "Float8"
+    assert (
+        outcome.record.plan["recipe"]["mutable"]["precision"]["definition"] == "Float8"
+    )
 
 
 def test_two_precisions_are_compared_and_hashed_apart(run):
     a, b = run("TernaryWeights", "a"), run(d5.precisions.StochasticRounding(), "b")
     assert a.record.plan["hash"] != b.record.plan["hash"]
     text = blocks_text(compare_bundles(a.bundle, b.bundle).blocks())
-    assert "precision" in text and "StochasticRounding" in text and "FIXED is the same" in text
+    assert (
+        "precision" in text
+        and "StochasticRounding" in text
+        and "FIXED is the same" in text
+    )
 
 
 def test_the_same_recipe_gives_the_same_bits(run):
     runs = [run(d5.precisions.StochasticRounding(), name) for name in ("once", "again")]
-    losses = [[b["series"]["loss"] for b in r.record.blocks if "series" in b] for r in runs]
+    losses = [
+        [b["series"]["loss"] for b in r.record.blocks if "series" in b] for r in runs
+    ]
     np.testing.assert_array_equal(losses[0], losses[1])
 
 

@@ -37,7 +37,9 @@ def normal_range(name: str, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", FORMATS)
 def test_to_nearest_is_the_cast_of_ml_dtypes(name):
     x = normal_range(name, values(name))
-    np.testing.assert_array_equal(rounded(XP, x, FORMATS[name]), x.astype(name).astype(np.float32))
+    np.testing.assert_array_equal(
+        rounded(XP, x, FORMATS[name]), x.astype(name).astype(np.float32)
+    )
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -48,7 +50,9 @@ def test_a_wrong_format_is_found(name):
     form, truth = FORMATS[name], x.astype(name).astype(np.float32)
     coarser = Format(form.fraction - 1, form.lowest, form.largest)
     assert (rounded(XP, x, coarser) != truth).mean() > 0.1
-    away = rounded(XP, x, form, np.full(x.shape, np.nextafter(np.float32(0.5), np.float32(0))))
+    away = rounded(
+        XP, x, form, np.full(x.shape, np.nextafter(np.float32(0.5), np.float32(0)))
+    )
     assert (away != truth).any()
 
 
@@ -91,18 +95,24 @@ def test_mean_and_variance_of_rounding_by_chance(value):
     assert y.var() == pytest.approx(variance, rel=0.03)
     assert set(np.unique(y)) == {low, high}
     nearest = float(rounded(XP, x[:1], form)[0])
-    assert abs(nearest - x[0]) > 5 * error  # rounding to nearest is biased, and would fail
+    assert (
+        abs(nearest - x[0]) > 5 * error
+    )  # rounding to nearest is biased, and would fail
 
 
 def test_numbers_of_the_format_stay():
     own = np.array([0.0, 1.0, -1.5, 448.0, 2.0**-9], np.float32)
-    np.testing.assert_array_equal(rounded(XP, own, FORMATS["float8_e4m3fn"], chance((5,))), own)
+    np.testing.assert_array_equal(
+        rounded(XP, own, FORMATS["float8_e4m3fn"], chance((5,))), own
+    )
 
 
 def test_another_step_draws_otherwise_and_the_same_step_alike():
     x = np.random.default_rng(1).normal(size=1000).astype(np.float32)
     form = FORMATS["bfloat16"]
-    once, again, later = (rounded(XP, x, form, chance((1000,), step)) for step in (3, 3, 4))
+    once, again, later = (
+        rounded(XP, x, form, chance((1000,), step)) for step in (3, 3, 4)
+    )
     assert (once == again).all() and (once != later).any()
 
 

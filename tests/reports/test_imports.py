@@ -22,6 +22,8 @@ print(*sorted({{"rich", "matplotlib"}} & set(sys.modules)))
 @pytest.mark.parametrize(("drawn", "loaded"), [(False, []), (True, ["rich"])])
 def test_nothing_that_draws_is_imported_for_text(name, drawn, loaded):
     code = SHOW.format(path=str(BEFORE / f"{name}-0.1.0.zip"), drawn=drawn)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == loaded

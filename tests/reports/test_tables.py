@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deep500.reports.blocks import Table
-from deep500.reports.tables import UNITS, fitted, measured, percent, ratio, seconds, table
+from deep500.reports.tables import (
+    UNITS,
+    fitted,
+    measured,
+    percent,
+    ratio,
+    seconds,
+    table,
+)
 from deep500.reports.terminal import table_text
 from deep500.reports.text import clean, shortened
 
@@ -40,7 +48,10 @@ def test_times_have_a_unit_and_four_digits(value, text):
 
 
 def test_a_measured_time_has_interval_and_n():
-    assert measured(1.234e-3, 1.220e-3, 1.251e-3, 240) == "1.234 ms [1.220, 1.251], n = 240"
+    assert (
+        measured(1.234e-3, 1.220e-3, 1.251e-3, 240)
+        == "1.234 ms [1.220, 1.251], n = 240"
+    )
     assert (
         measured(1.234e-3, 1.220e-3, 1.251e-3, 240, 0.99)
         == "1.234 ms [1.220, 1.251] at 99 %, n = 240"
@@ -66,21 +77,28 @@ def test_a_printed_time_is_within_half_a_digit(x):
 @given(times, st.floats(0, 0.5), st.floats(0, 0.5), st.integers(1, 10**6))
 def test_a_printed_interval_holds_its_value(x, below, above, n):
     found = re.fullmatch(
-        r"(\S+) (\S+) \[(\S+), (\S+)\], n = (\d+)", measured(x, x * (1 - below), x * (1 + above), n)
+        r"(\S+) (\S+) \[(\S+), (\S+)\], n = (\d+)",
+        measured(x, x * (1 - below), x * (1 + above), n),
     )
     assert found and int(found[5]) == n
     value, low, high = float(found[1]), float(found[3]), float(found[4])
     assert low <= value <= high
-    assert low * SCALES[found[2]] == pytest.approx(x * (1 - below), rel=1e-3, abs=x * 1e-3)
+    assert low * SCALES[found[2]] == pytest.approx(
+        x * (1 - below), rel=1e-3, abs=x * 1e-3
+    )
 
 
 def columns(text: str) -> list[list[int]]:
     """Where the bars stand in each line."""
-    return [[m.start() for m in re.finditer(r"(?<!\\)\|", line)] for line in text.splitlines()]
+    return [
+        [m.start() for m in re.finditer(r"(?<!\\)\|", line)]
+        for line in text.splitlines()
+    ]
 
 
 cells = st.text(
-    st.characters(blacklist_categories=("C", "M", "Zl", "Zp"), max_codepoint=0x10FF), max_size=12
+    st.characters(blacklist_categories=("C", "M", "Zl", "Zp"), max_codepoint=0x10FF),
+    max_size=12,
 )
 
 
@@ -105,13 +123,18 @@ def test_a_table_is_markdown():
 
 
 def test_wide_letters_take_two_columns():
-    assert table(["x"], [["漢字"], ["abcd"]]).splitlines()[2:] == ["| 漢字 |", "| abcd |"]
+    assert table(["x"], [["漢字"], ["abcd"]]).splitlines()[2:] == [
+        "| 漢字 |",
+        "| abcd |",
+    ]
 
 
 @given(st.text())
 def test_cleaned_text_cannot_drive_a_terminal(text):
     cleaned = clean(text)
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", cleaned)
+    assert not re.search(
+        r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", cleaned
+    )
     cleaned.encode()
 
 
@@ -138,15 +161,24 @@ def test_a_narrow_table_stays_as_it_is():
 
 
 def test_prose_is_wrapped_before_anything_is_cut():
-    [(headers, rows, align)] = fitted(["n", "note"], [["1", LONG], ["2", "short"]], "lt", 50)
+    [(headers, rows, align)] = fitted(
+        ["n", "note"], [["1", LONG], ["2", "short"]], "lt", 50
+    )
     assert width(table(headers, rows, align)) <= 50
-    assert " ".join(row[1] for row in rows[:-1]) == LONG and rows[1][0] == "" and rows[-1][0] == "2"
+    assert (
+        " ".join(row[1] for row in rows[:-1]) == LONG
+        and rows[1][0] == ""
+        and rows[-1][0] == "2"
+    )
 
 
 def test_few_rows_are_turned():
     headers = [f"column {i}" for i in range(12)]
     [(first, *rest), *_] = fitted(headers, [[f"value {i}" for i in range(12)]], "", 100)
-    assert list(first) == ["column 0", "value 0"] and rest[0][-1] == ["column 11", "value 11"]
+    assert list(first) == ["column 0", "value 0"] and rest[0][-1] == [
+        "column 11",
+        "value 11",
+    ]
 
 
 def test_wide_tables_are_cut_and_every_part_names_its_rows():
@@ -163,7 +195,9 @@ def test_rows_of_the_same_name_are_numbered():
     headers = ["name", *(f"column {i}" for i in range(20))]
     rows = [["same", *(f"value {i}" for i in range(20))] for _ in range(3)]
     parts = fitted(headers, rows, "", 100)
-    assert all(part[0][0] == "#" for part in parts) and [row[0] for row in parts[-1][1]] == [*"123"]
+    assert all(part[0][0] == "#" for part in parts) and [
+        row[0] for row in parts[-1][1]
+    ] == [*"123"]
 
 
 def test_a_long_word_is_never_broken():

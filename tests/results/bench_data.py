@@ -21,7 +21,11 @@ ENVIRONMENT = {
         },
         "hardware memory": {
             "memory size (GiB)": known(7.8, "/proc/meminfo"),
-            "memory modules": {"value": None, "source": "dmi", "unavailable": "needs root"},
+            "memory modules": {
+                "value": None,
+                "source": "dmi",
+                "unavailable": "needs root",
+            },
         },
         "software runtime": {
             "python": known("3.11.8", "sys.version"),
@@ -65,7 +69,10 @@ def derived_entry(name: str, series: Sequence[np.ndarray]) -> dict:
         "modes": None,
         "quantiles": [
             {"q": 0.9, "value": p90, "low": p90 * 0.97, "high": p90 * 1.04},
-            {"q": 0.99, "refused": f"p99 at 95 % needs 299 samples, there are {len(pooled)}"},
+            {
+                "q": 0.99,
+                "refused": f"p99 at 95 % needs 299 samples, there are {len(pooled)}",
+            },
         ],
         "notes": [],
     }
@@ -110,7 +117,8 @@ def derived_comparison(base: dict, other: dict, width: float = 0.006) -> dict:
 
 def report_data(medians: dict[str, float], n: int = 40) -> ReportData:
     taken = {
-        name: samples(seed, median, n=n) for seed, (name, median) in enumerate(medians.items())
+        name: samples(seed, median, n=n)
+        for seed, (name, median) in enumerate(medians.items())
     }
     entries = [derived_entry(name, series) for name, series in taken.items()]
     derived = {
@@ -167,7 +175,10 @@ def two() -> ReportData:
 
 def twelve() -> ReportData:
     return report_data(
-        {f"np.einsum('ij,jk->ik', a, b, optimize={i})": 1.08e-3 + 24e-6 * i for i in range(12)}
+        {
+            f"np.einsum('ij,jk->ik', a, b, optimize={i})": 1.08e-3 + 24e-6 * i
+            for i in range(12)
+        }
     )
 
 
@@ -192,14 +203,19 @@ def awkward() -> ReportData:
 def hostile() -> ReportData:
     """Names and notes that try to become markup, to drive a terminal, or to break a drawing."""
     data = report_data(
-        {"<script>alert(1)</script>": 1e-3, '$x^ & "q" | `b`\n\x1b[31mred\u202e\ud800': 1e-3}
+        {
+            "<script>alert(1)</script>": 1e-3,
+            '$x^ & "q" | `b`\n\x1b[31mred\u202e\ud800': 1e-3,
+        }
     )
     data.derived["notes"].append(
         "<img src=x onerror=alert(1)> [click](javascript:alert(1)) \x1b]0;title\x07"
     )
     data.plan["cache"] = "<b>cold</b>"  # type: ignore[index]
     environment = {
-        "classes": {"<i>class</i>": {"<u>fact</u>": known("<s>value</s>", "<q>source</q>")}}
+        "classes": {
+            "<i>class</i>": {"<u>fact</u>": known("<s>value</s>", "<q>source</q>")}
+        }
     }
     return ReportData(
         title="</title><script>alert(2)</script>",

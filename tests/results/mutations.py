@@ -68,9 +68,12 @@ class Mutation:
         del manifest["hash"]
         for name in manifest["files"]:
             if (self.folder / name).is_file():
-                manifest["files"][name] = encoding.sha256((self.folder / name).read_bytes())
+                manifest["files"][name] = encoding.sha256(
+                    (self.folder / name).read_bytes()
+                )
         self.write(
-            "manifest.json", manifest | {"hash": encoding.sha256(bundle.canonical(manifest))}
+            "manifest.json",
+            manifest | {"hash": encoding.sha256(bundle.canonical(manifest))},
         )
 
     def chain(self, lines: list[Any]) -> None:
@@ -81,13 +84,20 @@ class Mutation:
             data += line
         (self.folder / "samples.jsonl").write_bytes(data)
         header = lines[0]
-        self.seal(head=head, blocks=len(lines) - 1, kind=header["kind"], format=header["format"])
+        self.seal(
+            head=head,
+            blocks=len(lines) - 1,
+            kind=header["kind"],
+            format=header["format"],
+        )
 
     def bind(self) -> None:
         """Let the header name the documents as they are now, and chain everything again."""
         header, *blocks = self.lines()
         for name in header["documents"]:
-            header["documents"][name] = encoding.sha256((self.folder / name).read_bytes())
+            header["documents"][name] = encoding.sha256(
+                (self.folder / name).read_bytes()
+            )
         self.chain([header, *blocks])
 
 
@@ -160,7 +170,9 @@ def swap(m: Mutation) -> None:
 
 
 def double(m: Mutation) -> None:
-    name = m.draw.choice(["copy.json", ".hidden", "-rf", "a\x1b[31m", "plan.json.partial", "\n"])
+    name = m.draw.choice(
+        ["copy.json", ".hidden", "-rf", "a\x1b[31m", "plan.json.partial", "\n"]
+    )
     shutil.copy(m.file(), m.folder / name)
 
 
@@ -177,7 +189,9 @@ def strange_file(m: Mutation) -> None:
 
 
 def garbage(m: Mutation) -> None:
-    text = m.draw.choice([b"", b"[" * 10**5, b"{}", b"\xff\xfe", b"9" * 10**5, b"1e999999", b"NaN"])
+    text = m.draw.choice(
+        [b"", b"[" * 10**5, b"{}", b"\xff\xfe", b"9" * 10**5, b"1e999999", b"NaN"]
+    )
     m.file().write_bytes(text)
 
 
@@ -190,7 +204,9 @@ def edit(m: Mutation) -> None:
 def forge(m: Mutation) -> None:
     """Change numbers of derived.json and seal it: the samples say something else."""
     for _ in range(m.draw.choice([1, 2, 5])):
-        m.write("derived.json", changed(m.read("derived.json"), m.draw, numbers_only=True))
+        m.write(
+            "derived.json", changed(m.read("derived.json"), m.draw, numbers_only=True)
+        )
     m.seal()
 
 
@@ -246,7 +262,11 @@ def relabel(m: Mutation) -> None:
 
 def enlarge(m: Mutation) -> None:
     """A document with very many or very deep parts, whose hash holds."""
-    parts: tuple[Any, ...] = ([[]] * 30_000, "x" * 10**6, dict.fromkeys(map(str, range(9999)), 1))
+    parts: tuple[Any, ...] = (
+        [[]] * 30_000,
+        "x" * 10**6,
+        dict.fromkeys(map(str, range(9999)), 1),
+    )
     name = m.draw.choice(["plan.json", "derived.json", "environment.json"])
     document = m.read(name)
     document[m.draw.choice(list(document))] = m.draw.choice(parts)

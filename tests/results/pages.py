@@ -55,4 +55,6 @@ class Page(HTMLParser):
 
     def table(self, header: str) -> list[list[str]]:
         """The rows of the first table that has such a header."""
-        return next(rows for rows in self.tables if any(header in cell for cell in rows[0]))
+        return next(
+            rows for rows in self.tables if any(header in cell for cell in rows[0])
+        )

@@ -12,7 +12,8 @@ from . import bench_data as results
 from .rendering import html
 
 BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
 )
 FLAGS = (
     "--headless",
@@ -49,7 +50,9 @@ def seen(tmp_path_factory):
     pages = [html(make()) for make in (results.two, results.awkward, results.hostile)]
     frames = [(page, width) for page in pages for width in (400, 1200)]
     broken = pages[0].replace("<h1>", '<h1 style="width: 90rem">')
-    broken = broken.replace("</style>", ".picture svg { min-width: 33rem !important; }</style>")
+    broken = broken.replace(
+        "</style>", ".picture svg { min-width: 33rem !important; }</style>"
+    )
     file = folder / "frames.html"
     file.write_text(
         f"<!DOCTYPE html><meta charset='utf-8'><script>{READ}</script>"

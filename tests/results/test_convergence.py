@@ -17,19 +17,29 @@ ACCURACY = Quality("accuracy", "%", "higher")
 def test_the_band_holds_median_range_and_interval():
     ways = [(3, 0.01), (4, 0.01), (2, 0.01), (5, 0.01), (3, 0.01), (6, 0.01), (3, 0.01)]
     band = convergence_band(outcome_data(record_of(ways)), ACCURACY)
-    table = np.array([[95.0 if e >= when else 50.0 for e in range(1, 9)] for when, _ in ways])
+    table = np.array(
+        [[95.0 if e >= when else 50.0 for e in range(1, 9)] for when, _ in ways]
+    )
     assert band is not None and band.steps == [10 * e for e in range(1, 9)]
     assert band.median == np.median(table, axis=0).tolist()
-    assert (band.worst, band.best) == (table.min(axis=0).tolist(), table.max(axis=0).tolist())
+    assert (band.worst, band.best) == (
+        table.min(axis=0).tolist(),
+        table.max(axis=0).tolist(),
+    )
     known = interval([[value] for value in table[:, 2]], level=0.95)
     assert band.low is not None and (band.low[2], known.low) == (known.low, band.low[2])
 
 
 def test_the_picture_says_what_its_bands_are():
     with settings():
-        picture = convergence(outcome_data(record_of([(3, 0.01), (4, 0.01), (2, 0.01)])))
+        picture = convergence(
+            outcome_data(record_of([(3, 0.01), (4, 0.01), (2, 0.01)]))
+        )
     assert picture is not None and "interval of the median" in picture.svg
-    assert "95 % interval of the median" in picture.caption and "n = 3 seeds" in picture.caption
+    assert (
+        "95 % interval of the median" in picture.caption
+        and "n = 3 seeds" in picture.caption
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2])

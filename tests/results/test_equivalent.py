@@ -28,8 +28,13 @@ def verdict(values: Any, margin: float = 1.5) -> str:
 
 
 def test_the_three_verdicts() -> None:
-    assert verdict([value + 0.2 * (-1) ** i for i, value in enumerate(SEEDS)]) == "equivalent"
-    assert verdict([value - 5 + 0.1 * i for i, value in enumerate(SEEDS)]) == "different"
+    assert (
+        verdict([value + 0.2 * (-1) ** i for i, value in enumerate(SEEDS)])
+        == "equivalent"
+    )
+    assert (
+        verdict([value - 5 + 0.1 * i for i, value in enumerate(SEEDS)]) == "different"
+    )
     assert verdict([90.0, 95.0, 88.0, 91.0, 99.0]) == "inconclusive"
 
 
@@ -55,7 +60,16 @@ def test_the_exit_code_says_it(
     rate: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
-    words = ["run", "digits_mlp", "--tier", "tiny", "--framework", "reference", "--seeds", "3"]
+    words = [
+        "run",
+        "digits_mlp",
+        "--tier",
+        "tiny",
+        "--framework",
+        "reference",
+        "--seeds",
+        "3",
+    ]
     for name, learning_rate in (("a", "0.1"), ("b", rate)):
         optimizer = f"Momentum({learning_rate}, 0.9)"
         main([*words, "--optimizer", optimizer, "--out", str(tmp_path / name)])

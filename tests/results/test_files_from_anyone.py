@@ -14,7 +14,8 @@ from .rendering import html, markdown, terminal
 junk = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=4), inner, max_size=3)
     ),
     max_leaves=5,
 )
@@ -54,7 +55,12 @@ plans = objects(
 
 
 def report(
-    entry: dict, comparison: dict, rest: dict, plan: dict, environment: object, sensors: object
+    entry: dict,
+    comparison: dict,
+    rest: dict,
+    plan: dict,
+    environment: object,
+    sensors: object,
 ) -> ReportData:
     derived = {
         "entries": [{"name": "a"} | entry],
@@ -66,7 +72,9 @@ def report(
         {"classes": {"c": environment}},
         derived,
         sensors=sensors,  # type: ignore[arg-type]
-        samples={"a": [np.array([1.0, 2.0, np.nan, -1.0, 0.0, np.inf, 1e300]), np.array([])]},
+        samples={
+            "a": [np.array([1.0, 2.0, np.nan, -1.0, 0.0, np.inf, 1e300]), np.array([])]
+        },
     )
 
 

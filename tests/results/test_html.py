@@ -8,8 +8,12 @@ from .pages import Page
 from .rendering import html
 
 NUMBER = re.compile(r"\d (?:[pnµm]?s|×)(?=$|[ ,\[])")
-SUPPORTED = re.compile(r"\d (?:[pnµm]?s|×) \[-?[\d.]+, -?[\d.]+\](?: at [\d.]+ %)?(?:, n = \d+)?")
-MODES = re.compile(r"; \d+ modes: .*")  # where the values lie, beside the median or its refusal
+SUPPORTED = re.compile(
+    r"\d (?:[pnµm]?s|×) \[-?[\d.]+, -?[\d.]+\](?: at [\d.]+ %)?(?:, n = \d+)?"
+)
+MODES = re.compile(
+    r"; \d+ modes: .*"
+)  # where the values lie, beside the median or its refusal
 RESULTS = (
     "median [",
     "ratio [",
@@ -29,7 +33,9 @@ def bare_numbers(page: Page) -> list[str]:
                     cell
                     for cell in cells
                     if NUMBER.search(cell)
-                    and not (SUPPORTED.search(cell) and re.search(r"n = \d+", " ".join(row)))
+                    and not (
+                        SUPPORTED.search(cell) and re.search(r"n = \d+", " ".join(row))
+                    )
                 ]
     return found
 
@@ -52,7 +58,12 @@ def check_page(text: str) -> Page:
         "base",
         "form",
     }
-    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert not [
+        name
+        for _, attributes in page.tags
+        for name in attributes
+        if name.startswith("on")
+    ]
     outside = [
         value
         for _, attributes in page.tags
@@ -82,7 +93,8 @@ def test_the_checks_see_planted_errors(texts):
     without_intervals = re.sub(r"(<b>[\d.]+ ms</b>) <span>\[.*?\]</span>", r"\1", text)
     without_n = text.replace("n = 240", "").replace("n = 120", "")
     assert (
-        len(bare_numbers(Page(without_intervals))) >= 4 and len(bare_numbers(Page(without_n))) >= 4
+        len(bare_numbers(Page(without_intervals))) >= 4
+        and len(bare_numbers(Page(without_n))) >= 4
     )
     for planted in (
         "<b>",
@@ -110,7 +122,8 @@ def test_the_answer_stands_first_as_word_and_colour(texts):
 
 
 @pytest.mark.parametrize(
-    ("median", "word"), [(1.1e-3, "▼ faster"), (1.234e-3, "= same"), (1.26e-3, "? inconclusive")]
+    ("median", "word"),
+    [(1.1e-3, "▼ faster"), (1.234e-3, "= same"), (1.26e-3, "? inconclusive")],
 )
 def test_each_verdict_has_a_sign_and_a_word(make, median, word):
     assert word in Page(html(make({"a": 1.234e-3, "b": median}))).text
@@ -156,7 +169,9 @@ def test_four_pictures_with_captions(texts):
         == 4
     )
     assert "whiskers: from the 5 % to the 95 % quantile" in page.text
-    assert sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 3  # nothing to compare
+    assert (
+        sum(tag == "svg" for tag, _ in Page(texts["one"]).tags) == 3
+    )  # nothing to compare
 
 
 def test_text_from_files_is_shown_and_not_obeyed(texts):
@@ -180,7 +195,10 @@ def test_environment_facts_are_shown_known_or_not(texts):
     page = Page(texts["two"])
     assert "6 of 7 facts are known (86 %)." in page.text
     facts = [
-        row for rows in page.tables if rows[0] == ["fact", "value", "source"] for row in rows[1:]
+        row
+        for rows in page.tables
+        if rows[0] == ["fact", "value", "source"]
+        for row in rows[1:]
     ]
     assert ["memory modules", "unknown: needs root", "dmi"] in facts
     assert ["threads", '{"OMP": "1"}', "os.environ"] in facts
@@ -190,7 +208,10 @@ def test_environment_facts_are_shown_known_or_not(texts):
 def test_a_page_without_samples_environment_or_bundle(two):
     data = dataclasses.replace(two, samples={}, environment={}, bundle=None, hash=None)
     page = check_page(html(data))
-    assert "The environment was not recorded." in page.text and "were not saved" in page.text
+    assert (
+        "The environment was not recorded." in page.text
+        and "were not saved" in page.text
+    )
     assert sum(tag == "svg" for tag, _ in page.tags) == 1  # the ratios need no samples
 
 

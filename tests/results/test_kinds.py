@@ -49,8 +49,12 @@ def conformance(folder: Path) -> None:
     plan = {"cases": cases, "columns": ["reference", "gradient"], "versions": versions}
     with recording("conformance", plan, folder) as record:
         texts = ["", "the outputs differ"]
-        record.append({"column": "reference", "words": ["pass", "wrong"], "texts": texts})
-        record.append({"column": "gradient", "words": ["pass", "unstable"], "texts": ["", ""]})
+        record.append(
+            {"column": "reference", "words": ["pass", "wrong"], "texts": texts}
+        )
+        record.append(
+            {"column": "gradient", "words": ["pass", "unstable"], "texts": ["", ""]}
+        )
         record.finish()
 
 
@@ -79,19 +83,36 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEP500_HOME", str(folder / "home"))
         tiny = ["--tier", "tiny", "--framework", "reference", "--seeds", "3"]
-        cli.main(["bench", "sum(range(99))", "--budget", "0.6", "--out", str(out["bench"])])
+        cli.main(
+            ["bench", "sum(range(99))", "--budget", "0.6", "--out", str(out["bench"])]
+        )
         cli.main(["run", str(RECIPE), *tiny, "--out", str(out["recipe"])])
         again = ["--out", str(out["reproduction"])]
         cli.main(["reproduce", str(out["recipe"]), "--recipe", str(RECIPE), *again])
         recorded_diagnosis(0.5, out["doctor"])
         conformance(out["conformance"])
         instrumented(out["instrumented"])
-        check = ["check", "operator", "Relu", "--framework", "reference", "--dtype", "float32"]
+        check = [
+            "check",
+            "operator",
+            "Relu",
+            "--framework",
+            "reference",
+            "--dtype",
+            "float32",
+        ]
         assert cli.main(check) == 0
         assert cli.main(network_check(folder)) == 0
         assert cli.main(["check", "sampler", "ordered_sampler", "--epochs", "100"]) == 0
-        assert cli.main(["bench", "elementary", "exp", "--framework", "reference", "--n", "9"]) == 0
-        for line in (folder / "home" / "runs").iterdir():  # their verbs chose the folder themselves
+        assert (
+            cli.main(
+                ["bench", "elementary", "exp", "--framework", "reference", "--n", "9"]
+            )
+            == 0
+        )
+        for line in (
+            folder / "home" / "runs"
+        ).iterdir():  # their verbs chose the folder themselves
             kind = bundle.read(line).kind
             shutil.copytree(line, out[kind])
     return out
@@ -105,7 +126,9 @@ def own_home(tmp_path, monkeypatch):
 def table_width(text: str) -> int:
     """The widest line of a table, apart from lines with a word that cannot be broken."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
-    return max((len(line) for line in lines if max(map(len, line.split())) < 60), default=0)
+    return max(
+        (len(line) for line in lines if max(map(len, line.split())) < 60), default=0
+    )
 
 
 def d5(capsys, *words: object) -> str:
@@ -155,21 +178,40 @@ def test_bundles_of_the_version_before_against_new_ones(made, capsys, tmp_path):
     text = d5(capsys, "compare", BEFORE / "recipe-0.1.0.zip", made["recipe"])
     assert "FIXED is the same in both" in text and "test accuracy" in text
     statements = ["sum(range(100))", "sum(range(200))"]
-    d5(capsys, "bench", *statements, "--processes", 3, "--budget", 1, "--out", tmp_path / "new")
+    d5(
+        capsys,
+        "bench",
+        *statements,
+        "--processes",
+        3,
+        "--budget",
+        1,
+        "--out",
+        tmp_path / "new",
+    )
     compared = json.loads(
         d5(capsys, "compare", BEFORE / "bench-0.1.0.zip", tmp_path / "new", "--json")
     )
     assert [c["name"] for c in compared["comparisons"]] == statements
     assert all(c["low"] <= c["ratio"] <= c["high"] for c in compared["comparisons"])
-    assert cli.main(["compare", str(BEFORE / "operator-0.1.0.zip"), str(tmp_path / "new")]) == 2
+    assert (
+        cli.main(["compare", str(BEFORE / "operator-0.1.0.zip"), str(tmp_path / "new")])
+        == 2
+    )
     assert "nothing to compare" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["check", "network_check", "elementary", "conformance", "doctor"])
+@pytest.mark.parametrize(
+    "kind", ["check", "network_check", "elementary", "conformance", "doctor"]
+)
 def test_kinds_that_cannot_be_compared_say_so(made, kind, capsys):
     assert cli.main(["compare", str(made[kind]), str(made[kind])]) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "cannot be compared" in said and "takes bench, " in said
+    assert (
+        said.count("\n") == 1
+        and "cannot be compared" in said
+        and "takes bench, " in said
+    )
 
 
 def test_two_kinds_are_not_compared(made, capsys):
@@ -181,7 +223,9 @@ def test_two_kinds_are_not_compared(made, capsys):
 def rebuilt(path: Path, folder: Path, blocks: int, derived: dict | None = None) -> Path:
     """The first blocks of a bundle in a new one, unfinished or with other derived numbers."""
     found = bundle.read(path)
-    documents = {name: found.documents[name] for name in ("plan.json", "environment.json")}
+    documents = {
+        name: found.documents[name] for name in ("plan.json", "environment.json")
+    }
     writer = bundle.create(folder, documents, kind=found.kind)
     for block in found.blocks[:blocks]:
         writer.append(block)
@@ -195,13 +239,17 @@ def rebuilt(path: Path, folder: Path, blocks: int, derived: dict | None = None) 
 
 @pytest.mark.parametrize("blocks", [0, 1])
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_unfinished_bundle_is_shown_or_refused_in_one_line(made, kind, blocks, capsys, tmp_path):
+def test_an_unfinished_bundle_is_shown_or_refused_in_one_line(
+    made, kind, blocks, capsys, tmp_path
+):
     path = rebuilt(made[kind], tmp_path / "part", blocks)
     assert verify(path).ok and not verify(path).finished
     for verb in (["show"], ["show", "--json"], ["report", "--format", "markdown"]):
         code = cli.main([verb[0], str(path), *verb[1:]])
         said = capsys.readouterr()
-        assert code == 0 or (said.err.count("\n") == 1 and "before it ended" in said.err)
+        assert code == 0 or (
+            said.err.count("\n") == 1 and "before it ended" in said.err
+        )
         if code == 0 and verb == ["show"]:
             assert "unfinished" in said.out
     assert blocks == 0 or code == 0
@@ -288,7 +336,11 @@ def test_plans_and_blocks_of_anyone_end_in_one_line(made, kind):
     blocks = blocks[:2]
     for i in range(len(blocks)):
         for other in mutations(blocks[i]):
-            shown.append(survives(kind, plan, [*blocks[:i], other, *blocks[i + 1 :]], environment))
+            shown.append(
+                survives(
+                    kind, plan, [*blocks[:i], other, *blocks[i + 1 :]], environment
+                )
+            )
     assert False in shown  # something was refused
     for other in JUNK:
         survives(kind, plan, blocks, other)
@@ -296,7 +348,11 @@ def test_plans_and_blocks_of_anyone_end_in_one_line(made, kind):
         survives(kind, other, blocks, environment)
 
 
-@pytest.mark.parametrize("kind", ["", "novel", "../bench", "_bench", "benching", "Bench"])
+@pytest.mark.parametrize(
+    "kind", ["", "novel", "../bench", "_bench", "benching", "Bench"]
+)
 def test_an_unknown_kind_is_one_line(kind, tmp_path):
-    with pytest.raises(Deep500Error, match="not known to this version; there are: bench"):
+    with pytest.raises(
+        Deep500Error, match="not known to this version; there are: bench"
+    ):
         record_of(Bundle(tmp_path, True, kind))

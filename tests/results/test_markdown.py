@@ -11,14 +11,20 @@ from .rendering import markdown, terminal
 
 
 def line_with(text: str, *parts: str) -> str:
-    return next(line for line in text.splitlines() if all(part in line for part in parts))
+    return next(
+        line for line in text.splitlines() if all(part in line for part in parts)
+    )
 
 
 def bare_numbers(text: str) -> list[str]:
     """Lines with a time or a ratio that have no interval or no n."""
     results = re.split("## What was", text)[0]
-    results = re.sub("### Effect sizes.*?(?=\n#)", "", results, flags=re.DOTALL).splitlines()
-    numbers = [line for line in results if re.search(r"\d (?:[pnµm]?s|×)(?=[ ,;.|])", line)]
+    results = re.sub(
+        "### Effect sizes.*?(?=\n#)", "", results, flags=re.DOTALL
+    ).splitlines()
+    numbers = [
+        line for line in results if re.search(r"\d (?:[pnµm]?s|×)(?=[ ,;.|])", line)
+    ]
     return [
         line
         for line in numbers
@@ -52,7 +58,8 @@ def test_each_verdict_has_its_sentence(make, b, words):
 
 def test_one_entry_gives_its_median(one):
     assert re.match(
-        r"\*\*The median of `a` is 1\.\d{3} ms \[.*\], n = 240\.\*\*", markdown(one).splitlines()[2]
+        r"\*\*The median of `a` is 1\.\d{3} ms \[.*\], n = 240\.\*\*",
+        markdown(one).splitlines()[2],
     )
 
 
@@ -83,13 +90,19 @@ def test_a_busy_machine_is_part_of_the_answer(others):
         }
         data.derived["interference"] = planted  # type: ignore[index]
         text = markdown(data)
-        assert f", on a machine that others used to {round(100 * others)} %" in text.splitlines()[2]
+        assert (
+            f", on a machine that others used to {round(100 * others)} %"
+            in text.splitlines()[2]
+        )
         assert f"- others used {round(100 * others)} % [" in text and "n = 40" in text
 
 
 def test_a_quiet_machine_is_not_mentioned():
     data = results.two()
-    for planted in (None, {"others": 0.01, "low": 0.0, "high": 0.02, "n": 40, "cpus": 2}):
+    for planted in (
+        None,
+        {"others": 0.01, "low": 0.0, "high": 0.02, "n": 40, "cpus": 2},
+    ):
         data.derived["interference"] = planted  # type: ignore[index]
         assert "others used" not in markdown(data)
 
@@ -149,7 +162,10 @@ def test_states_that_need_words_get_them(awkward):
             "- `add`: 7 calls were timed together: values and quantiles are of means of 7 calls"
             in text
         )
-        assert "- Control, `add` against itself: same, 1.001 × [0.997, 1.005], n = 120." in text
+        assert (
+            "- Control, `add` against itself: same, 1.001 × [0.997, 1.005], n = 120."
+            in text
+        )
         assert "means of 7 calls" in line_with(text, "| `add`", "µs", "refused")
 
 
@@ -178,7 +194,9 @@ def test_plan_environment_and_origin_are_shown(two):
         "abab",
     ):
         assert part in text, part
-    assert line_with(text, "| hardware memory").split("|")[-2].strip() == "memory modules"
+    assert (
+        line_with(text, "| hardware memory").split("|")[-2].strip() == "memory modules"
+    )
 
 
 def test_factors_and_unknown_settings_are_shown(two):
@@ -193,7 +211,10 @@ def test_factors_and_unknown_settings_are_shown(two):
 def test_nothing_known_of_the_surroundings_is_said(two):
     data = dataclasses.replace(two, environment={}, plan={}, bundle=None, hash=None)
     text = markdown(data)
-    assert "The environment was not recorded." in text and "The raw samples were not saved" in text
+    assert (
+        "The environment was not recorded." in text
+        and "The raw samples were not saved" in text
+    )
 
 
 def test_sensors_say_what_they_measured_or_why_not(two):
@@ -210,7 +231,10 @@ def test_bases_are_kept_apart(make):
     data.derived["comparisons"][2]["base"] = "c"
     text = markdown(data)
     said = re.sub(r" \([^)]*\)", "", text)
-    assert "Compared with `a`: `b` and `c` are slower; compared with `c`: `d` is slower" in said
+    assert (
+        "Compared with `a`: `b` and `c` are slower; compared with `c`: `d` is slower"
+        in said
+    )
     assert len(re.findall("^Compared with `[ac]`, which takes", text, re.M)) == 2
 
 
@@ -272,7 +296,10 @@ NONE_SEEN = {"change": 0.001, "low": -0.01, "high": 0.012, "detectable": 0.031, 
 def test_a_drift_that_the_data_cannot_exclude_is_said():
     text = with_drift(NONE_SEEN, NONE_SEEN)
     line = line_with(text, "- a slow drift cannot be excluded")
-    assert "seen only from this size on: `a` 3.1 % (n = 6 medians, interval ±1.3 %)" in line
+    assert (
+        "seen only from this size on: `a` 3.1 % (n = 6 medians, interval ±1.3 %)"
+        in line
+    )
     assert "`b` against `a` 3.1 %" in line
 
 
@@ -284,5 +311,7 @@ def test_a_drift_that_would_have_been_seen_is_not_mentioned():
 
 def test_a_drift_that_was_seen_is_said():
     seen = {"change": 0.05, "low": 0.03, "high": 0.071, "detectable": 0.01, "n": 10}
-    line = line_with(with_drift(seen, NONE_SEEN | {"detectable": 0}), "the level drifted")
+    line = line_with(
+        with_drift(seen, NONE_SEEN | {"detectable": 0}), "the level drifted"
+    )
     assert "`a` by 5 % [3 %, 7.1 %], n = 10 medians" in line

@@ -58,13 +58,27 @@ def originals(tmp_path_factory) -> Iterator[dict[str, Path]]:
             "3",
         ],
         "recipe": ["run", str(RECIPE), "--tier", "tiny", *small],
-        "check": ["check", "operator", "Relu", "--dtype", "float32", "--shape", "3x4", *small],
+        "check": [
+            "check",
+            "operator",
+            "Relu",
+            "--dtype",
+            "float32",
+            "--shape",
+            "3x4",
+            *small,
+        ],
         "elementary": ["bench", "elementary", "exp", "--n", "9", *small],
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEP500_HOME", str(folder / "home"))
         for name, words in verbs.items():
-            cli.main([*words, *(() if name == "elementary" else ("--out", str(folder / name)))])
+            cli.main(
+                [
+                    *words,
+                    *(() if name == "elementary" else ("--out", str(folder / name))),
+                ]
+            )
         cli.main([*network_check(folder), "--out", str(folder / "network_check")])
         recorded_diagnosis(0.3, folder / "doctor")
         conformance(folder / "conformance")
@@ -206,13 +220,25 @@ def test_all_spoilt_bundles(originals, tmp_path, capsys):
 def without_marks(text: str) -> list[str]:
     """What is shown, apart from the marks, and from the place and the hash of the bundle."""
     lines = [
-        line for line in text.splitlines() if not re.match(r"\*\*NOT VERIFIED|- PROBLEM", line)
+        line
+        for line in text.splitlines()
+        if not re.match(r"\*\*NOT VERIFIED|- PROBLEM", line)
     ]
-    body = [line for line in lines if "hash of the bundle" not in line and "/" not in line]
+    body = [
+        line for line in lines if "hash of the bundle" not in line and "/" not in line
+    ]
     return [line for line in body if line.strip()]
 
 
-KINDS = ("bench", "check", "conformance", "doctor", "elementary", "network_check", "recipe")
+KINDS = (
+    "bench",
+    "check",
+    "conformance",
+    "doctor",
+    "elementary",
+    "network_check",
+    "recipe",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

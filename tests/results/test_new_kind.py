@@ -20,16 +20,26 @@ def python(tmp_path):
     (tmp_path / "imports_kind.py").write_text(KIND)
     installed = tmp_path / "imports_kind-0.dist-info"
     installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: imports-kind\nVersion: 0\n")
+    (installed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: imports-kind\nVersion: 0\n"
+    )
     points = "[deep500.results]\nImports = imports_kind:Imports\n"
     (installed / "entry_points.txt").write_text(points)
     paths = os.pathsep.join([str(tmp_path), str(ROOT)])
-    environment = os.environ | {"PYTHONPATH": paths, "DEEP500_HOME": str(tmp_path / "home")}
+    environment = os.environ | {
+        "PYTHONPATH": paths,
+        "DEEP500_HOME": str(tmp_path / "home"),
+    }
 
     def call(*words: object) -> subprocess.CompletedProcess:
         command = [sys.executable, *map(str, words)]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env=environment, cwd=tmp_path
+            command,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
+            cwd=tmp_path,
         )
 
     return call
@@ -46,7 +56,10 @@ def test_the_kind_of_the_page_works_in_every_verb(python, tmp_path):
     data = json.loads(python(*d5, "show", path, "--json").stdout)
     assert data["kind"] == "imports" and data["rows"][0]["median"] == 0.002
     page = python(*d5, "report", path, "--out", tmp_path / "page.html")
-    assert page.returncode == 0 and "<code>json</code>" in (tmp_path / "page.html").read_text()
+    assert (
+        page.returncode == 0
+        and "<code>json</code>" in (tmp_path / "page.html").read_text()
+    )
     assert "Imports" in python(*d5, "list", "results").stdout
     assert "imports" in python(*d5, "list").stdout
     refused = python(*d5, "compare", path, path)

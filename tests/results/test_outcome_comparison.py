@@ -19,7 +19,9 @@ BEFORE = Path(__file__).parents[1] / "data" / "before" / "recipe-0.1.0.zip"
 CLASSES = json.loads(json.dumps(bundle.read(BEFORE).documents["environment.json"]))
 
 
-def metric(name: str, values: list, kind: str = "quality", better: str | None = "higher") -> dict:
+def metric(
+    name: str, values: list, kind: str = "quality", better: str | None = "higher"
+) -> dict:
     reached = [value for value in values if value is not None]
     whole = len(reached) == len(values)
     return {
@@ -51,7 +53,13 @@ def run(*metrics: dict, seeds: range | None = None, **changes: object) -> Record
         part[key.removeprefix("fixed_")] = value
     count = range(len(metrics[0]["values"])) if seeds is None else seeds
     recipe = {"name": "r", "fixed": fixed, "mutable": mutable, "metrics": []}
-    plan = {"recipe": recipe, "epochs": 20, "tier": "small", "seeds": list(count), "threads": 1}
+    plan = {
+        "recipe": recipe,
+        "epochs": 20,
+        "tier": "small",
+        "seeds": list(count),
+        "threads": 1,
+    }
     derived = {"seeds": list(count), "metrics": list(metrics)}
     return Record(Recipe(), plan, [], derived, copy.deepcopy(CLASSES))
 
@@ -79,7 +87,11 @@ def test_each_verdict(shift, better, verdict):
     a, b = (run(metric("TestAccuracy", v, better=better)) for v in (ACCURACY, other))
     contrast, text = compared(a, b)
     [answer] = contrast.data["comparisons"]
-    assert answer["verdict"] == verdict and answer["paired"] and answer["effect"] == "difference"
+    assert (
+        answer["verdict"] == verdict
+        and answer["paired"]
+        and answer["effect"] == "difference"
+    )
     assert answer["low"] <= answer["value"] <= answer["high"]
     assert answer["value"] == pytest.approx(shift, abs=0.2)
     assert verdict in text and "paired seed by seed" in text
@@ -91,7 +103,9 @@ def test_times_are_compared_as_ratios_and_noise_is_inconclusive():
     b = run(metric("Time", [2.02, 2.2, 1.79, 2.0], "cost", "lower"))
     contrast, text = compared(a, b)
     [answer] = contrast.data["comparisons"]
-    assert answer["effect"] == "ratio" and answer["value"] == pytest.approx(2.0, rel=0.01)
+    assert answer["effect"] == "ratio" and answer["value"] == pytest.approx(
+        2.0, rel=0.01
+    )
     assert answer["verdict"] == "worse" and re.search(
         r"2\.00\d × \[1\.9\d+, 2\.0\d+\], n = 4", text
     )
@@ -108,7 +122,10 @@ def test_other_seeds_are_not_paired():
 
 @pytest.mark.parametrize(
     ("values", "note"),
-    [([97.0, 96.0], "at least 3 are needed"), ([97.0, None, 96.0, 97.0], "1 seeds never reached")],
+    [
+        ([97.0, 96.0], "at least 3 are needed"),
+        ([97.0, None, 96.0, 97.0], "1 seeds never reached"),
+    ],
 )
 def test_too_few_seeds_give_no_verdict(values, note):
     a = run(metric("TestAccuracy", values))
@@ -148,7 +165,10 @@ def test_what_differs_in_the_recipe_is_said():
 
 
 def test_another_machine_is_a_warning_for_times_only():
-    times, accuracy = metric("Time", [1.0, 1.1, 0.9], "cost"), metric("TestAccuracy", ACCURACY[:3])
+    times, accuracy = (
+        metric("Time", [1.0, 1.1, 0.9], "cost"),
+        metric("TestAccuracy", ACCURACY[:3]),
+    )
     here, there = run(times, accuracy), run(times, accuracy)
     assert "different machines" not in compared(here, there)[1]
     there.environment["classes"]["hardware compute"]["cpu model"]["value"] = "another"
@@ -168,12 +188,18 @@ def test_epochs_and_threads_that_differ_are_warned_of():
     )
     b.plan["epochs"], b.plan["threads"] = 2, 4  # type: ignore[index]
     _, text = compared(a, b)
-    assert "different numbers of epochs" in text and "different numbers of threads" in text
+    assert (
+        "different numbers of epochs" in text and "different numbers of threads" in text
+    )
 
 
 def test_no_shared_metric_is_one_line():
-    with pytest.raises(Deep500Error, match="nothing to compare: A has test accuracy; B has time"):
-        compared(run(metric("TestAccuracy", ACCURACY)), run(metric("Time", ACCURACY, "cost")))
+    with pytest.raises(
+        Deep500Error, match="nothing to compare: A has test accuracy; B has time"
+    ):
+        compared(
+            run(metric("TestAccuracy", ACCURACY)), run(metric("Time", ACCURACY, "cost"))
+        )
 
 
 def test_the_gate_closes_on_what_is_worse(tmp_path, monkeypatch, capsys):

@@ -33,7 +33,9 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("outcomes")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DEEP500_HOME", str(folder / "home"))
-        recipe = load_recipe(MLP).with_settings({"executor": framework("reference").from_model})
+        recipe = load_recipe(MLP).with_settings(
+            {"executor": framework("reference").from_model}
+        )
         return run(recipe, folder / "run", tier="tiny", seeds=6).bundle
 
 
@@ -50,7 +52,9 @@ def variant(finished, tmp_path):
         blocks = json.loads(json.dumps(found.blocks))
         change(plan, blocks)
         writer = bundle.create(
-            tmp_path / name, {"plan.json": plan, "environment.json": environment}, kind="recipe"
+            tmp_path / name,
+            {"plan.json": plan, "environment.json": environment},
+            kind="recipe",
         )
         for block in blocks:
             writer.append(block)
@@ -123,7 +127,9 @@ def test_a_real_run_as_a_page(finished):
     )
     assert "moving median" in page.text and "may be interpolated" in page.text
     assert page.headings[1:3] == ["Metrics", "Pictures"]
-    assert sum(tag == "details" for tag, _ in page.tags) == 2  # the recipe and the environment
+    assert (
+        sum(tag == "details" for tag, _ in page.tags) == 2
+    )  # the recipe and the environment
 
 
 GOOD, SPREAD = [97, 97.1, 97.2, 97.3, 97.4, 97.5], [90, 94, 96, 96, 97, 98]
@@ -165,7 +171,9 @@ def test_seeds_that_never_got_there_are_counted(variant):
                 b["evaluation"]["validation"] = 20.0 if b["seed"] < 2 else 95.0
 
     text = outcome_markdown(variant(fail))
-    [row] = [line for line in text.splitlines() if line.startswith("| time to accuracy")]
+    [row] = [
+        line for line in text.splitlines() if line.startswith("| time to accuracy")
+    ]
     assert "not known], n = 6" in row and "2 of 6 never" in row
     assert "2 of 6 seeds never reached it" in text
     page = outcome_html(variant(fail, name="page"))
@@ -188,17 +196,26 @@ def test_seeds_that_never_got_there_are_counted(variant):
     ],
 )
 def test_an_unfinished_run_says_how_far_it_got_and_how_to_go_on(variant, kept, said):
-    path = variant(lambda plan, blocks: blocks.__delitem__(slice(kept, None)), finish=False)
+    path = variant(
+        lambda plan, blocks: blocks.__delitem__(slice(kept, None)), finish=False
+    )
     text = outcome_text(path)
     assert text.startswith(f"**unfinished: {said}**")
     command = re.search(r"`(d5 run .*?)`", text)[1]
-    assert f"--out {path} --resume --framework reference" in command and "--seeds 6" in command
+    assert (
+        f"--out {path} --resume --framework reference" in command
+        and "--seeds 6" in command
+    )
     assert "--set batch_size=64" in command and "'optimizer_args=[0.1, 0.9]'" in command
     page = check_page(outcome_html(path))
-    assert "d5 run" in page.text and ("no verdict on the recipe" in page.text) == (kept == 7)
+    assert "d5 run" in page.text and ("no verdict on the recipe" in page.text) == (
+        kept == 7
+    )
 
 
-def test_numbers_come_from_the_samples_and_a_false_claim_is_a_problem(variant, finished):
+def test_numbers_come_from_the_samples_and_a_false_claim_is_a_problem(
+    variant, finished
+):
     found = bundle.read(finished)
     path = variant(name="claim", finish=False)
     false = json.loads(json.dumps(found.documents["derived.json"]))
@@ -216,8 +233,15 @@ def test_everything_is_escaped(variant):
 
     def poison(plan, blocks):
         plan["tier"] = plan["hash"] = plan["recipe"]["name"] = bad
-        plan["recipe"]["fixed"] |= {"model": bad, bad: bad, "dataset_kwargs": {bad: bad}}
-        plan["recipe"]["mutable"] |= {"executor": {"name": bad}, "optimizer_kwargs": {bad: [bad]}}
+        plan["recipe"]["fixed"] |= {
+            "model": bad,
+            bad: bad,
+            "dataset_kwargs": {bad: bad},
+        }
+        plan["recipe"]["mutable"] |= {
+            "executor": {"name": bad},
+            "optimizer_kwargs": {bad: [bad]},
+        }
 
     for finish in (True, False):
         path = variant(poison, finish, f"bad{finish}")
@@ -248,7 +272,9 @@ blocks_of_anyone = st.lists(
             "test": st.floats(-1e299, 1e299)
             | st.dictionaries(st.just("accuracy"), st.floats(-1e299, 1e299))
             | junk,
-            "recorded": st.dictionaries(st.just("Mine"), st.none() | st.floats(-1e299, 1e299)),
+            "recorded": st.dictionaries(
+                st.just("Mine"), st.none() | st.floats(-1e299, 1e299)
+            ),
             "step_seconds": st.lists(st.floats(-1, 1e299), min_size=1, max_size=3),
             "evaluation": st.fixed_dictionaries(
                 {
@@ -269,7 +295,12 @@ def from_anyone(blocks, plan, metric, arguments):
     """What a file holds, seen by every renderer; pages are only drawn where the text is fine."""
     definition = {"definition": metric, "settings": arguments}
     good = {
-        "recipe": {"name": "r", "fixed": {}, "mutable": {}, "metrics": [[definition, None]]},
+        "recipe": {
+            "name": "r",
+            "fixed": {},
+            "mutable": {},
+            "metrics": [[definition, None]],
+        },
         "seeds": [0],
         "epochs": 1,
         "hash": "h",
@@ -292,9 +323,12 @@ def from_anyone(blocks, plan, metric, arguments):
     return report
 
 
-METRICS = st.sampled_from(["FinalLoss", "TestAccuracy", "TimeToAccuracy", "Throughput", "os", ""])
+METRICS = st.sampled_from(
+    ["FinalLoss", "TestAccuracy", "TimeToAccuracy", "Throughput", "os", ""]
+)
 PLANS = st.dictionaries(
-    st.sampled_from(["seeds", "epochs", "hash", "tier", "level", "recipe", "threads"]), junk
+    st.sampled_from(["seeds", "epochs", "hash", "tier", "level", "recipe", "threads"]),
+    junk,
 )
 
 

@@ -19,7 +19,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def texts(svg: str) -> list[str]:
     return [
-        "".join(element.itertext()) for element in ElementTree.fromstring(svg).iter(f"{SVG}text")
+        "".join(element.itertext())
+        for element in ElementTree.fromstring(svg).iter(f"{SVG}text")
     ]
 
 
@@ -56,7 +57,11 @@ def test_colours_suit_light_and_dark_pages(drawn):
 
 
 def test_ids_are_unique_across_pictures(drawn):
-    ids = [i for picture in drawn.values() for i in re.findall(r' id="([^"]*)"', picture.svg)]
+    ids = [
+        i
+        for picture in drawn.values()
+        for i in re.findall(r' id="([^"]*)"', picture.svg)
+    ]
     assert ids and len(ids) == len(set(ids))
     for picture in drawn.values():
         assert set(re.findall(r'(?:url\(|href=")#([\w-]+)', picture.svg)) <= set(ids)
@@ -111,12 +116,16 @@ def test_the_cut_of_the_warm_up_is_shown():
         data.derived["entries"][0]["warmup"] = {"kind": "warmup", "cut": 30}
         blind = run_order(dataclasses.replace(data, discarded={}))
     assert order and blind and dots(order.svg) == dots(blind.svg) + 60
-    assert (order.svg.count("stroke-dasharray"), blind.svg.count("stroke-dasharray")) == (2, 0)
+    assert (
+        order.svg.count("stroke-dasharray"),
+        blind.svg.count("stroke-dasharray"),
+    ) == (2, 0)
     assert "warm-up, cut" in order.caption and "are not drawn" in blind.caption
 
 
 @pytest.mark.parametrize(
-    ("values", "log"), [([1, 1.5, 9], False), ([1, 2, 3, 5, 8, 11], True), ([2.0] * 9, False)]
+    ("values", "log"),
+    [([1, 1.5, 9], False), ([1, 2, 3, 5, 8, 11], True), ([2.0] * 9, False)],
 )
 def test_the_axis_is_logarithmic_only_above_a_spread_of_ten(values, log):
     view = window([of(values)])
@@ -152,11 +161,18 @@ def test_no_line_connects_the_ratios():
         if line.get_linestyle() != "None" and line.get_color() == COLOURS[0]
     ]
     assert lines == []
-    assert len(axes.containers) == 5  # one point with its bar for each interval; p99 was refused
+    assert (
+        len(axes.containers) == 5
+    )  # one point with its bar for each interval; p99 was refused
 
 
 def test_modes_do_not_hide_the_median():
-    entry = {"median": 1.0, "low": 0.9, "high": 1.1, "modes": [{"at": 1.0, "share": 1.0}]}
+    entry = {
+        "median": 1.0,
+        "low": 0.9,
+        "high": 1.1,
+        "modes": [{"at": 1.0, "share": 1.0}],
+    }
     assert of([1.0]).interval is None
     assert dataclasses.replace(of([1.0]), entry=entry).interval == (1.0, 0.9, 1.1)
 
@@ -175,7 +191,9 @@ def test_more_entries_than_fit_are_left_out_and_the_caption_says_so(make):
     data = make({f"entry {i}": 1e-3 for i in range(15)}, n=8)
     with settings():
         found = [violins(data), ecdf(data)]
-    assert all(p and "The first 12 of 15 entries are drawn." in p.caption for p in found)
+    assert all(
+        p and "The first 12 of 15 entries are drawn." in p.caption for p in found
+    )
 
 
 def test_values_that_cannot_be_drawn_are_left_out():

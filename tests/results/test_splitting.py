@@ -45,29 +45,55 @@ def run_of(seed, epochs, step_seconds, steps=10, total=8):
                 "checkpoint": "x",
             }
         )
-    end = {"seed": seed, "test": {"accuracy": 95.0}, "build_seconds": 0.1, "weights": "y"}
+    end = {
+        "seed": seed,
+        "test": {"accuracy": 95.0},
+        "build_seconds": 0.1,
+        "weights": "y",
+    }
     return [*blocks, end]
 
 
 def record_of(runs, name="digits", fixed=None, **mutable):
     seeds = list(range(len(runs)))
-    recipe = {"name": name, "fixed": fixed or {"epochs": 8}, "mutable": mutable, "metrics": METRICS}
-    plan = {"recipe": recipe, "epochs": 8, "tier": "small", "seeds": seeds, "level": 0.95}
+    recipe = {
+        "name": name,
+        "fixed": fixed or {"epochs": 8},
+        "mutable": mutable,
+        "metrics": METRICS,
+    }
+    plan = {
+        "recipe": recipe,
+        "epochs": 8,
+        "tier": "small",
+        "seeds": seeds,
+        "level": 0.95,
+    }
     plan |= {"censoring": CENSORING, "hash": "x", "threads": 1}
     blocks = []
     for seed, (epochs, step_seconds) in enumerate(runs):
         blocks += run_of(seed, epochs, step_seconds)
-    return Record(Recipe(), plan, blocks, outcome(plan, blocks), copy.deepcopy(ENVIRONMENT))
+    return Record(
+        Recipe(), plan, blocks, outcome(plan, blocks), copy.deepcopy(ENVIRONMENT)
+    )
 
 
 A = record_of([(4, 0.010), (4, 0.011), (5, 0.010), (4, 0.012)])
-B = record_of([(2, 0.012), (3, 0.013), (2, 0.014), (2, 0.013)])  # fewer steps, each slower
+B = record_of(
+    [(2, 0.012), (3, 0.013), (2, 0.014), (2, 0.013)]
+)  # fewer steps, each slower
 
 
 def test_the_factors_multiply_to_the_ratio_of_the_times():
     [split] = time_splits(A, B, 0.95)
-    assert split.time.ratio == pytest.approx(split.steps.ratio * split.step_time.ratio, rel=1e-12)
-    assert split.steps.ratio < 1 < split.step_time.ratio and split.paired and split.censored == 0
+    assert split.time.ratio == pytest.approx(
+        split.steps.ratio * split.step_time.ratio, rel=1e-12
+    )
+    assert (
+        split.steps.ratio < 1 < split.step_time.ratio
+        and split.paired
+        and split.censored == 0
+    )
 
 
 def test_the_numbers_are_those_of_scipys_paired_t():
@@ -130,13 +156,22 @@ def grid():
 
 def test_many_runs_as_profiles():
     found = runs_profile(grid())
-    assert found.metric == "TimeToAccuracy" and found.profiles.problems == ("one", "two", "two (2)")
+    assert found.metric == "TimeToAccuracy" and found.profiles.problems == (
+        "one",
+        "two",
+        "two (2)",
+    )
     adam, sgd = found.profiles.systems
     assert (adam.system, sgd.system) == ("Adam", "SGD")
-    assert adam.ratios == pytest.approx((1, 2, 1)) and sgd.ratios == pytest.approx((2, 1, math.inf))
+    assert adam.ratios == pytest.approx((1, 2, 1)) and sgd.ratios == pytest.approx(
+        (2, 1, math.inf)
+    )
     assert adam.score == pytest.approx(2.5 / 3) and sgd.score == pytest.approx(1.5 / 3)
     assert (
-        json.loads(json.dumps(found.to_json(), allow_nan=False))["systems"][1]["ratios"][2] is None
+        json.loads(json.dumps(found.to_json(), allow_nan=False))["systems"][1][
+            "ratios"
+        ][2]
+        is None
     )
 
 

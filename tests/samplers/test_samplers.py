@@ -26,13 +26,19 @@ PLAIN: list[type[Sampler]] = [
 def test_every_sampler_is_tested_here() -> None:
     kinds = {*PLAIN, BucketSampler, PartitionedSampler, WeightedSampler}
     elsewhere = {"ScheduledSampler"}
-    assert {kind.__name__ for kind in kinds} | elsewhere == {*registry.known("samplers")}
+    assert {kind.__name__ for kind in kinds} | elsewhere == {
+        *registry.known("samplers")
+    }
 
 
 def faults(sampler: Sampler, size: int, epoch: int) -> list[str]:
     """What one epoch does that it should not."""
     drawn = list(sampler.epoch(size, epoch))
-    found = [] if sorted(np.concatenate(drawn)) == list(range(size)) else ["not every index once"]
+    found = (
+        []
+        if sorted(np.concatenate(drawn)) == list(range(size))
+        else ["not every index once"]
+    )
     if (
         any(len(batch) != sampler.batch_size for batch in drawn[:-1])
         or not 0 < len(drawn[-1]) <= sampler.batch_size
@@ -81,13 +87,27 @@ def test_epochs_and_seeds_differ() -> None:
 
 def test_every_place_is_as_likely() -> None:
     """Where example 0 lands over 2000 epochs: chi-square with 9 degrees of freedom, 99.99 % quantile 33.7."""
-    places = [int(np.argmin(next(ShuffleSampler(10, 1).epoch(10, epoch)))) for epoch in range(2000)]
+    places = [
+        int(np.argmin(next(ShuffleSampler(10, 1).epoch(10, epoch))))
+        for epoch in range(2000)
+    ]
     assert ((np.bincount(places, minlength=10) - 200) ** 2 / 200).sum() < 33.7
 
 
 def test_the_order_is_the_same_everywhere() -> None:
     """Frozen: a change here changes every training run there ever was."""
-    assert next(ShuffleSampler(10, seed=1).epoch(10, 2)).tolist() == [4, 2, 0, 6, 1, 5, 9, 8, 7, 3]
+    assert next(ShuffleSampler(10, seed=1).epoch(10, 2)).tolist() == [
+        4,
+        2,
+        0,
+        6,
+        1,
+        5,
+        9,
+        8,
+        7,
+        3,
+    ]
 
 
 def test_the_ordered_sampler_keeps_the_order() -> None:
@@ -95,12 +115,20 @@ def test_the_ordered_sampler_keeps_the_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"batch_size": 0}, {"batch_size": 1, "seed": -1}, {"batch_size": 1, "seed": 2**63}]
+    "settings",
+    [
+        {"batch_size": 0},
+        {"batch_size": 1, "seed": -1},
+        {"batch_size": 1, "seed": 2**63},
+    ],
 )
 @pytest.mark.parametrize("kind", PLAIN)
-def test_bad_settings_are_refused(kind: type[Sampler], settings: dict[str, int]) -> None:
+def test_bad_settings_are_refused(
+    kind: type[Sampler], settings: dict[str, int]
+) -> None:
     with pytest.raises(
-        Deep500Error, match="a sampler needs a batch_size of at least 1 and a seed from 0"
+        Deep500Error,
+        match="a sampler needs a batch_size of at least 1 and a seed from 0",
     ):
         kind(**settings)
 
@@ -156,9 +184,13 @@ def test_bad_weights_are_refused(weights: tuple, message: str) -> None:
 
 
 def test_weights_of_other_data_are_refused() -> None:
-    with pytest.raises(Deep500Error, match="has 2 weights, and the data have 3 examples"):
+    with pytest.raises(
+        Deep500Error, match="has 2 weights, and the data have 3 examples"
+    ):
         WeightedSampler(4, 0, (1, 2)).order(3, 0)
-    with pytest.raises(Deep500Error, match="has 2 lengths, and the data have 3 examples"):
+    with pytest.raises(
+        Deep500Error, match="has 2 lengths, and the data have 3 examples"
+    ):
         list(BucketSampler(4, 0, (1, 2)).epoch(3, 0))
 
 
@@ -176,10 +208,14 @@ def test_batches_of_buckets_hold_similar_lengths() -> None:
     lengths: Any = np.random.default_rng(0).integers(1, 1000, 2000)
 
     def padding(sampler: Sampler) -> float:
-        return float(sum((lengths[b].max() - lengths[b]).sum() for b in sampler.epoch(2000, 0)))
+        return float(
+            sum((lengths[b].max() - lengths[b]).sum() for b in sampler.epoch(2000, 0))
+        )
 
     assert padding(BucketSampler(20, 0, lengths)) < 0.1 * padding(ShuffleSampler(20, 0))
-    epochs = [list(BucketSampler(20, 0, lengths).epoch(2000, epoch)) for epoch in (0, 1)]
+    epochs = [
+        list(BucketSampler(20, 0, lengths).epoch(2000, epoch)) for epoch in (0, 1)
+    ]
     together = [{frozenset(batch.tolist()) for batch in batches} for batches in epochs]
     assert not together[0] & together[1]
 
@@ -193,13 +229,17 @@ def test_batches_of_buckets_hold_similar_lengths() -> None:
     more=st.integers(0, 30),
     epoch=st.integers(0, 9),
 )
-def test_every_example_is_on_exactly_one_rank(size: int, ranks: int, more: int, epoch: int) -> None:
+def test_every_example_is_on_exactly_one_rank(
+    size: int, ranks: int, more: int, epoch: int
+) -> None:
     """In 2019, 250 draws of several ranks held only 167 different examples: all ranks drew alike."""
     whole = ShuffleSampler(ranks + more, 4)
     parts = [PartitionedSampler(whole, rank, ranks) for rank in range(ranks)]
     drawn = [list(part.epoch(size, epoch)) for part in parts]
     assert len({len(batches) for batches in drawn}) == 1
-    for pieces, batch in zip(zip(*drawn, strict=True), whole.epoch(size, epoch), strict=True):
+    for pieces, batch in zip(
+        zip(*drawn, strict=True), whole.epoch(size, epoch), strict=True
+    ):
         assert np.concatenate(pieces).tolist() == batch.tolist()
         sizes = [len(piece) for piece in pieces]
         assert max(sizes) - min(sizes) <= 1
@@ -209,7 +249,10 @@ def test_every_example_is_on_exactly_one_rank(size: int, ranks: int, more: int, 
 
 
 def test_ranks_draw_differently() -> None:
-    parts = [PartitionedSampler(ShuffleSampler(100, 0), rank, 4).order(250, 0) for rank in range(4)]
+    parts = [
+        PartitionedSampler(ShuffleSampler(100, 0), rank, 4).order(250, 0)
+        for rank in range(4)
+    ]
     assert len({*np.concatenate(parts).tolist()}) == 250
     assert len({tuple(part.tolist()) for part in parts}) == 4
 
@@ -226,7 +269,12 @@ def test_a_partitioned_sampler_is_a_sampler() -> None:
 
 @pytest.mark.parametrize(
     ("rank", "ranks", "message"),
-    [(4, 4, "rank is 4"), (-1, 4, "rank is -1"), (0, 0, "ranks is 0"), (0, 11, "11 pieces")],
+    [
+        (4, 4, "rank is 4"),
+        (-1, 4, "rank is -1"),
+        (0, 0, "ranks is 0"),
+        (0, 11, "11 pieces"),
+    ],
 )
 def test_ranks_that_cannot_be_are_refused(rank: int, ranks: int, message: str) -> None:
     with pytest.raises(Deep500Error, match=message):

@@ -24,7 +24,9 @@ def test_every_example_comes_once() -> None:
 
 
 def test_a_schedule_is_needed() -> None:
-    with pytest.raises(d5.Deep500Error, match="the schedule of ScheduledSampler is None"):
+    with pytest.raises(
+        d5.Deep500Error, match="the schedule of ScheduledSampler is None"
+    ):
         ScheduledSampler(4)
 
 
@@ -47,7 +49,9 @@ def test_a_run_records_the_batch_of_every_step_and_resumes() -> None:
     whole = trainer(2)
     history = whole.run()
     count = len(data["train"])
-    expected = [len(batch) for epoch in range(2) for batch in sampler.epoch(count, epoch)]
+    expected = [
+        len(batch) for epoch in range(2) for batch in sampler.epoch(count, epoch)
+    ]
     assert history.series["batch"] == expected and {256, 512} < {*expected}
     first = trainer(1)
     first.run()

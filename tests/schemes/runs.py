@@ -57,5 +57,7 @@ def communicate(run: DistributedTrainer, epochs: int = 1) -> None:
         for rank, replica in run.replicas.items():
             if rank in run.trainers:
                 index = run.trainers.index(rank)
-                replica.shards = shards(train, run.sampler, epoch, index, len(run.trainers))
+                replica.shards = shards(
+                    train, run.sampler, epoch, index, len(run.trainers)
+                )
         run.run_programs(run.scheme.epoch)

@@ -32,7 +32,9 @@ EVERY: list[Scheme] = [
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3])
-def test_a_rank_gets_ahead_of_one_that_stands_still_by_exactly_the_bound(bound: int) -> None:
+def test_a_rank_gets_ahead_of_one_that_stands_still_by_exactly_the_bound(
+    bound: int,
+) -> None:
     """Rank 0 dies before its first gradient: the two others may each do `bound` + 1 steps, and no more."""
     transport = Virtual(4, kill={0: 2})
     run = distributed(
@@ -45,7 +47,9 @@ def test_a_rank_gets_ahead_of_one_that_stands_still_by_exactly_the_bound(bound: 
 
 def test_without_a_bound_nobody_waits_for_one_that_stands_still() -> None:
     transport = Virtual(4, kill={0: 2})
-    run = distributed(schemes.ParameterServer(staleness=None), 4, transport=transport, batch_size=6)
+    run = distributed(
+        schemes.ParameterServer(staleness=None), 4, transport=transport, batch_size=6
+    )
     with pytest.raises(RankFailure, match="rank 0"):
         run.run()
     steps = -(-101 // 6)
@@ -54,7 +58,9 @@ def test_without_a_bound_nobody_waits_for_one_that_stands_still() -> None:
 
 def test_staleness_of_equal_ranks_is_that_of_the_others_updates() -> None:
     transport = Virtual(5, compute=0.01)
-    run = distributed(schemes.ParameterServer(staleness=None), 5, transport=transport, batch_size=8)
+    run = distributed(
+        schemes.ParameterServer(staleness=None), 5, transport=transport, batch_size=8
+    )
     history = run.run()
     staleness = history.series["staleness of rank 4"]
     assert np.mean(staleness) == pytest.approx(3, abs=0.3)  # 4 ranks train
@@ -62,10 +68,14 @@ def test_staleness_of_equal_ranks_is_that_of_the_others_updates() -> None:
 
 def test_a_bound_holds_with_a_slow_rank() -> None:
     transport = Virtual(4, compute=0.01, speed={0: 30.0})
-    run = distributed(schemes.ParameterServer(staleness=2), 4, transport=transport, batch_size=6)
+    run = distributed(
+        schemes.ParameterServer(staleness=2), 4, transport=transport, batch_size=6
+    )
     bounded = run.run().series["staleness of rank 3"]
     free = Virtual(4, compute=0.01, speed={0: 30.0})
-    run = distributed(schemes.ParameterServer(staleness=None), 4, transport=free, batch_size=6)
+    run = distributed(
+        schemes.ParameterServer(staleness=None), 4, transport=free, batch_size=6
+    )
     unbounded = run.run().series["staleness of rank 3"]
     assert max(bounded) <= 2 * (2 + 1) < max(unbounded)
 
@@ -90,7 +100,9 @@ def test_bytes_of_a_server_are_those_of_the_formula() -> None:
     ("topology", "degree"),
     [(topologies.Ring(), 2), (topologies.Complete(), 5), (topologies.Torus(), 3)],
 )
-def test_bytes_of_neighbours_are_those_of_the_formula(topology: Topology, degree: int) -> None:
+def test_bytes_of_neighbours_are_those_of_the_formula(
+    topology: Topology, degree: int
+) -> None:
     run = distributed(schemes.DPSGD(topology=topology), 6)
     history = run.run()
     [size] = run.executor.layout.sizes.values()
@@ -117,8 +129,12 @@ class GradientMixing(Scheme):
         left, right = (worker.rank - 1) % worker.size, (worker.rank + 1) % worker.size
         for buffer in gradients.values():
             outgoing = buffer.copy()
-            from_left = yield from exchange(right, outgoing, left, np.empty_like(buffer))
-            from_right = yield from exchange(left, outgoing, right, np.empty_like(buffer))
+            from_left = yield from exchange(
+                right, outgoing, left, np.empty_like(buffer)
+            )
+            from_right = yield from exchange(
+                left, outgoing, right, np.empty_like(buffer)
+            )
             buffer += from_left + from_right
             buffer /= 3
         worker.set_gradients(gradients)
@@ -177,6 +193,8 @@ def test_two_runs_on_virtual_ranks_give_the_same_bits(scheme: Scheme) -> None:
         (schemes.DPSGD(topology=topologies.Torus(rows=3)), 4, "a divisor of 4"),
     ],
 )
-def test_impossible_settings_are_refused(scheme: Scheme, ranks: int, message: str) -> None:
+def test_impossible_settings_are_refused(
+    scheme: Scheme, ranks: int, message: str
+) -> None:
     with pytest.raises(Deep500Error, match=message):
         distributed(scheme, ranks).run()

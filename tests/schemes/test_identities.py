@@ -10,12 +10,22 @@ from deep500.optimizers.sgd import SGD
 from deep500.schemes.push_sum import WEIGHT
 from tests.distributed.training import distributed
 
-from .runs import STILL, communicate, difference, flat, params, scatter_replicas, trained
+from .runs import (
+    STILL,
+    communicate,
+    difference,
+    flat,
+    params,
+    scatter_replicas,
+    trained,
+)
 
 
 @pytest.mark.parametrize("trainers", [1, 2, 3, 5])
 @pytest.mark.parametrize("servers", [1, 2, 3])
-def test_a_synchronous_server_gives_the_bits_of_allreduce(trainers: int, servers: int) -> None:
+def test_a_synchronous_server_gives_the_bits_of_allreduce(
+    trainers: int, servers: int
+) -> None:
     server = trained(schemes.ParameterServer(servers=servers), trainers + servers)
     reduced = trained(schemes.AllReduce(), trainers)
     for rank in range(trainers):
@@ -29,7 +39,9 @@ def test_a_server_works_on_every_framework(engine: str) -> None:
     assert difference(params(server), params(reduced)) < 1e-6
 
 
-@pytest.mark.parametrize(("ranks", "group"), [(2, 2), (4, 2), (5, 2), (7, 3), (3, 1), (4, 8)])
+@pytest.mark.parametrize(
+    ("ranks", "group"), [(2, 2), (4, 2), (5, 2), (7, 3), (3, 1), (4, 8)]
+)
 def test_groups_of_a_server_sum_the_same_gradients(ranks: int, group: int) -> None:
     run = trained(schemes.HierarchicalParameterServer(group=group), ranks)
     reduced = trained(schemes.AllReduce(), ranks)
@@ -71,7 +83,9 @@ def test_elastic_averaging_without_springs_is_training_alone() -> None:
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
 def test_the_complete_graph_averages_at_once(ranks: int) -> None:
-    run = distributed(schemes.DPSGD(topology=topologies.Complete()), ranks, optimizer=STILL)
+    run = distributed(
+        schemes.DPSGD(topology=topologies.Complete()), ranks, optimizer=STILL
+    )
     before = scatter_replicas(run)
     communicate(run)
     for rank in range(ranks):
@@ -89,7 +103,9 @@ MIXING: list[Scheme] = [
 
 @pytest.mark.parametrize("scheme", MIXING, ids=str)
 @pytest.mark.parametrize("ranks", [3, 4, 6])
-def test_mixing_keeps_the_average_and_reaches_consensus(scheme: Scheme, ranks: int) -> None:
+def test_mixing_keeps_the_average_and_reaches_consensus(
+    scheme: Scheme, ranks: int
+) -> None:
     run = distributed(scheme, ranks, optimizer=STILL, batch_size=8)
     before = scatter_replicas(run)
     for replica in run.replicas.values():
@@ -118,25 +134,34 @@ def test_springs_conserve_the_sum_of_replicas_and_centre(alpha: float) -> None:
     communicate(run)
     after = np.array([flat(run, rank) for rank in range(4)])
     moved = run.replicas[2].state["centre float32"]
-    np.testing.assert_allclose(after.sum(axis=0) + moved, before.sum(axis=0) + centre, atol=1e-4)
+    np.testing.assert_allclose(
+        after.sum(axis=0) + moved, before.sum(axis=0) + centre, atol=1e-4
+    )
     assert np.abs(moved - centre).max() > 0.1
 
 
 def test_an_asynchronous_centre_conserves_the_same_sum() -> None:
-    run = distributed(schemes.AsyncElasticAveraging(alpha=0.3, period=1), 4, optimizer=STILL)
+    run = distributed(
+        schemes.AsyncElasticAveraging(alpha=0.3, period=1), 4, optimizer=STILL
+    )
     run.run_programs(run.scheme.start)
     before = scatter_replicas(run)[:3]  # of the trainers
     centre = run.replicas[3].state["centre float32"].copy()
     communicate(run)
     after = np.array([flat(run, rank) for rank in range(3)])
     moved = run.replicas[3].state["centre float32"]
-    np.testing.assert_allclose(after.sum(axis=0) + moved, before.sum(axis=0) + centre, atol=1e-4)
+    np.testing.assert_allclose(
+        after.sum(axis=0) + moved, before.sum(axis=0) + centre, atol=1e-4
+    )
     assert np.abs(moved - centre).max() > 0.1
 
 
 def test_hogwild_of_one_rank_is_plain_training() -> None:
     assert (
-        difference(params(trained(schemes.Hogwild(), 1)), params(trained(schemes.AllReduce(), 1)))
+        difference(
+            params(trained(schemes.Hogwild(), 1)),
+            params(trained(schemes.AllReduce(), 1)),
+        )
         < 1e-6
     )
 

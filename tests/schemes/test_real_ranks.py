@@ -35,10 +35,14 @@ ANY_ORDER = [
 ]
 
 
-def launched(folder: Path, transport: str, texts: list[str]) -> dict[tuple[int, str], np.ndarray]:
+def launched(
+    folder: Path, transport: str, texts: list[str]
+) -> dict[tuple[int, str], np.ndarray]:
     """The parameters after training, by rank and scheme."""
     env = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    command = python_command("-m", "tests.schemes.ranks", transport, str(folder), *texts)
+    command = python_command(
+        "-m", "tests.schemes.ranks", transport, str(folder), *texts
+    )
     done = launch(command, RANKS, transport, grace=8, capture=True, env=env)
     assert done.code == 0, done.output
     params = {}
@@ -59,16 +63,22 @@ def virtual(text: str) -> dict[int, np.ndarray]:
     return params
 
 
-@pytest.mark.parametrize("transport", ["mpi", pytest.param("torch", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "transport", ["mpi", pytest.param("torch", marks=pytest.mark.slow)]
+)
 def test_schemes_give_on_real_ranks_what_they_give_on_virtual_ones(
     tmp_path: Path, transport: str
 ) -> None:
     params = launched(tmp_path, transport, [*SAME_BITS, *WITHIN_ROUNDING, *ANY_ORDER])
-    assert len(params) == RANKS * (len(SAME_BITS) + len(WITHIN_ROUNDING) + len(ANY_ORDER))
+    assert len(params) == RANKS * (
+        len(SAME_BITS) + len(WITHIN_ROUNDING) + len(ANY_ORDER)
+    )
     for text in SAME_BITS:
         for rank, wanted in virtual(text).items():
             assert params[rank, text].tobytes() == wanted.tobytes(), (text, rank)
     for text in WITHIN_ROUNDING:
         for rank, wanted in virtual(text).items():
-            np.testing.assert_allclose(params[rank, text], wanted, atol=1e-5, err_msg=text)
+            np.testing.assert_allclose(
+                params[rank, text], wanted, atol=1e-5, err_msg=text
+            )
     assert all(np.isfinite(values).all() for values in params.values())

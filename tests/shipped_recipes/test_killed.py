@@ -69,7 +69,15 @@ FRAMEWORKS = ("reference", "pytorch", "jax", "onnxruntime")
 
 
 def command(folder: Path, framework: str) -> list[str]:
-    words = [sys.executable, "-m", "deep500.cli", "run", "recipe.py", "--out", str(folder)]
+    words = [
+        sys.executable,
+        "-m",
+        "deep500.cli",
+        "run",
+        "recipe.py",
+        "--out",
+        str(folder),
+    ]
     return [*words, "--resume", "--seeds", "2", "--framework", framework]
 
 
@@ -115,7 +123,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]
     return {}
 
 
-def uninterrupted(whole: dict[str, dict[str, str]], place: Path, framework: str) -> dict[str, str]:
+def uninterrupted(
+    whole: dict[str, dict[str, str]], place: Path, framework: str
+) -> dict[str, str]:
     if framework not in whole:
         whole[framework] = finished(place, place / "whole", framework)
     return whole[framework]
@@ -139,5 +149,7 @@ def test_killed_and_resumed_it_ends_in_the_same_bits(
     workers = moment % 2  # every other run reads ahead in a process
     (tmp_path / "recipe.py").write_text(RECIPE.replace("WORKERS", str(workers)))
     wanted = uninterrupted(whole, tmp_path, framework)
-    killed(tmp_path, tmp_path / "run", framework, random.Random(f"{framework} {moment}"))
+    killed(
+        tmp_path, tmp_path / "run", framework, random.Random(f"{framework} {moment}")
+    )
     assert finished(tmp_path, tmp_path / "run", framework) == wanted

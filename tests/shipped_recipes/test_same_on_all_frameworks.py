@@ -28,9 +28,14 @@ class Scattered(d5.Dataset):
         rng = np.random.default_rng(4)
         x = rng.standard_normal((400, 12)).astype(np.float32).astype(self.dtype)
         label = np.argmax(x[:, :4], axis=1)
-        parts = {"train": slice(0, 320), "validation": slice(320, 360), "test": slice(360, 400)}
+        parts = {
+            "train": slice(0, 320),
+            "validation": slice(320, 360),
+            "test": slice(360, 400),
+        }
         return {
-            name: d5.Split({"x": x[rows], "label": label[rows]}) for name, rows in parts.items()
+            name: d5.Split({"x": x[rows], "label": label[rows]})
+            for name, rows in parts.items()
         }
 
 
@@ -95,9 +100,15 @@ def test_the_first_losses_are_those_of_float64(
     assert len(losses) == STEPS and largest_share(losses, exact) < 1
 
 
-def test_another_order_or_another_rate_is_noticed(exact: list[float], tmp_path: Path) -> None:
-    planted = recipe("reference").with_settings({"optimizer": d5.optimizers.Momentum(0.1001, 0.9)})
-    [other] = trained_runs(run(planted, tmp_path / "run", "small", seeds=1).record.blocks)
+def test_another_order_or_another_rate_is_noticed(
+    exact: list[float], tmp_path: Path
+) -> None:
+    planted = recipe("reference").with_settings(
+        {"optimizer": d5.optimizers.Momentum(0.1001, 0.9)}
+    )
+    [other] = trained_runs(
+        run(planted, tmp_path / "run", "small", seeds=1).record.blocks
+    )
     assert largest_share(other.losses, exact) > 1
 
 
@@ -106,7 +117,9 @@ def test_the_quality_is_equivalent_on_every_framework(tmp_path: Path) -> None:
     """Within 1.5 points over five paired seeds; nothing may be called different."""
     bundles = {}
     for framework in FRAMEWORKS:
-        outcome = run(recipe(framework, epochs=10), tmp_path / framework, "small", seeds=5)
+        outcome = run(
+            recipe(framework, epochs=10), tmp_path / framework, "small", seeds=5
+        )
         bundles[framework] = outcome.bundle
     for framework, folder in bundles.items():
         compared = compare_bundles(bundles["reference"], folder, equivalent=1.5)

@@ -54,7 +54,10 @@ def tiny(name: str, framework: str, folder: Path, seeds: int = 1) -> Outcome:
     if name == "cifar10_resnet44":
         changes |= {"executor_kwargs": {"device": d5.CPUDevice()}}
         if framework != "pytorch":
-            changes |= {"optimizer": d5.optimizers.Momentum, "optimizer_args": (0.1, 0.9)}
+            changes |= {
+                "optimizer": d5.optimizers.Momentum,
+                "optimizer_args": (0.1, 0.9),
+            }
     recipe = recipe.with_settings(changes)
     return run(recipe, folder / "run", "tiny", seeds=seeds, data=data)
 
@@ -99,7 +102,9 @@ def test_the_recipe_of_the_talks_runs_and_is_not_acceptable(tmp_path: Path) -> N
     assert not outcome and verify(outcome.bundle).ok
 
 
-def test_a_graphics_processor_that_is_not_there_names_the_option(tmp_path: Path) -> None:
+def test_a_graphics_processor_that_is_not_there_names_the_option(
+    tmp_path: Path,
+) -> None:
     write_cifar10(tmp_path / "data")
     recipe = load_recipe("cifar10_resnet44")
     with pytest.raises(Deep500Error, match="cannot run on device 'gpu'.*--device cpu"):
@@ -129,4 +134,7 @@ def test_the_weights_of_both_networks_of_the_gan_are_kept(tmp_path: Path) -> Non
     assert {"generator/make1.w", "discriminator/judge1.w"} <= weights.keys()
     first: Any = found.blocks[0]
     assert "discriminator loss" in first["series"]
-    assert replay(outcome.bundle, known_recipes()["digits_gan"], load_recipe).verdict == "same"
+    assert (
+        replay(outcome.bundle, known_recipes()["digits_gan"], load_recipe).verdict
+        == "same"
+    )

@@ -81,21 +81,42 @@ def test_errors_for_users_keep_their_kind_and_the_child_goes_on(servant: Child) 
 ENDS = {
     "a crash": ("ctypes.string_at(0)", "ended by signal SIGSEGV during the job"),
     "a signal without a name": ("os.kill(os.getpid(), 40)", "ended by signal 40"),
-    "an exit code": ("os._exit(7)", "the process ended with exit code 7 during the job"),
-    "an exception": ("raise ValueError('of\\nno value')", "exit code 1 during the job: no value"),
-    "last words": ("sys.stderr.write('why\\n\\n'); sys.stderr.flush(); os._exit(1)", ": why"),
+    "an exit code": (
+        "os._exit(7)",
+        "the process ended with exit code 7 during the job",
+    ),
+    "an exception": (
+        "raise ValueError('of\\nno value')",
+        "exit code 1 during the job: no value",
+    ),
+    "last words": (
+        "sys.stderr.write('why\\n\\n'); sys.stderr.flush(); os._exit(1)",
+        ": why",
+    ),
     "a polite exit": ("sys.exit(3)", r"the code called exit\(3\) during the job"),
     "no memory": ("raise MemoryError", "the memory was used up during the job"),
-    "an answer that is no JSON": ("request['value'] = object()", "not JSON serializable"),
+    "an answer that is no JSON": (
+        "request['value'] = object()",
+        "not JSON serializable",
+    ),
     "garbage": ("write('hello\\n')", r"wrote into the channel of the answer.*b'hello'"),
     "another value": ("write('3\\n')", "wrote into the channel of the answer"),
-    "another answer": ("write('{\"a\": 1}\\n')", "wrote into the channel of the answer"),
-    "deep nesting": ("write('[' * 60_000 + '\\n')", "wrote into the channel of the answer"),
+    "another answer": (
+        "write('{\"a\": 1}\\n')",
+        "wrote into the channel of the answer",
+    ),
+    "deep nesting": (
+        "write('[' * 60_000 + '\\n')",
+        "wrote into the channel of the answer",
+    ),
     "closed pipes": (
         "os.close(REPLY); os.close(REQUEST); sleep()",
         "closed the channel of the answer during the job",
     ),
-    "closed pipes, then an end": ("os.close(REPLY); os._exit(4)", "ended with exit code 4"),
+    "closed pipes, then an end": (
+        "os.close(REPLY); os._exit(4)",
+        "ended with exit code 4",
+    ),
     "an heir that holds the pipes": (
         "if os.fork() == 0: sleep()\nos._exit(5)",
         "ended with exit code 5",
@@ -113,7 +134,9 @@ def test_every_end_is_one_line(servant: Child, end: str) -> None:
     assert time.monotonic() - began < 25
 
 
-def test_an_answer_without_end_is_refused(servant: Child, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_end_is_refused(
+    servant: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(child_module, "LONGEST_ANSWER", 2_000_000)
     with pytest.raises(Died, match="an answer of more than 2 MB during the job"):
         ask(servant, "while True: write('x' * 10_000)")
@@ -170,7 +193,10 @@ def test_what_it_started_ends_with_it(servant: Child) -> None:
 
 def test_close_lets_it_end_by_itself(servant: Child, tmp_path: Path) -> None:
     note = tmp_path / "note"
-    ask(servant, f"import atexit; atexit.register(open({str(note)!r}, 'w').write, 'done')")
+    ask(
+        servant,
+        f"import atexit; atexit.register(open({str(note)!r}, 'w').write, 'done')",
+    )
     servant.close()
     assert note.read_text() == "done" and gone(servant.process.pid)
 
@@ -214,12 +240,17 @@ def test_a_copy_answers_and_ends() -> None:
 
 
 @may_fork
-def test_a_copy_that_fails_says_why_and_runs_nothing_of_the_parent(tmp_path: Path) -> None:
+def test_a_copy_that_fails_says_why_and_runs_nothing_of_the_parent(
+    tmp_path: Path,
+) -> None:
     def work(send: Callable[[dict], None]) -> None:
         raise ValueError("of no value")
 
     try:
-        with Child.forked(work) as child, pytest.raises(Ended, match="ValueError: of no value"):
+        with (
+            Child.forked(work) as child,
+            pytest.raises(Ended, match="ValueError: of no value"),
+        ):
             child.answer("same", 10.0)
     finally:
         with open(tmp_path / "lines", "a") as file:
@@ -227,10 +258,14 @@ def test_a_copy_that_fails_says_why_and_runs_nothing_of_the_parent(tmp_path: Pat
     assert (tmp_path / "lines").read_text() == f"{os.getpid()}\n"
 
 
-def test_a_process_that_cannot_be_started_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_be_started_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     before = len(os.listdir("/proc/self/fd"))
-    with pytest.raises(Deep500Error, match="cannot be started: No such file or directory"):
+    with pytest.raises(
+        Deep500Error, match="cannot be started: No such file or directory"
+    ):
         Child.fresh("servant_of_a_test")
     assert len(os.listdir("/proc/self/fd")) == before
 

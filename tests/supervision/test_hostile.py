@@ -20,7 +20,9 @@ LIMIT_S = 40.0  # what hangs would take SLEEP; a busy machine is slow
 GONE_S = 3.0
 IN_QUICK_SET = 6
 
-CASES = [("statement", name) for name in STATEMENTS] + [("command", name) for name in COMMANDS]
+CASES = [("statement", name) for name in STATEMENTS] + [
+    ("command", name) for name in COMMANDS
+]
 QUICK = random.Random(500).sample(CASES, IN_QUICK_SET)
 
 
@@ -50,7 +52,9 @@ class Marked:
         found = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit() and self._is_ours(entry):
-                found[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")[:200]
+                found[int(entry.name)] = (
+                    (entry / "cmdline").read_text().replace("\0", " ")[:200]
+                )
         return found
 
     def left(self) -> dict[int, str]:
@@ -84,9 +88,14 @@ def measured(kind: str, text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in CASES],
+    [
+        case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow)
+        for case in CASES
+    ],
 )
-def test_the_worst_is_one_line_and_leaves_nothing(kind: str, name: str, marked: Marked) -> None:
+def test_the_worst_is_one_line_and_leaves_nothing(
+    kind: str, name: str, marked: Marked
+) -> None:
     text = (COMMANDS if kind == "command" else STATEMENTS)[name]
     began = time.monotonic()
     with marked.start(*measured(kind, text)) as process:
@@ -94,7 +103,9 @@ def test_the_worst_is_one_line_and_leaves_nothing(kind: str, name: str, marked: 
     assert time.monotonic() - began < LIMIT_S
     assert process.returncode in (0, 1, 2, 3), errors
     assert "Traceback" not in output + errors
-    assert all(line.startswith(("d5: ", "warning: ")) for line in errors.splitlines()), errors
+    assert all(
+        line.startswith(("d5: ", "warning: ")) for line in errors.splitlines()
+    ), errors
     assert not marked.left()
 
 
@@ -111,7 +122,11 @@ time.sleep(SLEEP)
 """
 
 GOING = {
-    "a command": ["bench", "--command", "touch running; setsid sleep SLEEP & sleep SLEEP"],
+    "a command": [
+        "bench",
+        "--command",
+        "touch running; setsid sleep SLEEP & sleep SLEEP",
+    ],
     "a statement": [
         "bench",
         "import subprocess, time; subprocess.Popen(['sleep', 'SLEEP'], start_new_session=True); "
@@ -136,12 +151,17 @@ def expected_code(number: signal.Signals) -> int:
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize(
     "going",
-    [name if name == "a command" else pytest.param(name, marks=pytest.mark.slow) for name in GOING],
+    [
+        name if name == "a command" else pytest.param(name, marks=pytest.mark.slow)
+        for name in GOING
+    ],
 )
 def test_nothing_goes_on_when_d5_is_killed(
     going: str, number: signal.Signals, marked: Marked
 ) -> None:
-    (marked.folder / "asleep.py").write_text(SLEEPING_OPERATOR.replace("SLEEP", marked.sleep))
+    (marked.folder / "asleep.py").write_text(
+        SLEEPING_OPERATOR.replace("SLEEP", marked.sleep)
+    )
     with marked.start(*GOING[going], "--timeout", "1000") as process:
         wait_for((marked.folder / "running").exists)
         process.send_signal(number)
@@ -165,7 +185,9 @@ def test_what_was_recorded_before_the_end_is_a_clean_bundle(
 ) -> None:
     samples = marked.folder / "bundle" / "samples.jsonl"
     with marked.start(*LONG[verb], "--out", "bundle") as process:
-        wait_for(lambda: samples.exists() and samples.read_bytes().count(b"\n") >= 3, 200.0)
+        wait_for(
+            lambda: samples.exists() and samples.read_bytes().count(b"\n") >= 3, 200.0
+        )
         process.send_signal(number)
         _, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == expected_code(number)

@@ -16,7 +16,9 @@ EVERY = [registry.find("topologies", name)() for name in registry.known("topolog
 
 @pytest.mark.parametrize("topology", EVERY, ids=str)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 6, 7, 8, 12, 16])
-def test_mixing_is_symmetric_and_doubly_stochastic(topology: Topology, size: int) -> None:
+def test_mixing_is_symmetric_and_doubly_stochastic(
+    topology: Topology, size: int
+) -> None:
     matrix = topology.mixing_matrix(size)
     np.testing.assert_allclose(matrix, matrix.T)
     np.testing.assert_allclose(matrix.sum(axis=0), 1)
@@ -32,7 +34,9 @@ def test_mixing_is_symmetric_and_doubly_stochastic(topology: Topology, size: int
 @pytest.mark.parametrize("size", [4, 5, 8, 16, 33])
 def test_the_gap_of_a_ring_is_that_of_the_formula(size: int) -> None:
     """Eigenvalues of a ring with weights of a third are (1 + 2 cos(2 pi k / P)) / 3."""
-    second = max(abs(1 + 2 * math.cos(2 * math.pi * k / size)) / 3 for k in range(1, size))
+    second = max(
+        abs(1 + 2 * math.cos(2 * math.pi * k / size)) / 3 for k in range(1, size)
+    )
     assert Ring().spectral_gap(size) == pytest.approx(1 - second)
 
 

@@ -22,9 +22,13 @@ class Inertia(Optimizer):
     def init(self, xp: Any, param: Any) -> State:
         return {"velocity": np.zeros_like(param)}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         velocity = np.float32(0.9) * state["velocity"] + grad
-        return param - np.float32(self.rate) / (10 + step) * velocity, {"velocity": velocity}
+        return param - np.float32(self.rate) / (10 + step) * velocity, {
+            "velocity": velocity
+        }
 
 
 class SoftmaxRegression(Executor):
@@ -44,7 +48,11 @@ class SoftmaxRegression(Executor):
         return self._forward(inputs)[0]
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         outputs, x, error = self._forward(inputs)
         self.gradients = {"w": x.T @ error, "b": error.sum(axis=0)}
@@ -59,8 +67,13 @@ class SoftmaxRegression(Executor):
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         self.params = {name: value.copy() for name, value in arrays.items()}
 
-    def _forward(self, inputs: Mapping[str, Any]) -> tuple[Values, np.ndarray, np.ndarray]:
-        x, rows = inputs["x"].reshape(len(inputs["x"]), -1), np.arange(len(inputs["label"]))
+    def _forward(
+        self, inputs: Mapping[str, Any]
+    ) -> tuple[Values, np.ndarray, np.ndarray]:
+        x, rows = (
+            inputs["x"].reshape(len(inputs["x"]), -1),
+            np.arange(len(inputs["label"])),
+        )
         logits = x @ self.params["w"] + self.params["b"]
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         softmax = powers / powers.sum(axis=1, keepdims=True)
@@ -72,7 +85,9 @@ class SoftmaxRegression(Executor):
 class Step(TrainingStep):
     def __init__(self, executor: Executor, optimizer: Optimizer) -> None:
         super().__init__(executor, optimizer, "loss")
-        self.states = {name: optimizer.init(np, value) for name, value in executor.params.items()}
+        self.states = {
+            name: optimizer.init(np, value) for name, value in executor.params.items()
+        }
 
     def _update(self) -> None:
         params, step = self.executor.params, np.float32(self.count + 1)
@@ -88,7 +103,9 @@ class Step(TrainingStep):
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         self.count = int(state["step"])
-        self.states = {name: {"velocity": state[f"{name}.velocity"]} for name in self.states}
+        self.states = {
+            name: {"velocity": state[f"{name}.velocity"]} for name in self.states
+        }
 
 
 def mlp(on: str) -> Executor:
@@ -96,7 +113,12 @@ def mlp(on: str) -> Executor:
     numbers, network = np.random.default_rng(5), Network("mlp")
     network.add_input("x", (0, 1, 8, 8))
     network.add_input("label", (0,), "int64")
-    for name, shape in {"w1": (64, 16), "b1": (16,), "w2": (16, 10), "b2": (10,)}.items():
+    for name, shape in {
+        "w1": (64, 16),
+        "b1": (16,),
+        "w2": (16, 10),
+        "b2": (10,),
+    }.items():
         network.add_param(name, (numbers.standard_normal(shape) / 4).astype(np.float32))
     network.add_node("Flatten", ["x"], ["flat"])
     network.add_node("Gemm", ["flat", "w1", "b1"], ["hidden"])

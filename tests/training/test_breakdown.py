@@ -33,7 +33,10 @@ def test_the_parts_add_up_on_every_framework(trainer: Make, name: str) -> None:
     assert math.fsum(parts.values()) == pytest.approx(history.counters["run seconds"])
     assert history.losses == pytest.approx(plain.losses, rel=1e-5)
     for i, seconds in enumerate(history.step_seconds):
-        inside = [history.series[part][i] for part in ("data", "forward", "backward", "update")]
+        inside = [
+            history.series[part][i]
+            for part in ("data", "forward", "backward", "update")
+        ]
         assert math.fsum(inside) <= seconds
 
 

@@ -34,7 +34,13 @@ ABOUT: dict[str, Any] = {
     "counters": {"samples": 16},
     "evaluations": [],
 }
-RECORD = {"epoch": 1, "step": 1, "seconds": 0.5, "validation": {"accuracy": 10.0}, "test": None}
+RECORD = {
+    "epoch": 1,
+    "step": 1,
+    "seconds": 0.5,
+    "validation": {"accuracy": 10.0},
+    "test": None,
+}
 EMPTY = History(0, {"loss": [], "seconds": []})
 
 
@@ -94,7 +100,9 @@ def test_a_resumed_run_ends_with_the_same_bits(
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_a_run_goes_on_from_the_last_whole_epoch(trainer: Make, tmp_path: Path, pair: str) -> None:
+def test_a_run_goes_on_from_the_last_whole_epoch(
+    trainer: Make, tmp_path: Path, pair: str
+) -> None:
     path = tmp_path / "run.safetensors"
     whole = trainer(pair)
     whole.run()
@@ -108,18 +116,24 @@ def test_a_run_goes_on_from_the_last_whole_epoch(trainer: Make, tmp_path: Path, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", available_frameworks())
-def test_every_framework_ends_with_the_same_bits(trainer: Make, tmp_path: Path, name: str) -> None:
+def test_every_framework_ends_with_the_same_bits(
+    trainer: Make, tmp_path: Path, name: str
+) -> None:
     path, adam = tmp_path / "run.safetensors", registry.find("optimizers", "Adam")()
     framework(name).set_threads(1)
     whole, resumed = (trainer(executor=mlp(name), optimizer=adam) for _ in range(2))
     losses = whole.run().losses
-    interrupted(trainer(executor=mlp(name), optimizer=adam, events=[Interrupt(25, path)]))
+    interrupted(
+        trainer(executor=mlp(name), optimizer=adam, events=[Interrupt(25, path)])
+    )
     assert resumed.run(load_checkpoint(path)).losses == losses
     assert same(whole.executor.arrays(), resumed.executor.arrays())
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_what_a_checkpoint_holds_matters(trainer: Make, tmp_path: Path, pair: str) -> None:
+def test_what_a_checkpoint_holds_matters(
+    trainer: Make, tmp_path: Path, pair: str
+) -> None:
     """Each part, were it forgotten, would be noticed by the test above."""
     path = tmp_path / "run.safetensors"
     whole = trainer(pair)
@@ -183,7 +197,11 @@ def test_what_is_saved_is_loaded(
     path = tmp_path / "any.safetensors"
     series = {"loss": losses, "seconds": [0.1] * len(losses), "rate": [0.5]}
     history = History(3, series, {"samples": 12, "tokens": 99}, [RECORD | {"step": 0}])
-    sections = {"parameters": params, "communication": state, "sampler": {"of": [1, "text"]}}
+    sections = {
+        "parameters": params,
+        "communication": state,
+        "sampler": {"of": [1, "text"]},
+    }
     save_checkpoint(path, Checkpoint(sections, 0, len(losses), history))
     found = load_checkpoint(path)
     assert same(found.sections["parameters"], params)
@@ -196,7 +214,9 @@ def test_what_is_saved_is_loaded(
 
 def test_arrays_that_do_not_lie_in_order_are_saved_right(tmp_path: Path) -> None:
     path, value = tmp_path / "t.safetensors", np.arange(6.0).reshape(2, 3).T
-    save_checkpoint(path, Checkpoint({"parameters": {"w": value, "v": value[:, 1]}}, 0, 0, EMPTY))
+    save_checkpoint(
+        path, Checkpoint({"parameters": {"w": value, "v": value[:, 1]}}, 0, 0, EMPTY)
+    )
     found = load_checkpoint(path).sections["parameters"]
     assert np.array_equal(found["w"], value) and np.array_equal(found["v"], value[:, 1])
 
@@ -212,17 +232,25 @@ def test_a_save_that_fails_leaves_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(Deep500Error, match="cannot be written: No space left on device"):
-        save_checkpoint(path, Checkpoint({"parameters": {"w": np.zeros(3)}}, 0, 0, EMPTY))
+    with pytest.raises(
+        Deep500Error, match="cannot be written: No space left on device"
+    ):
+        save_checkpoint(
+            path, Checkpoint({"parameters": {"w": np.zeros(3)}}, 0, 0, EMPTY)
+        )
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_missing_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(Deep500Error, match="cannot be written: No such file or directory"):
+    with pytest.raises(
+        Deep500Error, match="cannot be written: No such file or directory"
+    ):
         save_checkpoint(tmp_path / "no" / "x", Checkpoint({}, 0, 0, EMPTY))
 
 
-def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path: Path) -> None:
+def test_another_network_optimizer_or_sampler_is_refused(
+    trainer: Make, tmp_path: Path
+) -> None:
     path = tmp_path / "run.safetensors"
     trainer(epochs=1, events=[SaveCheckpoint(path)]).run()
     start = load_checkpoint(path)
@@ -250,7 +278,8 @@ def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path
         ),
         "has a section 'velocity', and this run has none": changed(start, velocity={}),
         "has no section 'optimizer'; it has: parameters, sampler": replace(
-            start, sections={"parameters": parameters, "sampler": start.sections["sampler"]}
+            start,
+            sections={"parameters": parameters, "sampler": start.sections["sampler"]},
         ),
         "has seen 5 epochs, and this run has 4": replace(start, epoch=5),
     }
@@ -265,7 +294,9 @@ def test_another_network_optimizer_or_sampler_is_refused(trainer: Make, tmp_path
         trainer(sampler=ShuffleSampler(16, seed=8)).run(start)
 
 
-def packed(about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None = None) -> bytes:
+def packed(
+    about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None = None
+) -> bytes:
     """A safetensors file by hand: `about` as its metadata, tensors as (dtype, shape, bytes)."""
     if tensors is None:
         tensors = {
@@ -273,7 +304,9 @@ def packed(about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None =
             "history/seconds": ("F64", [1], bytes(8)),
         }
     header: dict[str, Any] = {
-        "__metadata__": {"deep500": about if isinstance(about, str) else json.dumps(about)}
+        "__metadata__": {
+            "deep500": about if isinstance(about, str) else json.dumps(about)
+        }
     }
     data = b""
     for name, (dtype, shape, some) in tensors.items():
@@ -288,7 +321,10 @@ def packed(about: Any, tensors: dict[str, tuple[str, list[int], bytes]] | None =
 
 
 GOOD = packed(ABOUT)
-HISTORY = {"history/loss": ("F64", [1], bytes(8)), "history/seconds": ("F64", [1], bytes(8))}
+HISTORY = {
+    "history/loss": ("F64", [1], bytes(8)),
+    "history/seconds": ("F64", [1], bytes(8)),
+}
 BAD = {
     "empty": b"",
     "text": b"hello, this is not a checkpoint at all",
@@ -322,10 +358,16 @@ BAD = {
     ),
     "evaluation of the future": packed(ABOUT | {"evaluations": [RECORD | {"step": 9}]}),
     "no history": packed(ABOUT, {}),
-    "uneven history": packed(ABOUT, HISTORY | {"history/loss": ("F64", [2], bytes(16))}),
-    "history of another type": packed(ABOUT, HISTORY | {"history/loss": ("I64", [1], bytes(8))}),
+    "uneven history": packed(
+        ABOUT, HISTORY | {"history/loss": ("F64", [2], bytes(16))}
+    ),
+    "history of another type": packed(
+        ABOUT, HISTORY | {"history/loss": ("I64", [1], bytes(8))}
+    ),
     "a foreign tensor": packed(ABOUT, HISTORY | {"odd": ("F32", [1], bytes(4))}),
-    "a type NumPy lacks": packed(ABOUT, HISTORY | {"parameters/w": ("F8_E4M3", [4], bytes(4))}),
+    "a type NumPy lacks": packed(
+        ABOUT, HISTORY | {"parameters/w": ("F8_E4M3", [4], bytes(4))}
+    ),
 }
 
 
@@ -349,13 +391,17 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path, data: bytes) ->
 
 @given(data=st.data())
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_file_changed_anywhere_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+def test_a_file_changed_anywhere_is_read_or_refused(
+    tmp_path: Path, data: st.DataObject
+) -> None:
     path, changed = (
         tmp_path / "bad.safetensors",
         bytearray(packed(ABOUT | {"evaluations": [RECORD]})),
     )
     for _ in range(data.draw(st.integers(1, 3))):
-        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(
+            st.integers(0, 255)
+        )
     path.write_bytes(changed)
     try:
         assert isinstance(load_checkpoint(path), Checkpoint)
@@ -366,5 +412,7 @@ def test_a_file_changed_anywhere_is_read_or_refused(tmp_path: Path, data: st.Dat
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Deep500Error, match="there is no checkpoint"):
         load_checkpoint(tmp_path / "none")
-    with pytest.raises(Deep500Error, match="is not a checkpoint of Deep500: No such device"):
+    with pytest.raises(
+        Deep500Error, match="is not a checkpoint of Deep500: No such device"
+    ):
         load_checkpoint(tmp_path)

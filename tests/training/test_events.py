@@ -78,7 +78,10 @@ def test_a_target_ends_the_run_when_it_is_reached(trainer: Make) -> None:
     target = max(reached)
     first = reached.index(target) + 1
     history = trainer(epochs=30, events=[TargetReached(target)]).run()
-    assert len(history.evaluations) == first < 30 and history.evaluations[-1]["test"] is not None
+    assert (
+        len(history.evaluations) == first < 30
+        and history.evaluations[-1]["test"] is not None
+    )
     assert len(trainer(epochs=5, events=[TargetReached(100.1)]).run().evaluations) == 5
 
 
@@ -145,7 +148,11 @@ class Patience(Event):
         return {"best": self.best, "waited": self.waited, "trace": self.trace}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        self.best, self.waited, self.trace = state["best"], state["waited"], state["trace"]
+        self.best, self.waited, self.trace = (
+            state["best"],
+            state["waited"],
+            state["trace"],
+        )
 
 
 class InterruptAfter(Event):
@@ -157,7 +164,9 @@ class InterruptAfter(Event):
             raise KeyboardInterrupt
 
 
-def test_the_state_of_an_event_is_saved_and_restored(trainer: Make, tmp_path: Path) -> None:
+def test_the_state_of_an_event_is_saved_and_restored(
+    trainer: Make, tmp_path: Path
+) -> None:
     whole_patience = Patience(5)
     whole = trainer(epochs=40, events=[whole_patience]).run()
     assert 5 < len(whole.evaluations) < 40

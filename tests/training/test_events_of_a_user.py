@@ -52,7 +52,9 @@ Make = Callable[..., Trainer]
         lambda: SaveCheckpoint("x", every=True),
     ],
 )
-def test_a_bad_setting_is_refused_when_the_event_is_made(make: Callable[[], Event]) -> None:
+def test_a_bad_setting_is_refused_when_the_event_is_made(
+    make: Callable[[], Event],
+) -> None:
     with pytest.raises(Deep500Error, match="and it must be"):
         make()
 
@@ -100,10 +102,14 @@ def test_numbers_are_written_at_the_steps_that_they_belong_to(
 ) -> None:
     table, folder = tmp_path / "run.csv", tmp_path / "runs"
     # the recording event comes last, and is told first
-    trainer(epochs=2, events=[WriteCsv(table), WriteTensorboard(folder), Numbers()]).run()
+    trainer(
+        epochs=2, events=[WriteCsv(table), WriteTensorboard(folder), Numbers()]
+    ).run()
     found = rows(table)
     assert [float(row["of steps"]) for row in found] == [*range(1, 21)]
-    of_epochs = {int(row["step"]): row["of epochs"] for row in found if row["of epochs"]}
+    of_epochs = {
+        int(row["step"]): row["of epochs"] for row in found if row["of epochs"]
+    }
     assert of_epochs == {10: "10.0", 20: "20.0"}
     assert "now and then" not in found[0]
     assert scalars(folder)["train/of epochs"] == [(10, 10.0), (20, 20.0)]
@@ -123,7 +129,10 @@ def wrapped_pytorch() -> Any:
 def wrapped_jax() -> Any:
     jax = pytest.importorskip("jax")
     rng = np.random.default_rng(0)
-    params = {"w": rng.standard_normal((6, 3)).astype("float32"), "b": np.zeros(3, "float32")}
+    params = {
+        "w": rng.standard_normal((6, 3)).astype("float32"),
+        "b": np.zeros(3, "float32"),
+    }
 
     def model(params: Any, x: Any) -> Any:
         return jax.numpy.tanh(x) @ params["w"] + params["b"]
@@ -155,10 +164,22 @@ def test_every_event_works_with_a_model_of_ones_own(
     make: Callable[[], Any], tmp_path: Path
 ) -> None:
     table, path = tmp_path / "run.csv", tmp_path / "run.safetensors"
-    writers = [WriteCsv(table), WriteTensorboard(tmp_path), SaveCurves(tmp_path / "x.svg")]
-    stopping = [TargetReached(101), LossReached(-1), Plateau(50), TimeLimit(1e6), NotFinite()]
+    writers = [
+        WriteCsv(table),
+        WriteTensorboard(tmp_path),
+        SaveCurves(tmp_path / "x.svg"),
+    ]
+    stopping = [
+        TargetReached(101),
+        LossReached(-1),
+        Plateau(50),
+        TimeLimit(1e6),
+        NotFinite(),
+    ]
     events = [ProgressBar(), *writers, *stopping, SaveCheckpoint(path)]
-    run = Trainer(make(), Adam(0.05), data(), ShuffleSampler(8, seed=0), 3, events, breakdown=True)
+    run = Trainer(
+        make(), Adam(0.05), data(), ShuffleSampler(8, seed=0), 3, events, breakdown=True
+    )
     history = run.run()
     assert history.steps == 3 * 8 and history.samples == 3 * 61 and history.ended == ""
     assert history.series["batch"][:8] == [8.0] * 7 + [5.0]

@@ -35,7 +35,9 @@ def dense(
 
 def add_discriminator(network: Network, x: str, trainable: bool = True) -> str:
     """Adds "loss": the mean of log(1 + exp(-sign * score)), where the sign is 1 for what shall look real."""
-    hidden = network.add_node("LeakyRelu", (dense(network, "judge1", x, (2, 16), trainable),))
+    hidden = network.add_node(
+        "LeakyRelu", (dense(network, "judge1", x, (2, 16), trainable),)
+    )
     score = dense(network, "judge2", hidden, (16, 1), trainable)
     network.add_input("sign", (0, 1))
     agreement = network.add_node("Mul", (score, "sign"))
@@ -71,7 +73,10 @@ class Gan(Procedure):
         self.series = {"loss": "loss", "discriminator loss": "discriminator loss"}
         make = framework(on).executor
         self.generator, self.discriminator = make(generator()), make(discriminator())
-        self.executors = {"generator": self.generator, "discriminator": self.discriminator}
+        self.executors = {
+            "generator": self.generator,
+            "discriminator": self.discriminator,
+        }
         self.steps = {
             name: executor.training_step(Adam(0.005, 0.5))
             for name, executor in self.executors.items()
@@ -81,8 +86,13 @@ class Gan(Procedure):
     def step(self, batch: Mapping[str, Any], first_row: int = 0) -> dict[str, Any]:
         rows = len(batch["x"])
         ones = np.ones((rows, 1), np.float32)
-        made = self.framework.array(self.generator.inference({"z": self.noise(rows, 0)})["make2"])
-        judged = {"x": np.concatenate([batch["x"], made]), "sign": np.concatenate([ones, -ones])}
+        made = self.framework.array(
+            self.generator.inference({"z": self.noise(rows, 0)})["make2"]
+        )
+        judged = {
+            "x": np.concatenate([batch["x"], made]),
+            "sign": np.concatenate([ones, -ones]),
+        }
         judgement = self.steps["discriminator"](judged)
         self.generator.load(self.generator.arrays() | self.discriminator.arrays())
         outputs = self.steps["generator"]({"z": self.noise(rows, 1), "sign": ones})
@@ -131,19 +141,31 @@ def points() -> dict[str, Split]:
     rng = np.random.default_rng(5)
     x = (rng.standard_normal((500, 2)) * 0.3 + [2.0, -1.0]).astype(np.float32)
     z = rng.standard_normal((500, LATENT)).astype(np.float32)
-    cuts = {"train": slice(0, 300), "validation": slice(300, 400), "test": slice(400, None)}
+    cuts = {
+        "train": slice(0, 300),
+        "validation": slice(300, 400),
+        "test": slice(400, None),
+    }
     return {name: Split({"x": x[rows], "z": z[rows]}) for name, rows in cuts.items()}
 
 
 def gan(on: str = "reference", epochs: int = 30, **settings: Any) -> Trainer:
-    return Trainer(Gan(on), None, points(), ShuffleSampler(32), epochs, task=Points, **settings)
+    return Trainer(
+        Gan(on), None, points(), ShuffleSampler(32), epochs, task=Points, **settings
+    )
 
 
 def test_it_learns_where_the_data_are() -> None:
     history = gan().run()
     first, last = history.evaluations[0]["validation"], history.evaluations[-1]["test"]
     assert last["distance of means"] < 0.5 < first["distance of means"]
-    assert history.series.keys() == {"loss", "discriminator loss", "seconds", "data", "batch"}
+    assert history.series.keys() == {
+        "loss",
+        "discriminator loss",
+        "seconds",
+        "data",
+        "batch",
+    }
     assert len(history.series["discriminator loss"]) == history.steps == 300
 
 
@@ -153,18 +175,25 @@ def test_a_resumed_run_ends_with_the_same_bits(tmp_path: Path, steps: int) -> No
     history = whole.run()
     interrupted(gan(epochs=3, events=[Interrupt(steps, path)]))
     checkpoint = load_checkpoint(path)
-    assert {"parameters of generator", "parameters of discriminator", "optimizer", "sampler"} == {
-        *checkpoint.sections
-    }
+    assert {
+        "parameters of generator",
+        "parameters of discriminator",
+        "optimizer",
+        "sampler",
+    } == {*checkpoint.sections}
     again = resumed.run(checkpoint)
     for name, executor in whole.procedure.executors.items():
         assert same(executor.arrays(), resumed.procedure.executors[name].arrays())
     losses = ("loss", "discriminator loss")
-    assert [again.series[name] for name in losses] == [history.series[name] for name in losses]
+    assert [again.series[name] for name in losses] == [
+        history.series[name] for name in losses
+    ]
 
 
 def test_it_runs_on_pytorch_as_well() -> None:
-    found, wanted = (gan(on, epochs=1).run().series["loss"] for on in ("pytorch", "reference"))
+    found, wanted = (
+        gan(on, epochs=1).run().series["loss"] for on in ("pytorch", "reference")
+    )
     assert found == pytest.approx(wanted, rel=1e-4)
 
 
@@ -173,14 +202,17 @@ def test_a_forgotten_part_is_refused(tmp_path: Path) -> None:
     interrupted(gan(epochs=1, events=[Interrupt(3, path)]))
     checkpoint = load_checkpoint(path)
     del checkpoint.sections["parameters of discriminator"]
-    with pytest.raises(Deep500Error, match="has no section 'parameters of discriminator'"):
+    with pytest.raises(
+        Deep500Error, match="has no section 'parameters of discriminator'"
+    ):
         gan(epochs=1).run(checkpoint)
 
 
 def test_a_network_without_an_optimizer_is_refused() -> None:
     network = framework("reference").executor(discriminator())
     splits = {
-        name: Split({**s.arrays, "sign": s.arrays["x"][:, :1]}) for name, s in points().items()
+        name: Split({**s.arrays, "sign": s.arrays["x"][:, :1]})
+        for name, s in points().items()
     }
 
     class Judging(Points):

@@ -20,7 +20,9 @@ from deep500.training.loading import Loader
 X = np.random.default_rng(0).random((103, 3, 8, 8), np.float32)
 SPLIT = d5.Split({"x": X, "label": np.arange(103) % 10})
 NORMALISED = SPLIT.transformed(
-    d5.augmentations.RandomFlip(), d5.augmentations.Normalise(mean=(0.1, 0.2, 0.3)), seed=1
+    d5.augmentations.RandomFlip(),
+    d5.augmentations.Normalise(mean=(0.1, 0.2, 0.3)),
+    seed=1,
 )
 AUGMENTED = SPLIT.transformed(
     d5.augmentations.RandomCrop(padding=2), d5.augmentations.MixUp(), seed=4
@@ -60,8 +62,12 @@ def children() -> set[int]:
 @pytest.mark.parametrize(
     "split", [SPLIT, AUGMENTED, NORMALISED], ids=["plain", "augmented", "normalised"]
 )
-@pytest.mark.parametrize(("workers", "kind"), [(1, "processes"), (3, "processes"), (2, "threads")])
-def test_the_number_of_workers_changes_no_bit(split: d5.Split, workers: int, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("workers", "kind"), [(1, "processes"), (3, "processes"), (2, "threads")]
+)
+def test_the_number_of_workers_changes_no_bit(
+    split: d5.Split, workers: int, kind: str
+) -> None:
     with Loader(split, workers, kind) as loader:  # type: ignore[arg-type]
         for epoch in range(3):
             wanted = [split.batch(rows, epoch) for rows in SAMPLER.epoch(103, epoch)]
@@ -84,7 +90,8 @@ def test_batches_lie_in_shared_memory_and_stay_what_they_are() -> None:
             assert same(batch, SPLIT.batch(np.arange(5 * number, 5 * number + 5)))
         again = list(loader.batches(fives()))
         assert all(
-            same(batch, SPLIT.batch(rows)) for batch, rows in zip(again, fives(), strict=True)
+            same(batch, SPLIT.batch(rows))
+            for batch, rows in zip(again, fives(), strict=True)
         )
 
 
@@ -119,7 +126,10 @@ def test_batches_may_grow_and_be_empty() -> None:
     with Loader(SPLIT, 2) as loader:
         batches = list(loader.batches(rows))
     assert [len(batch["x"]) for batch in batches] == sizes
-    assert all(same(batch, SPLIT.batch(some)) for batch, some in zip(batches, rows, strict=True))
+    assert all(
+        same(batch, SPLIT.batch(some))
+        for batch, some in zip(batches, rows, strict=True)
+    )
 
 
 def test_nothing_is_left_behind() -> None:
@@ -133,7 +143,11 @@ def test_nothing_is_left_behind() -> None:
     del loader
     assert children() == before[0]
     assert len(os.listdir("/proc/self/fd")) == before[1]
-    ours = [name for name in set(os.listdir("/dev/shm")) - before[2] if str(os.getpid()) in name]
+    ours = [
+        name
+        for name in set(os.listdir("/dev/shm")) - before[2]
+        if str(os.getpid()) in name
+    ]
     assert ours == []
 
 
@@ -149,7 +163,10 @@ DEATHS: dict[str, tuple[Callable[[], object], str]] = {
     "killed": (lambda: os.kill(os.getpid(), signal.SIGKILL), "was ended by SIGKILL"),
     "ended": (lambda: os._exit(7), "was ended with exit code 7"),
     "stuck": (lambda: time.sleep(600), "has not answered for 1.5 s"),
-    "error": (fail, "worker . of the loader cannot read a batch: ValueError: number 50 is bad"),
+    "error": (
+        fail,
+        "worker . of the loader cannot read a batch: ValueError: number 50 is bad",
+    ),
     "refused": (refuse, "^picture.jpg cannot be decoded: it is truncated$"),
 }
 
@@ -174,14 +191,18 @@ def test_a_loader_goes_on_after_a_batch_that_could_not_be_read() -> None:
     with Loader(d5.Split({"x": Behaving(refuse)}), 2) as loader:
         with pytest.raises(Deep500Error):
             list(loader.batches(fives()))
-        assert [int(batch["x"][0]) for batch in loader.batches(fives(50))] == list(range(0, 50, 5))
+        assert [int(batch["x"][0]) for batch in loader.batches(fives(50))] == list(
+            range(0, 50, 5)
+        )
 
 
 def test_threads_have_a_deadline_too() -> None:
     column = Behaving(lambda: time.sleep(2))
     column.process = 0
     loader = Loader(d5.Split({"x": column}), 1, "threads", timeout_s=0.2)
-    with pytest.raises(Deep500Error, match="a thread of the loader has not answered for 0.2 s"):
+    with pytest.raises(
+        Deep500Error, match="a thread of the loader has not answered for 0.2 s"
+    ):
         list(loader.batches(fives()))
 
 
@@ -221,7 +242,9 @@ def test_workers_end_with_their_parent(number: signal.Signals) -> None:
     else:
         process.kill()
     _, errors = process.communicate(timeout=20)
-    assert process.returncode == (130 if number == signal.SIGINT else -9) and errors == ""
+    assert (
+        process.returncode == (130 if number == signal.SIGINT else -9) and errors == ""
+    )
     deadline = time.monotonic() + 10
     while any(is_running(worker) for worker in workers):
         assert time.monotonic() < deadline
@@ -299,7 +322,9 @@ def test_a_run_is_resumed_within_an_epoch_with_another_number_of_workers() -> No
 
 
 @pytest.mark.parametrize("packing", [None, "gzip"])
-def test_workers_read_hdf5_files_for_themselves(tmp_path: Path, packing: str | None) -> None:
+def test_workers_read_hdf5_files_for_themselves(
+    tmp_path: Path, packing: str | None
+) -> None:
     import h5py
 
     with h5py.File(tmp_path / "data.h5", "w") as file:
@@ -310,7 +335,10 @@ def test_workers_read_hdf5_files_for_themselves(tmp_path: Path, packing: str | N
     rows = [np.arange(start, start + 10) for start in range(0, 80, 10)]
     with Loader(split, 2) as loader:
         batches = list(loader.batches(rows))
-    assert all(same(batch, split.batch(some)) for batch, some in zip(batches, rows, strict=True))
+    assert all(
+        same(batch, split.batch(some))
+        for batch, some in zip(batches, rows, strict=True)
+    )
 
 
 def test_workers_decode_pictures(tmp_path: Path) -> None:
@@ -325,7 +353,9 @@ def test_workers_decode_pictures(tmp_path: Path) -> None:
     rows = [np.arange(start, start + 4) for start in range(0, 16, 4)]
     with Loader(split, 2) as loader:
         batches = list(loader.batches(rows))
-        assert all(same(batch, split.batch(r)) for batch, r in zip(batches, rows, strict=True))
+        assert all(
+            same(batch, split.batch(r)) for batch, r in zip(batches, rows, strict=True)
+        )
         path = split.columns["x"].paths[5]
         Path(path).write_bytes(b"no picture")
         with pytest.raises(Deep500Error, match=f"^{path} cannot be decoded"):

@@ -33,7 +33,12 @@ def run(seed, accuracy, losses=(2.0, 1.0)):
             "seed": seed,
             "series": {"loss": list(losses), "seconds": [0.2, 0.3], "rate": [0.1]},
             "counters": {"samples": 128},
-            "evaluation": {"epoch": 1, "step": 2, "seconds": 0.5, "validation": qualities},
+            "evaluation": {
+                "epoch": 1,
+                "step": 2,
+                "seconds": 0.5,
+                "validation": qualities,
+            },
             "checkpoint": "x",
         },
         {"seed": seed, "test": qualities, "build_seconds": 0.1, "weights": "y"},
@@ -42,7 +47,13 @@ def run(seed, accuracy, losses=(2.0, 1.0)):
 
 def old_run(seed, accuracy, losses=(2.0, 1.0)):
     """The same blocks as version 0.1.0 wrote them."""
-    record = {"epoch": 1, "step": 2, "seconds": 0.5, "validation": accuracy, "test": None}
+    record = {
+        "epoch": 1,
+        "step": 2,
+        "seconds": 0.5,
+        "validation": accuracy,
+        "test": None,
+    }
     return [
         {
             "seed": seed,
@@ -58,7 +69,9 @@ def old_run(seed, accuracy, losses=(2.0, 1.0)):
 
 def blocks_of(*accuracies, **more):
     return [
-        block for seed, accuracy in enumerate(accuracies) for block in run(seed, accuracy, **more)
+        block
+        for seed, accuracy in enumerate(accuracies)
+        for block in run(seed, accuracy, **more)
     ]
 
 
@@ -69,7 +82,9 @@ def test_a_target_is_met_or_not():
     )
     assert good["acceptable"] and not bad["acceptable"]
     accuracy = good["metrics"][0]
-    assert accuracy["low"] <= accuracy["median"] <= accuracy["high"] and accuracy["n"] == 3
+    assert (
+        accuracy["low"] <= accuracy["median"] <= accuracy["high"] and accuracy["n"] == 3
+    )
     assert accuracy["sure"] == (accuracy["low"] >= 90)
 
 
@@ -80,7 +95,11 @@ def test_a_target_that_the_interval_does_not_clear_is_not_sure():
 
 def test_seeds_that_never_arrive_count_as_the_worst():
     time = outcome(PLAN, blocks_of(95.0, 85.0, 85.0))["metrics"][1]
-    assert time["values"] == [0.5, None, None] and time["median"] is None and time["low"] is None
+    assert (
+        time["values"] == [0.5, None, None]
+        and time["median"] is None
+        and time["low"] is None
+    )
     assert "2 of 3 seeds" in time["notes"][0]
     assert time["acceptable"]  # it has no target
 
@@ -114,7 +133,10 @@ def test_a_plan_of_before_keeps_its_numbers():
 
 def test_what_a_run_could_not_measure_is_unavailable_with_the_reason():
     metrics = [[{"definition": "Energy", "settings": {}}, 100.0]]
-    plan = PLAN | {"recipe": {"metrics": metrics}, "unavailable": {"energy": "no RAPL driver"}}
+    plan = PLAN | {
+        "recipe": {"metrics": metrics},
+        "unavailable": {"energy": "no RAPL driver"},
+    }
     [energy] = outcome(check_plan(plan), blocks_of(95.0, 95.0))["metrics"]
     assert energy["unavailable"] == "no RAPL driver" and not energy["acceptable"]
     assert energy["notes"] == ["unavailable: no RAPL driver"]
@@ -135,20 +157,32 @@ def test_a_value_beyond_all_measure_counts_as_diverged():
 
 def test_few_seeds_have_no_interval_and_say_why():
     one = outcome(PLAN, blocks_of(95.0))["metrics"][0]
-    assert one["low"] is None and "no interval" in one["notes"][0] and one["median"] == 95.0
+    assert (
+        one["low"] is None
+        and "no interval" in one["notes"][0]
+        and one["median"] == 95.0
+    )
     assert outcome(PLAN, blocks_of(94.0, 96.0))["metrics"][0]["median"] == 95.0
 
 
 def test_an_unfinished_seed_is_left_out():
-    assert outcome(PLAN, blocks_of(95.0, 95.0, 95.0) + run(3, 10.0)[:1])["seeds"] == [0, 1, 2]
+    assert outcome(PLAN, blocks_of(95.0, 95.0, 95.0) + run(3, 10.0)[:1])["seeds"] == [
+        0,
+        1,
+        2,
+    ]
     with pytest.raises(Deep500Error, match="nothing to report"):
         outcome(PLAN, run(0, 95.0)[:1])
 
 
 def test_blocks_of_version_0_1_0_give_the_same_numbers():
     accuracies = (85.0, 92.0, 97.0)
-    old = [block for seed, value in enumerate(accuracies) for block in old_run(seed, value)]
-    assert outcome(PLAN, check_blocks(old)) == outcome(PLAN, check_blocks(blocks_of(*accuracies)))
+    old = [
+        block for seed, value in enumerate(accuracies) for block in old_run(seed, value)
+    ]
+    assert outcome(PLAN, check_blocks(old)) == outcome(
+        PLAN, check_blocks(blocks_of(*accuracies))
+    )
 
 
 def test_a_bundle_of_version_0_1_0_verifies_with_the_same_numbers():
@@ -165,12 +199,20 @@ def test_the_losses_of_version_0_1_0_are_reproduced(tmp_path, monkeypatch):
     again = recipe_runner.run(
         recipe_files.load_recipe("digits_mlp"), tmp_path / "run", tier="tiny", seeds=2
     )
-    before, after = (histories(check_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle))
+    before, after = (
+        histories(check_blocks(bundle.read(p).blocks)) for p in (BEFORE, again.bundle)
+    )
     for old, new in zip(before, after, strict=True):
-        assert new.losses == pytest.approx(old.losses, rel=2e-5) and len(old.losses) == 34
-        assert new.losses != pytest.approx([1.0001 * loss for loss in old.losses], rel=2e-5)
+        assert (
+            new.losses == pytest.approx(old.losses, rel=2e-5) and len(old.losses) == 34
+        )
+        assert new.losses != pytest.approx(
+            [1.0001 * loss for loss in old.losses], rel=2e-5
+        )
         for key in ("validation", "test"):
-            assert [e[key] for e in old.evaluations] == [e[key] for e in new.evaluations]
+            assert [e[key] for e in old.evaluations] == [
+                e[key] for e in new.evaluations
+            ]
 
 
 def test_everything_of_a_block_is_in_the_history():
@@ -186,17 +228,27 @@ REGRESSION = {
         "name": "Regression",
         "qualities": [{"name": "error", "unit": "m", "better": "lower"}],
     },
-    "recipe": {"metrics": [[{"definition": "FinalQuality", "settings": {"name": "error"}}, 0.5]]},
+    "recipe": {
+        "metrics": [
+            [{"definition": "FinalQuality", "settings": {"name": "error"}}, 0.5]
+        ]
+    },
 }
 
 
 def test_a_quality_of_any_task_has_its_unit_and_direction():
     blocks = blocks_of(0.4, 0.45, 0.3)
     for block in blocks:
-        qualities = block["test"] if "test" in block else block["evaluation"]["validation"]
+        qualities = (
+            block["test"] if "test" in block else block["evaluation"]["validation"]
+        )
         qualities["error"] = qualities["accuracy"]
     [error] = outcome(check_plan(REGRESSION), blocks)["metrics"]
-    assert (error["name"], error["unit"], error["better"]) == ("FinalQuality", "m", "lower")
+    assert (error["name"], error["unit"], error["better"]) == (
+        "FinalQuality",
+        "m",
+        "lower",
+    )
     assert error["acceptable"] and error["values"] == [0.4, 0.45, 0.3]
 
 
@@ -287,7 +339,14 @@ def test_a_malformed_task_is_refused(task):
 
 @pytest.mark.parametrize(
     "recorded",
-    [None, {"key": 3}, {"better": "most"}, {"kind": "odd"}, {"colour": 1}, {"unit": None}],
+    [
+        None,
+        {"key": 3},
+        {"better": "most"},
+        {"kind": "odd"},
+        {"colour": 1},
+        {"unit": None},
+    ],
 )
 def test_a_malformed_recorded_metric_is_refused(recorded):
     change = recorded and RECORDED | recorded

@@ -32,7 +32,9 @@ class Spoil(Event):
     def after_step(self, trainer: Trainer, outputs: dict[str, Any]) -> None:
         if trainer.steps == self.steps:
             params = trainer.executor.arrays()
-            trainer.executor.load({name: value * np.nan for name, value in params.items()})
+            trainer.executor.load(
+                {name: value * np.nan for name, value in params.items()}
+            )
 
 
 class Slow(Event):
@@ -87,7 +89,9 @@ def test_a_plateau_is_epochs_without_anything_better(trainer: Make) -> None:
     best = values.index(max(values[:count]))
     assert count - 1 - best == 4
     assert history.ended == "validation accuracy has not got better for 4 epochs"
-    assert len(trainer(epochs=9, events=[Plateau(2, change=100.0)]).run().evaluations) == 3
+    assert (
+        len(trainer(epochs=9, events=[Plateau(2, change=100.0)]).run().evaluations) == 3
+    )
 
 
 def test_a_plateau_of_a_quality_that_should_be_low(trainer: Make) -> None:

@@ -23,7 +23,9 @@ class MyMomentum(d5.UpdateRuleOptimizer):
         self.momentum = momentum
         self.velocity: dict[str, np.ndarray] = {}
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         velocity = self.velocity.get(param_name, np.zeros_like(old_param))
         self.velocity[param_name] = self.momentum * velocity + grad
         return old_param - self.learning_rate * self.velocity[param_name]
@@ -47,7 +49,9 @@ class MyLookAhead(d5.ThreeStepOptimizer):
         self.start[param_name] = param
         return param - self.learning_rate * self.velocity.get(param_name, 0.0 * param)
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         velocity = self.velocity.get(param_name, np.zeros_like(old_param))
         self.velocity[param_name] = 0.9 * velocity + grad
         return self.start[param_name] - self.learning_rate * self.velocity[param_name]
@@ -109,7 +113,9 @@ OPTIMIZERS += [
 
 
 @pytest.mark.parametrize(("name", "optimizer"), OPTIMIZERS)
-def test_the_loop_of_the_talks_runs_over_any_optimizer(name: str, optimizer: Any) -> None:
+def test_the_loop_of_the_talks_runs_over_any_optimizer(
+    name: str, optimizer: Any
+) -> None:
     by_loop, by_step = executor(name), executor(name)
     base = three_steps(optimizer, by_loop)
     step = by_step.training_step(d5.optimizers.Momentum(0.1, 0.9))
@@ -141,7 +147,9 @@ def test_a_trainer_takes_a_class_and_resumes(tmp_path: Any) -> None:
 
     def trainer(epochs: int) -> d5.Trainer:
         executor = reference.executor(network)
-        return d5.Trainer(executor, MyMomentum(0.1, 0.9), data, sampler, epochs, events=[])
+        return d5.Trainer(
+            executor, MyMomentum(0.1, 0.9), data, sampler, epochs, events=[]
+        )
 
     whole = trainer(2)
     whole.run()
@@ -154,12 +162,16 @@ def test_a_trainer_takes_a_class_and_resumes(tmp_path: Any) -> None:
 
 
 class Forgetful(d5.UpdateRuleOptimizer):
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         return None
 
 
 class Narrow(d5.UpdateRuleOptimizer):
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         return np.zeros(7, "float32")
 
 
@@ -167,7 +179,9 @@ class Drawing(d5.UpdateRuleOptimizer):
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         return old_param
 
 
@@ -187,5 +201,7 @@ def test_a_mistake_is_told_in_one_line(optimizer: Any, message: str) -> None:
 
 def test_state_that_a_checkpoint_cannot_hold_is_refused() -> None:
     step = executor("reference").training_step(Drawing())
-    with pytest.raises(d5.Deep500Error, match="Drawing.rng is a Generator, which a checkpoint"):
+    with pytest.raises(
+        d5.Deep500Error, match="Drawing.rng is a Generator, which a checkpoint"
+    ):
         step.state()

@@ -30,7 +30,9 @@ def by_hand(
     for epoch in range(epochs):
         for rows in ShuffleSampler(16, seed=7).epoch(len(splits["train"]), epoch):
             losses.append(
-                float(step({"x": train["x"][rows], "label": train["label"][rows]})["loss"])
+                float(
+                    step({"x": train["x"][rows], "label": train["label"][rows]})["loss"]
+                )
             )
     return losses, executor.arrays()
 
@@ -42,7 +44,10 @@ def test_the_trainer_does_what_a_loop_by_hand_does(
     run = trainer(pair)
     history, (losses, params) = run.run(), by_hand(pair, splits, 4)
     assert history.losses == losses
-    assert all(np.array_equal(value, params[name]) for name, value in run.executor.arrays().items())
+    assert all(
+        np.array_equal(value, params[name])
+        for name, value in run.executor.arrays().items()
+    )
     assert history.losses != by_hand(pair, splits, 5)[0]
 
 
@@ -54,7 +59,10 @@ def test_a_history_adds_up(trainer: Make, pair: str) -> None:
         40,
         600,
     )  # 150 examples: 9 batches of 16, one of 6
-    assert len(history.losses) == len(history.step_seconds) == 40 and min(history.step_seconds) > 0
+    assert (
+        len(history.losses) == len(history.step_seconds) == 40
+        and min(history.step_seconds) > 0
+    )
     assert [e["epoch"] for e in history.evaluations] == [1, 2, 3, 4]
     assert [e["step"] for e in history.evaluations] == [10, 20, 30, 40]
     assert [e["test"] is None for e in history.evaluations] == [True, True, True, False]
@@ -71,7 +79,9 @@ def test_the_network_learns(trainer: Make) -> None:
     assert history.evaluations[-1]["test"]["accuracy"] > 80  # by chance: 10
 
 
-def test_a_second_run_goes_on_from_the_parameters_and_starts_a_new_history(trainer: Make) -> None:
+def test_a_second_run_goes_on_from_the_parameters_and_starts_a_new_history(
+    trainer: Make,
+) -> None:
     run = trainer(epochs=2)
     first, second = run.run(), run.run()
     assert second.steps == first.steps and second.losses != first.losses
@@ -80,7 +90,9 @@ def test_a_second_run_goes_on_from_the_parameters_and_starts_a_new_history(train
 
 def test_accuracy_counts_every_example_once(splits: dict[str, Split]) -> None:
     executor = SoftmaxRegression()
-    split = Split({name: values[:37] for name, values in splits["train"].arrays.items()})
+    split = Split(
+        {name: values[:37] for name, values in splits["train"].arrays.items()}
+    )
     logits = executor.inference(split.arrays)["logits"]
     correct = [
         int(np.argmax(row)) == label
@@ -95,7 +107,9 @@ def test_an_answer_that_is_not_a_number_is_wrong(splits: dict[str, Split]) -> No
     executor = SoftmaxRegression()
     executor.params["w"] = np.full_like(executor.params["w"], np.nan)
     with np.errstate(invalid="ignore"):
-        assert evaluate(executor, Classification(), splits["test"], 16) == {"accuracy": 0}
+        assert evaluate(executor, Classification(), splits["test"], 16) == {
+            "accuracy": 0
+        }
 
 
 def test_training_uses_inference_for_evaluation_only(
@@ -128,7 +142,9 @@ def test_losses_are_converted_once_per_epoch(
 
     run = trainer(epochs=1, events=[Log()])
     array = run.executor.framework.array
-    monkeypatch.setattr(run.executor.framework, "array", lambda t: log.append("array") or array(t))
+    monkeypatch.setattr(
+        run.executor.framework, "array", lambda t: log.append("array") or array(t)
+    )
     run.run()
     last = len(log) - log[::-1].index(
         "step"
@@ -140,7 +156,10 @@ def test_losses_are_converted_once_per_epoch(
     ("settings", "text"),
     [
         ({"epochs": 0}, "epochs is 0: a run needs at least 1"),
-        ({"loss": "cost"}, "the network has no output 'cost'; its outputs are: loss, logits"),
+        (
+            {"loss": "cost"},
+            "the network has no output 'cost'; its outputs are: loss, logits",
+        ),
         ({"splits": {}}, "the data have no split 'train' with examples in it"),
         (
             {"splits": {"train": Split({"x": np.zeros((0, 1, 8, 8))})}},
@@ -190,5 +209,9 @@ def test_labels_beyond_the_classes_are_refused() -> None:
     executor = d5.framework("reference").executor(network)
     with pytest.raises(Deep500Error, match="the network has 5 classes"):
         Trainer(
-            executor, d5.optimizers.SGD(0.1), d5.datasets.Digits().load(), d5.ShuffleSampler(64), 1
+            executor,
+            d5.optimizers.SGD(0.1),
+            d5.datasets.Digits().load(),
+            d5.ShuffleSampler(64),
+            1,
         ).run()

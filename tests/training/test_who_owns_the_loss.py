@@ -19,7 +19,9 @@ from deep500.training.trainer import Trainer
 
 X = np.arange(12, dtype=np.float32).reshape(4, 3) / 10
 TARGET = np.array([[0.5], [3.0], [-1.0], [2.0]], np.float32)
-SPLITS = dict.fromkeys(("train", "validation", "test"), Split({"x": X, "target": TARGET}))
+SPLITS = dict.fromkeys(
+    ("train", "validation", "test"), Split({"x": X, "target": TARGET})
+)
 both = pytest.mark.parametrize("name", ["reference", "pytorch"])
 
 
@@ -74,7 +76,9 @@ def test_what_is_learnt_ends_in_the_executor_that_was_given(name: str) -> None:
     with_loss = framework(name).from_model(network(MeanSquaredError()))
     for one in (executor, with_loss):
         first_loss(one)
-    assert all(np.array_equal(v, with_loss.arrays()[n]) for n, v in executor.arrays().items())
+    assert all(
+        np.array_equal(v, with_loss.arrays()[n]) for n, v in executor.arrays().items()
+    )
     assert not np.array_equal(
         executor.arrays()["prediction.weight"], model.params["prediction.weight"]
     )
@@ -82,7 +86,9 @@ def test_what_is_learnt_ends_in_the_executor_that_was_given(name: str) -> None:
 
 
 def test_an_executor_that_nobody_can_give_a_loss_is_refused() -> None:
-    with pytest.raises(Deep500Error, match="no output 'loss'; its outputs are: prediction"):
+    with pytest.raises(
+        Deep500Error, match="no output 'loss'; its outputs are: prediction"
+    ):
         first_loss(framework("reference").executor(network()))
 
 
@@ -92,7 +98,8 @@ def test_from_model_takes_the_options_of_an_executor_and_no_others() -> None:
     with pytest.raises(TypeError, match="sede"):
         framework("reference").from_model(network(), sede=3)  # type: ignore[call-arg]
     with pytest.raises(
-        Unsupported, match=r"reference takes a d5.Network or an ONNX model .*, not a int"
+        Unsupported,
+        match=r"reference takes a d5.Network or an ONNX model .*, not a int",
     ):
         framework("reference").from_model(3)
 
@@ -103,4 +110,6 @@ def test_classes_and_logits_need_no_task() -> None:
     loss = executor.inference({"x": X, "label": np.array([0, 1, 1, 0])})["loss"]
     logits = X @ plain.params["logits.weight"].T
     chosen = logits[np.arange(4), [0, 1, 1, 0]]
-    assert loss == pytest.approx(np.mean(np.log(np.exp(logits).sum(axis=1)) - chosen), rel=1e-5)
+    assert loss == pytest.approx(
+        np.mean(np.log(np.exp(logits).sum(axis=1)) - chosen), rel=1e-5
+    )

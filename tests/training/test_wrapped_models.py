@@ -42,7 +42,9 @@ def module() -> Any:
 
 def trainer(executor: Any, epochs: int = 20) -> Trainer:
     task = Classification(input="x", prediction="output")
-    return Trainer(executor, Momentum(0.1), splits(), OrderedSampler(8), epochs, task=task)
+    return Trainer(
+        executor, Momentum(0.1), splits(), OrderedSampler(8), epochs, task=task
+    )
 
 
 def test_a_trainer_trains_a_module_in_place() -> None:
@@ -54,7 +56,9 @@ def test_a_trainer_trains_a_module_in_place() -> None:
     model.eval()
     predicted = model(torch.from_numpy(splits()["test"].arrays["x"])).argmax(dim=1)
     right = predicted.numpy() == splits()["test"].arrays["label"]
-    assert history.evaluations[-1]["test"]["accuracy"] == pytest.approx(100 * right.mean())
+    assert history.evaluations[-1]["test"]["accuracy"] == pytest.approx(
+        100 * right.mean()
+    )
 
 
 def test_without_a_loss_it_gets_that_of_the_task() -> None:
@@ -68,14 +72,21 @@ def test_without_a_loss_it_gets_that_of_the_task() -> None:
 
 def test_a_resumed_run_goes_on_with_the_same_bits() -> None:
     """Dropout included."""
-    whole = PYTORCH.from_model(module(), loss=d5.losses.CrossEntropy(), inputs=["x"], seed=3)
+    whole = PYTORCH.from_model(
+        module(), loss=d5.losses.CrossEntropy(), inputs=["x"], seed=3
+    )
     expected = trainer(whole, 2).run()
     half = trainer(
-        PYTORCH.from_model(module(), loss=d5.losses.CrossEntropy(), inputs=["x"], seed=3), 1
+        PYTORCH.from_model(
+            module(), loss=d5.losses.CrossEntropy(), inputs=["x"], seed=3
+        ),
+        1,
     )
     half.run()
     checkpoint: Checkpoint = half.checkpoint()
-    rest = PYTORCH.from_model(module(), loss=d5.losses.CrossEntropy(), inputs=["x"], seed=3)
+    rest = PYTORCH.from_model(
+        module(), loss=d5.losses.CrossEntropy(), inputs=["x"], seed=3
+    )
     history = trainer(rest, 2).run(checkpoint)
     assert history.losses == expected.losses
     assert all(np.array_equal(v, rest.arrays()[n]) for n, v in whole.arrays().items())
@@ -90,7 +101,10 @@ class TorchPerceptron(d5.Model):
         torch.manual_seed(seed)
         first = torch.nn.Linear(int(np.prod(shape)), self.width)
         return torch.nn.Sequential(
-            torch.nn.Flatten(), first, torch.nn.ReLU(), torch.nn.Linear(self.width, outputs)
+            torch.nn.Flatten(),
+            first,
+            torch.nn.ReLU(),
+            torch.nn.Linear(self.width, outputs),
         )
 
 
@@ -104,9 +118,13 @@ def test_a_recipe_trains_a_definition_of_modules() -> None:
     data = d5.datasets.Digits().load()
     executor = recipe_executor(recipe("pytorch"), Classification(), data["train"], 0, 1)
     assert [*executor.structure.inputs] == ["x", "label"]
-    run = Trainer(executor, SGD(0.1), data, OrderedSampler(64), 1, task=Classification())
+    run = Trainer(
+        executor, SGD(0.1), data, OrderedSampler(64), 1, task=Classification()
+    )
     assert run.run().evaluations[-1]["test"]["accuracy"] > 20
-    with pytest.raises(Deep500Error, match=r"reference takes a d5.Network or .*, not a Sequential"):
+    with pytest.raises(
+        Deep500Error, match=r"reference takes a d5.Network or .*, not a Sequential"
+    ):
         recipe_executor(recipe("reference"), Classification(), data["train"], 0, 1)
 
 
@@ -125,7 +143,9 @@ def test_an_onnx_model_in_any_form(name: str, tmp_path: Path) -> None:
         losses.append(float(fw.array(outputs["loss"])))
     assert len({*losses}) == 1
     reference = framework("reference").from_model(plain, loss=d5.losses.CrossEntropy())
-    assert losses[0] == pytest.approx(float(reference.inference(arrays)["loss"]), rel=1e-5)
+    assert losses[0] == pytest.approx(
+        float(reference.inference(arrays)["loss"]), rel=1e-5
+    )
 
 
 def test_what_a_network_does_not_take() -> None:
@@ -134,5 +154,7 @@ def test_what_a_network_does_not_take() -> None:
         PYTORCH.from_model(plain, loss=torch.nn.CrossEntropyLoss())
     with pytest.raises(Deep500Error, match="inputs= is for a framework's own model"):
         PYTORCH.from_model(plain, inputs=["x"])
-    with pytest.raises(Deep500Error, match="cannot read an ONNX model from 'nowhere.onnx'"):
+    with pytest.raises(
+        Deep500Error, match="cannot read an ONNX model from 'nowhere.onnx'"
+    ):
         PYTORCH.from_model("nowhere.onnx")

@@ -12,7 +12,12 @@ from deep500.contracts.metric import History
 from deep500.errors import Deep500Error
 from deep500.training.checkpoint import load_checkpoint
 from deep500.training.event_file import crc32c, framed, scalar
-from deep500.training.events import SaveCheckpoint, SaveCurves, WriteCsv, WriteTensorboard
+from deep500.training.events import (
+    SaveCheckpoint,
+    SaveCurves,
+    WriteCsv,
+    WriteTensorboard,
+)
 from deep500.training.trainer import Trainer
 
 from .test_events import InterruptAfter
@@ -34,7 +39,9 @@ def check_table(found: list[dict[str, str]], history: History) -> None:
     assert [int(row["step"]) for row in found] == [*range(1, history.steps + 1)]
     for name in ("loss", "seconds", "batch"):
         assert [float(row[name]) for row in found] == history.series[name]
-    qualities = [row["validation accuracy"] for row in found if row["validation accuracy"]]
+    qualities = [
+        row["validation accuracy"] for row in found if row["validation accuracy"]
+    ]
     recorded = [record["validation"]["accuracy"] for record in history.evaluations]
     assert list(map(float, qualities)) == recorded
 
@@ -67,7 +74,10 @@ def test_curves_are_drawn(trainer: Make, tmp_path: Path, ending: str) -> None:
 def test_what_cannot_be_written_is_told(trainer: Make, tmp_path: Path) -> None:
     with pytest.raises(Deep500Error, match=r"its name ends in .png, .svg, .pdf"):
         SaveCurves("curves.doc")
-    for event in (WriteCsv(tmp_path / "no" / "x.csv"), SaveCurves(tmp_path / "no" / "x.png")):
+    for event in (
+        WriteCsv(tmp_path / "no" / "x.csv"),
+        SaveCurves(tmp_path / "no" / "x.png"),
+    ):
         with pytest.raises(Deep500Error, match="cannot be written: .*No such file"):
             trainer(epochs=1, events=[event]).run()
     (tmp_path / "file").touch()
@@ -76,7 +86,9 @@ def test_what_cannot_be_written_is_told(trainer: Make, tmp_path: Path) -> None:
 
 
 def test_the_checksum_is_crc32c() -> None:
-    assert crc32c(b"123456789") == 0xE3069283  # the check value of the algorithm's definition
+    assert (
+        crc32c(b"123456789") == 0xE3069283
+    )  # the check value of the algorithm's definition
     assert crc32c(bytes(32)) == 0x8A9136AA  # RFC 3720, B.4
 
 
@@ -108,10 +120,16 @@ def test_a_resumed_run_writes_what_is_new_into_a_file_of_its_own(
     trainer: Make, tmp_path: Path
 ) -> None:
     path, folder = tmp_path / "run.safetensors", tmp_path / "runs"
-    interrupted(trainer(events=[SaveCheckpoint(path), WriteTensorboard(folder), InterruptAfter(2)]))
+    interrupted(
+        trainer(
+            events=[SaveCheckpoint(path), WriteTensorboard(folder), InterruptAfter(2)]
+        )
+    )
     history = trainer(events=[WriteTensorboard(folder)]).run(load_checkpoint(path))
     assert len([*folder.iterdir()]) == 2
-    assert [value for _, value in scalars(folder)["train/loss"]] == pytest.approx(history.losses)
+    assert [value for _, value in scalars(folder)["train/loss"]] == pytest.approx(
+        history.losses
+    )
 
 
 def test_a_damaged_event_file_is_found(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ def random_batch(network: d5.Network, examples: int) -> Arrays:
     for name, tensor in network.inputs.items():
         shape = [examples if isinstance(size, str) else size for size in tensor.shape]
         numbers = rng.standard_normal(shape)
-        arrays[name] = numbers if "float" in tensor.dtype else (numbers > 0).astype(tensor.dtype)
+        arrays[name] = (
+            numbers if "float" in tensor.dtype else (numbers > 0).astype(tensor.dtype)
+        )
     return arrays
 
 
@@ -24,8 +26,13 @@ def computed(network: d5.Network, batch: Arrays, gradients: bool) -> Arrays:
     if gradients:
         trained = executor.inference_and_backprop(batch, "loss")
         values |= {f"{name} in training": value for name, value in trained.items()}
-        values |= {f"gradient of {name}": value for name, value in executor.gradients.items()}
-        values |= {f"{name} after a step": executor.params[name] for name in network.state_updates}
+        values |= {
+            f"gradient of {name}": value for name, value in executor.gradients.items()
+        }
+        values |= {
+            f"{name} after a step": executor.params[name]
+            for name in network.state_updates
+        }
     return values
 
 

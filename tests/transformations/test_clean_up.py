@@ -98,7 +98,9 @@ def logarithm(b, one):
 
 
 def erf_gelu(b, root=ROOT, half=0.5):
-    bend = b.add("Add", b.add("Erf", b.add("Div", b.x, b.constant(root))), b.constant(1))
+    bend = b.add(
+        "Add", b.add("Erf", b.add("Div", b.x, b.constant(root))), b.constant(1)
+    )
     return b.add("Mul", b.x, b.add("Mul", b.constant(half), bend))
 
 
@@ -109,14 +111,20 @@ def tanh_gelu(b, cube=0.044715, power=3.0):
     return b.add("Mul", b.add("Mul", b.x, b.constant(0.5)), bend)
 
 
-def attention(b, joined=False, mask=None, perm=(0, 1, 3, 2), axis=-1, shared_heads=False):
+def attention(
+    b, joined=False, mask=None, perm=(0, 1, 3, 2), axis=-1, shared_heads=False
+):
     """Two heads of size 2 over three places, from x."""
-    q, k, v = (heads(b, b.add("Mul", b.x, b.param(n, (3, 4)))) for n in ("wq", "wk", "wv"))
+    q, k, v = (
+        heads(b, b.add("Mul", b.x, b.param(n, (3, 4)))) for n in ("wq", "wk", "wv")
+    )
     if shared_heads:
         k = b.add("Slice", k, (0,), (1,), (1,))
     if joined:
         flat = b.add("Reshape", k, (-1, 3, 2))
-        transposed = b.add("Reshape", b.add("Transpose", flat, perm=(0, 2, 1)), (2, 2, 2, 3))
+        transposed = b.add(
+            "Reshape", b.add("Transpose", flat, perm=(0, 2, 1)), (2, 2, 2, 3)
+        )
     else:
         transposed = b.add("Transpose", k, perm=perm)
     root = b.constant(0.8)
@@ -153,27 +161,45 @@ def select(b, places, axis=1):
     return b.add("Gather", b.x, b.constant(places, "int64"), axis=axis)
 
 
-BASE = Counter({"Mul": 2, "Sin": 1, "ReduceMean": 1, "Identity": 1})  # of a builder by itself
+BASE = Counter(
+    {"Mul": 2, "Sin": 1, "ReduceMean": 1, "Identity": 1}
+)  # of a builder by itself
 HEADS = {"Mul": 3, "Reshape": 3, "Transpose": 3, "Attention": 1}
 SOFTPLUS = {"Mul": 2, "Softplus": 1, "Div": 1}
 EXAMPLES = {
     "identities": Example("RemoveNoOps", identities, {}),
-    "zero bias": Example("RemoveZeroBiases", lambda b: convolution(b, 0.0), {"Conv": 1}),
+    "zero bias": Example(
+        "RemoveZeroBiases", lambda b: convolution(b, 0.0), {"Conv": 1}
+    ),
     "softplus": Example("FuseSoftplus", softplus, SOFTPLUS, ("float32",)),
-    "softplus of 2 x": Example("FuseSoftplus", lambda b: softplus(b, 2.0), SOFTPLUS, ("float32",)),
+    "softplus of 2 x": Example(
+        "FuseSoftplus", lambda b: softplus(b, 2.0), SOFTPLUS, ("float32",)
+    ),
     "softplus in float64": Example(
         "FuseSoftplus", lambda b: softplus(b, threshold=40.0), SOFTPLUS, ("float64",)
     ),
-    "log(1 + exp)": Example("FuseSoftplus", lambda b: logarithm(b, 1.0), {"Softplus": 1}),
+    "log(1 + exp)": Example(
+        "FuseSoftplus", lambda b: logarithm(b, 1.0), {"Softplus": 1}
+    ),
     "erf": Example("FuseGelu", erf_gelu, {"Gelu": 1}),
     "tanh": Example("FuseGelu", tanh_gelu, {"Gelu": 1}),
     "attention": Example("FuseAttention", attention, HEADS),
-    "joined heads": Example("FuseAttention", lambda b: attention(b, joined=True), HEADS),
+    "joined heads": Example(
+        "FuseAttention", lambda b: attention(b, joined=True), HEADS
+    ),
     "causal": Example("FuseAttention", lambda b: attention(b, mask=causal), HEADS),
-    "trained mask": Example("FuseAttention", lambda b: attention(b, mask=trained_mask), HEADS),
-    "finite mask": Example("FuseAttention", lambda b: attention(b, mask=falling_mask), HEADS),
-    "one row": Example("SliceConstantGathers", lambda b: select(b, -1), {"Slice": 1, "Squeeze": 1}),
-    "neighbours": Example("SliceConstantGathers", lambda b: select(b, [1, 2], 2), {"Slice": 1}),
+    "trained mask": Example(
+        "FuseAttention", lambda b: attention(b, mask=trained_mask), HEADS
+    ),
+    "finite mask": Example(
+        "FuseAttention", lambda b: attention(b, mask=falling_mask), HEADS
+    ),
+    "one row": Example(
+        "SliceConstantGathers", lambda b: select(b, -1), {"Slice": 1, "Squeeze": 1}
+    ),
+    "neighbours": Example(
+        "SliceConstantGathers", lambda b: select(b, [1, 2], 2), {"Slice": 1}
+    ),
     "all rows": Example("SliceConstantGathers", lambda b: select(b, [0, 1, 2]), {}),
 }
 NEAR_MISSES = {
@@ -188,7 +214,10 @@ NEAR_MISSES = {
     "another cube": ("FuseGelu", lambda b: tanh_gelu(b, 0.0447)),
     "another power": ("FuseGelu", lambda b: tanh_gelu(b, power=2.0)),
     "softmax over queries": ("FuseAttention", lambda b: attention(b, axis=-2)),
-    "keys that heads share": ("FuseAttention", lambda b: attention(b, shared_heads=True)),
+    "keys that heads share": (
+        "FuseAttention",
+        lambda b: attention(b, shared_heads=True),
+    ),
     "a mask of one column": ("FuseAttention", lambda b: attention(b, mask=one_column)),
     "rows in another order": ("SliceConstantGathers", lambda b: select(b, [2, 1])),
     "rows apart": ("SliceConstantGathers", lambda b: select(b, [0, 2])),
@@ -203,7 +232,9 @@ def outcome(network: Network, engine, optimize: bool) -> dict[str, np.ndarray]:
     """Outputs and gradients of a batch."""
     executor = engine.executor(network, optimize=optimize)
     x = np.random.default_rng(1).standard_normal((2, 3, 4))
-    results = dict(executor.inference_and_backprop({"x": x.astype(network.inputs["x"].dtype)}))
+    results = dict(
+        executor.inference_and_backprop({"x": x.astype(network.inputs["x"].dtype)})
+    )
     results |= {f"{name}.grad": value for name, value in executor.gradients.items()}
     return {name: engine.array(value) for name, value in results.items()}
 
@@ -225,7 +256,9 @@ def test_results_stay_and_nodes_go(name, dtype):
     assert expected.keys() == actual.keys()
     tolerance = 1e-11 if dtype == "float64" else 1e-4
     for key, value in expected.items():
-        np.testing.assert_allclose(actual[key], value, tolerance, tolerance, err_msg=key)
+        np.testing.assert_allclose(
+            actual[key], value, tolerance, tolerance, err_msg=key
+        )
 
 
 @pytest.mark.parametrize("name", NEAR_MISSES)
@@ -306,7 +339,9 @@ def test_gradients_by_a_value_that_a_pass_removes():
     network = Network("inner")
     network.add_input("x", (3,))
     network.add_param("w", np.array([1, 2, 3], "float32"))
-    total = network.add_node("ReduceSum", (network.add_node("Mul", ("x", "w")),), keepdims=0)
+    total = network.add_node(
+        "ReduceSum", (network.add_node("Mul", ("x", "w")),), keepdims=0
+    )
     inner = network.add_node("Identity", (total,), ["inner"])
     network.add_output(network.add_node("Exp", (inner,), ["y"]))
     executor = PYTORCH.executor(network)

@@ -8,7 +8,16 @@ import pytest
 
 import deep500 as d5
 from deep500 import registry
-from deep500.networks import GPT, LSTM, DigitsCnn, GoogLeNet, MobileNetV2, ResNet, UNet, ViT
+from deep500.networks import (
+    GPT,
+    LSTM,
+    DigitsCnn,
+    GoogLeNet,
+    MobileNetV2,
+    ResNet,
+    UNet,
+    ViT,
+)
 
 from .equivalence import assert_equivalent, passes_the_check
 
@@ -18,11 +27,17 @@ KINDS: list[Any] = [
     for name in registry.known("transformations")
     if name not in IN_TRAINING_ANOTHER
 ]
-FREE = [kind() for kind in KINDS if all(field.default is not MISSING for field in fields(kind))]
+FREE = [
+    kind()
+    for kind in KINDS
+    if all(field.default is not MISSING for field in fields(kind))
+]
 QUICK: list[Any] = [GPT, LSTM, DigitsCnn, ResNet]
 SLOW: list[Any] = [GoogLeNet, MobileNetV2, UNet, ViT]
 NETWORKS = [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
-each = pytest.mark.parametrize("transformation", FREE, ids=lambda one: type(one).__name__)
+each = pytest.mark.parametrize(
+    "transformation", FREE, ids=lambda one: type(one).__name__
+)
 
 
 def tiny(kind: Any) -> d5.Network:
@@ -38,7 +53,9 @@ def test_outputs_gradients_and_names_stay(transformation: Any, kind: Any) -> Non
     after = transformation(network)
     assert after.outputs == network.outputs and after.trainable == network.trainable
     assert after.inputs.keys() == network.inputs.keys()
-    assert network.nodes == nodes and network.params == arrays  # the original stays as it is
+    assert (
+        network.nodes == nodes and network.params == arrays
+    )  # the original stays as it is
     assert_equivalent(network, after)
 
 
@@ -75,7 +92,10 @@ def twins() -> d5.Network:
 
 @pytest.mark.parametrize(
     ("network", "wrong", "where"),
-    [(tiny(DigitsCnn), WrongBias(), "loss|logits"), (twins(), WrongGradient(), "gradient of a")],
+    [
+        (tiny(DigitsCnn), WrongBias(), "loss|logits"),
+        (twins(), WrongGradient(), "gradient of a"),
+    ],
 )
 def test_planted_errors_are_found(network: d5.Network, wrong: Any, where: str) -> None:
     assert_equivalent(network, network.copy())

@@ -35,7 +35,9 @@ def test_the_page_makes_a_transformation(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     listed = [sys.executable, "-m", "deep500.cli", "list", "transformations"]
     env = os.environ | {"PYTHONPATH": str(tmp_path)}
-    names = subprocess.run(listed, cwd=tmp_path, env=env, capture_output=True, text=True).stdout
+    names = subprocess.run(
+        listed, cwd=tmp_path, env=env, capture_output=True, text=True
+    ).stdout
     assert "DoubleNeg" in names and "Removes pairs of Neg" in names
 
 

@@ -49,7 +49,9 @@ def scaled_sum() -> d5.Network:
     again = network.add_node("Mul", ("x", product), ["again"])
     total = network.add_node("Add", (scaled, again), ["total"])
     moved = network.add_node("Add", (total, "w"), ["moved"])
-    network.add_node("ReduceMean", (network.add_node("Tanh", (moved,)),), ["loss"], keepdims=0)
+    network.add_node(
+        "ReduceMean", (network.add_node("Tanh", (moved,)),), ["loss"], keepdims=0
+    )
     network.add_output("loss")
     return network
 
@@ -81,7 +83,10 @@ def test_folding_knows_shapes() -> None:
     network.add_output(network.add_node("Cast", (sizes,), ["y"], to=1))
     network.add_output(network.add_node("Size", ("x",)))
     after = ConstantFolding()(network)
-    assert operators(after) == {"Cast": 1, "Size": 1}  # the outputs themselves stay nodes
+    assert operators(after) == {
+        "Cast": 1,
+        "Size": 1,
+    }  # the outputs themselves stay nodes
     assert list(after.params[str(after.nodes[0].inputs[0])]) == [4, 6]
 
 
@@ -129,7 +134,9 @@ def test_only_equal_expressions_are_one() -> None:
     network.add_param("zero", np.array([0.0], "float64"), trainable=False)
     network.add_param("negative_zero", np.array([-0.0], "float64"), trainable=False)
     parts = [network.add_node("Div", ("x", name)) for name in ("zero", "negative_zero")]
-    parts += [network.add_node("LeakyRelu", ("x",), alpha=alpha) for alpha in (0.0, -0.0, 0.1)]
+    parts += [
+        network.add_node("LeakyRelu", ("x",), alpha=alpha) for alpha in (0.0, -0.0, 0.1)
+    ]
     parts += [network.add_node("RandomUniformLike", ("x",)) for _ in range(2)]
     network.add_output(network.add_node("Concat", parts, axis=1))
     assert same_structure(CommonSubexpressions()(network), network)
@@ -143,11 +150,15 @@ def trained(network: d5.Network) -> d5.Network:
         if name.endswith("running_var"):
             twin.params[name] = rng.uniform(0.5, 2, array.shape).astype("float64")
         elif array.ndim == 1:
-            twin.params[name] = array + 0.3 * rng.standard_normal(array.shape).astype("float64")
+            twin.params[name] = array + 0.3 * rng.standard_normal(array.shape).astype(
+                "float64"
+            )
     return twin
 
 
-@pytest.mark.parametrize("kind", [ResNet, GoogLeNet, MobileNetV2], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [ResNet, GoogLeNet, MobileNetV2], ids=lambda kind: kind.__name__
+)
 def test_batch_normalisation_becomes_part_of_the_convolution(kind: type) -> None:
     network = trained(tiny(kind))
     evaluation = EvaluationMode()(network)
@@ -218,7 +229,9 @@ def test_an_operator_that_does_not_fit_is_refused() -> None:
             d5.Deep500Error, match=r"'conv1.relu' would be .* with the new operator"
         ):
             ReplaceOperator("Relu", new)(network)
-    with pytest.raises(d5.Deep500Error, match="no node has the operator 'Rellu'; there are: Conv,"):
+    with pytest.raises(
+        d5.Deep500Error, match="no node has the operator 'Rellu'; there are: Conv,"
+    ):
         ReplaceOperator("Rellu", d5.operators.Relu())(network)
     with pytest.raises(d5.Deep500Error, match="takes 1 inputs"):
         ReplaceOperator("Conv", d5.operators.Relu())(network)
@@ -228,7 +241,11 @@ def test_an_operator_that_does_not_fit_is_refused() -> None:
 def test_a_node_for_parts_of_the_batch(size: int, parts: int) -> None:
     network = tiny(DigitsCnn)
     after = MicroBatch("conv2", size, batch=7)(network)
-    assert operators(after) - operators(network) == {"Split": 1, "Concat": 1, "Conv": parts - 1}
+    assert operators(after) - operators(network) == {
+        "Split": 1,
+        "Concat": 1,
+        "Conv": parts - 1,
+    }
     assert after.trainable == network.trainable
     assert_equivalent(network, after, examples=7)
     assert passes_the_check(after, network, batch=7)
@@ -246,7 +263,9 @@ def test_other_nodes_for_parts_of_the_batch(node: str) -> None:
 
 def test_a_node_with_two_inputs_of_examples() -> None:
     network = tiny(ResNet)
-    node = next(node.name for node in network.nodes if type(node.operator).__name__ == "Add")
+    node = next(
+        node.name for node in network.nodes if type(node.operator).__name__ == "Add"
+    )
     after = MicroBatch(node, 4, batch=6)(network)
     assert operators(after) - operators(network) == {"Split": 2, "Concat": 1, "Add": 1}
     assert_equivalent(network, after)
@@ -260,9 +279,15 @@ def test_a_batch_that_fits_stays_whole() -> None:
 def test_what_cannot_be_split_is_refused() -> None:
     digits, resnet, gpt = tiny(DigitsCnn), tiny(ResNet), tiny(GPT)
     mistakes = {
-        "no node is named 'conv9'; there are: conv1,": (MicroBatch("conv9", 2, batch=4), digits),
+        "no node is named 'conv9'; there are: conv1,": (
+            MicroBatch("conv9", 2, batch=4),
+            digits,
+        ),
         "has no fixed size: say it, MicroBatch": (MicroBatch("conv1", 2), digits),
-        "BatchNormalization mixes the examples": (MicroBatch("bn1", 2, batch=4), resnet),
+        "BatchNormalization mixes the examples": (
+            MicroBatch("bn1", 2, batch=4),
+            resnet,
+        ),
         "Dropout is random": (MicroBatch("tokens.add.dropout", 2, batch=4), gpt),
         "takes no value with a batch": (MicroBatch("head.weight", 2, batch=4), gpt),
     }

@@ -13,7 +13,9 @@ from .program import program
 HERE = Path(__file__).parent
 
 
-def launched(transport: str, ranks: int, script: str, *words: str, grace: float = 20) -> Launched:
+def launched(
+    transport: str, ranks: int, script: str, *words: str, grace: float = 20
+) -> Launched:
     """A script of this folder as ranks of a transport."""
     env = {"PYTHONPATH": str(HERE.parents[1]), "OMP_NUM_THREADS": "1"}
     command = python_command(str(HERE / script), transport, *words)
@@ -22,12 +24,19 @@ def launched(transport: str, ranks: int, script: str, *words: str, grace: float 
 
 @pytest.mark.parametrize("transport", ["mpi", "torch"])
 @pytest.mark.parametrize(
-    "ranks", [2, pytest.param(3, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
+    "ranks",
+    [
+        2,
+        pytest.param(3, marks=pytest.mark.slow),
+        pytest.param(4, marks=pytest.mark.slow),
+    ],
 )
 def test_real_ranks_do_what_virtual_ranks_do(transport: str, ranks: int) -> None:
     done = launched(transport, ranks, "program.py")
     assert done.code == 0, done.output
-    lines = [json.loads(line) for line in done.output.splitlines() if line.startswith("[")]
+    lines = [
+        json.loads(line) for line in done.output.splitlines() if line.startswith("[")
+    ]
     virtual = Virtual(ranks)
     wanted = virtual.run(lambda rank: program(rank, ranks))
     assert sorted(rank for rank, _, _ in lines) == [*range(ranks)]

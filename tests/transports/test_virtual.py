@@ -68,7 +68,16 @@ def test_dissemination_takes_the_time_of_loggopsim() -> None:
 def test_a_binomial_reduction_takes_the_times_of_loggopsim() -> None:
     virtual = Virtual(8, LOGGOPSIM)
     virtual.run(lambda rank: binomial_reduce(rank, 8))
-    assert [*virtual.clocks.values()] == [34914, 24776, 13138, 13138, 1500, 1500, 1500, 1500]
+    assert [*virtual.clocks.values()] == [
+        34914,
+        24776,
+        13138,
+        13138,
+        1500,
+        1500,
+        1500,
+        1500,
+    ]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 7, 8])
@@ -156,7 +165,9 @@ def test_a_message_that_never_comes_names_the_rank_that_has_ended() -> None:
         if rank == 0:
             yield from receive(1, np.zeros(1), tag=5)
 
-    with pytest.raises(Deadlock, match=r"rank 0 waits for .* rank 1 \(tag 5\).* has ended"):
+    with pytest.raises(
+        Deadlock, match=r"rank 0 waits for .* rank 1 \(tag 5\).* has ended"
+    ):
         Virtual(2).run(program)
 
 
@@ -168,13 +179,21 @@ def test_a_message_that_never_comes_names_the_rank_that_has_ended() -> None:
             r"number 1 is AllReduce\(float64, \[2\]",
         ),
         ((AllReduce(np.zeros(1)), Send(0, np.zeros(1))), "has ended"),
-        ((Send(1, np.zeros(1)), Recv(0, np.zeros(2))), r"expects float64\[2\] from rank 0"),
-        ((Send(1, np.zeros(1)), Recv(0, np.zeros(1), tag=3)), "never received|has ended"),
+        (
+            (Send(1, np.zeros(1)), Recv(0, np.zeros(2))),
+            r"expects float64\[2\] from rank 0",
+        ),
+        (
+            (Send(1, np.zeros(1)), Recv(0, np.zeros(1), tag=3)),
+            "never received|has ended",
+        ),
         ((Send(2, np.zeros(1)), Compute(float)), "communicates with rank 2"),
         (("Send", Compute(float)), "no communication step"),
     ],
 )
-def test_ranks_that_do_not_go_together_are_refused(steps: tuple[Any, Any], message: str) -> None:
+def test_ranks_that_do_not_go_together_are_refused(
+    steps: tuple[Any, Any], message: str
+) -> None:
     def program(rank: int) -> Program:
         answer = yield steps[rank]
         if isinstance(answer, int):

@@ -80,9 +80,14 @@ def test_every_kernel_of_every_framework_gives_the_truth(name, operator):
         KERNELS if name != "pytorch" else KERNELS[:2]
     ):  # torch.compile takes seconds: in the slow test
         for made, check in (
-            (lambda k: fw.forward_call(example.operator, example.inputs, k), output_check),
             (
-                lambda k: fw.backward_call(example.operator, example.inputs, example.seeds, k),
+                lambda k: fw.forward_call(example.operator, example.inputs, k),
+                output_check,
+            ),
+            (
+                lambda k: fw.backward_call(
+                    example.operator, example.inputs, example.seeds, k
+                ),
                 gradient_check,
             ),
         ):
@@ -104,7 +109,9 @@ def test_every_kernel_of_every_framework_gives_the_truth(name, operator):
 )  # PyTorch's own
 def test_compiled_by_pytorch():
     example = examples_of(operators.MatMul)[0]
-    call = framework("pytorch").forward_call(example.operator, example.inputs, "compiled")
+    call = framework("pytorch").forward_call(
+        example.operator, example.inputs, "compiled"
+    )
     assert output_check(example, call.run()).ok
 
 
@@ -145,7 +152,9 @@ def test_a_tier_says_what_it_leaves_out(kind):
     assert {p.label for p in tiny.problems} <= {p.label for p in full.problems}
     assert len({p.label for p in full.problems}) == len(full.problems)
     parts = [suites.part(full.problems, f"{k}/3") for k in (1, 2, 3)]
-    assert sorted(p.label for part in parts for p in part) == sorted(p.label for p in full.problems)
+    assert sorted(p.label for part in parts for p in part) == sorted(
+        p.label for p in full.problems
+    )
 
 
 @pytest.mark.parametrize("kind", ["gemm", "conv"])

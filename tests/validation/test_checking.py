@@ -35,11 +35,15 @@ frameworks = pytest.mark.parametrize(
 @frameworks
 def test_a_right_operator_is_right_on_every_framework(name):
     dtypes = ["float32"] if name == "onnxruntime" else ["float64", "float32"]
-    report = check_operator(d5.operators.Softmax(axis=-1), name, inputs=[(4, 6)], dtypes=dtypes)
+    report = check_operator(
+        d5.operators.Softmax(axis=-1), name, inputs=[(4, 6)], dtypes=dtypes
+    )
     assert report.ok and wrong(report) == set()
     assert {c.name for c in report.checks} == set(NAMES)
     assert {c.verdict for c in report.checks} <= {"ok", "not applicable"}
-    judged = [c for c in report.checks if c.name in ("forward", "gradient", "batch") and c.ok]
+    judged = [
+        c for c in report.checks if c.name in ("forward", "gradient", "batch") and c.ok
+    ]
     assert all(c.value <= c.bound for c in judged)
     if name in ("pytorch", "jax", "tensorflow"):
         assert any(c.name == "autodiff" and c.ok for c in report.checks)
@@ -58,14 +62,19 @@ def test_half_precision_has_its_own_bound():
 
 def test_the_bound_follows_dtype_length_and_condition():
     want, moved = np.array([1.0, 100.0]), np.array([0.0, 0.0])
-    narrow, deep = allowed(want, moved, "float32", 1), allowed(want, moved, "float32", 100)
+    narrow, deep = (
+        allowed(want, moved, "float32", 1),
+        allowed(want, moved, "float32", 100),
+    )
     np.testing.assert_allclose(deep, 10 * narrow)
     np.testing.assert_allclose(allowed(want, moved, "float64", 1), narrow * 2.0**-29)
     assert np.all(allowed(want, moved + 1e-3, "float32", 1) > narrow + 3e-3)
     x = np.array(
         [1.0, -1.0 + 2.0**-12], "float32"
     )  # the sum is ill-conditioned: its bound is wide beside its value
-    check = check_outputs(d5.operators.ReduceSum(keepdims=0), [x], [np.float32(2.0**-12)])
+    check = check_outputs(
+        d5.operators.ReduceSum(keepdims=0), [x], [np.float32(2.0**-12)]
+    )
     assert check.ok and check.bound > 1e-4 * 2.0**-12
 
 
@@ -74,7 +83,9 @@ def test_the_bound_is_narrow_for_small_elements_and_wide_where_terms_cancel():
     right = 1 / (1 + np.exp(-x.astype("float64")))
     assert check_outputs(d5.operators.Sigmoid(), [x], [right.astype("float32")]).ok
     assert (
-        check_outputs(d5.operators.Sigmoid(), [x], [(right * [1.001, 1]).astype("float32")]).ok
+        check_outputs(
+            d5.operators.Sigmoid(), [x], [(right * [1.001, 1]).astype("float32")]
+        ).ok
         is False
     )
     far = np.array([-4.7], "float32")
@@ -82,7 +93,10 @@ def test_the_bound_is_narrow_for_small_elements_and_wide_where_terms_cancel():
     assert check_outputs(
         d5.operators.Gelu(), [far], gelu
     ).ok  # x · (1 + erf x): few digits are left
-    assert check_outputs(d5.operators.Gelu(), [far], [np.array([-1e-5], np.float32)]).ok is False
+    assert (
+        check_outputs(d5.operators.Gelu(), [far], [np.array([-1e-5], np.float32)]).ok
+        is False
+    )
 
 
 def test_the_first_wrong_element_is_shown():
@@ -90,7 +104,10 @@ def test_the_first_wrong_element_is_shown():
     got[2, 3] *= 1.01
     check = check_outputs(d5.operators.Softmax(), [X], [got])
     assert check.ok is False
-    assert check.text.startswith("y[2, 3]: got ") and "(1 of 24 elements are wrong)" in check.text
+    assert (
+        check.text.startswith("y[2, 3]: got ")
+        and "(1 of 24 elements are wrong)" in check.text
+    )
     assert check.value == pytest.approx(got[2, 3] - softmax(X)[2, 3])
     assert check_outputs(d5.operators.Softmax(), [X], [softmax(X)]).ok
     shape = check_outputs(d5.operators.Softmax(), [X], [softmax(X).T])
@@ -107,10 +124,14 @@ def test_a_nan_is_wrong_unless_it_is_right():
 
 def test_functions_with_a_reference():
     assert check_operator(
-        lambda x: np.maximum(x, 0), "reference", reference=lambda x: np.where(x > 0, x, 0)
+        lambda x: np.maximum(x, 0),
+        "reference",
+        reference=lambda x: np.where(x > 0, x, 0),
     ).ok
     report = check_operator(
-        lambda x: np.maximum(x, 0.01 * x), "reference", reference=lambda x: np.where(x > 0, x, 0)
+        lambda x: np.maximum(x, 0.01 * x),
+        "reference",
+        reference=lambda x: np.where(x > 0, x, 0),
     )
     assert "forward" in wrong(report) and report.kernel == "user's"
     two = check_operator(
@@ -174,7 +195,9 @@ def test_memory_that_is_not_written_shows():
             calls.append(x)
         return y
 
-    report = check_operator(unwritten, "reference", reference=lambda x: 2 * x, dtypes=["float32"])
+    report = check_operator(
+        unwritten, "reference", reference=lambda x: 2 * x, dtypes=["float32"]
+    )
     assert not report.ok
 
 
@@ -182,14 +205,20 @@ def test_rows_that_change_with_the_batch_are_found():
     def by_size(x):
         return x * (1 + 1e-3 * (len(x) == 1))
 
-    report = check_operator(by_size, "reference", reference=lambda x: 1 * x, dtypes=["float32"])
+    report = check_operator(
+        by_size, "reference", reference=lambda x: 1 * x, dtypes=["float32"]
+    )
     assert {c.name for c in report.wrong if not c.regime} == {"batch"}
 
 
 def test_a_report_goes_through_json():
     report = check_operator(HalfBackward(), "reference")
     again = OperatorReport.from_json(report.to_json())
-    assert again == report and not again.ok and len(report.summary()) < len(report.checks) + 1
+    assert (
+        again == report
+        and not again.ok
+        and len(report.summary()) < len(report.checks) + 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -197,18 +226,25 @@ def test_a_report_goes_through_json():
     [
         (lambda: check_operator(np.tanh, "reference"), "needs a reference"),
         (
-            lambda: check_operator(d5.operators.MatMul(), "reference", inputs=[(3, 4), (5, 6)]),
+            lambda: check_operator(
+                d5.operators.MatMul(), "reference", inputs=[(3, 4), (5, 6)]
+            ),
             "MatMul does not take",
         ),
         (
-            lambda: check_operator(d5.operators.Relu(), "reference", inputs=[(3,), (4,)]),
+            lambda: check_operator(
+                d5.operators.Relu(), "reference", inputs=[(3,), (4,)]
+            ),
             "takes 1 inputs",
         ),
         (
             lambda: check_operator(d5.operators.Relu(), "reference", dtypes=["float8"]),
             "'float8' is no dtype",
         ),
-        (lambda: check_operator(d5.operators.Relu(), "torch"), "Did you mean 'pytorch'"),
+        (
+            lambda: check_operator(d5.operators.Relu(), "torch"),
+            "Did you mean 'pytorch'",
+        ),
         (lambda: check_operator(3, "reference"), "neither an operator nor a function"),
     ],
 )
@@ -222,7 +258,9 @@ def test_bad_requests_are_one_line(call, said):
 def test_evaluate_and_gradient(name):
     x = np.array([-1.0, 2.0], "float32")
     op = d5.operators.LeakyRelu(alpha=0.3)
-    np.testing.assert_allclose(d5.evaluate(op, [x], framework=name)[0], [-0.3, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(
+        d5.evaluate(op, [x], framework=name)[0], [-0.3, 2.0], rtol=1e-6
+    )
     np.testing.assert_allclose(
         d5.gradient(op, [x], grads=[x], framework=name)[0], [-0.3, 2.0], rtol=1e-6
     )

@@ -69,7 +69,8 @@ SLOW = [(1,), (100,), (3, 4), (2, 3, 4, 5), (1, 2, 1, 3, 2), (900, 700)]
 
 
 @pytest.mark.parametrize(
-    "shape", [(), (5,), (2, 3, 4), *(pytest.param(s, marks=pytest.mark.slow) for s in SLOW)]
+    "shape",
+    [(), (5,), (2, 3, 4), *(pytest.param(s, marks=pytest.mark.slow) for s in SLOW)],
 )
 def test_arrays_of_any_rank_are_drawn(shape, tmp_path):
     values = np.arange(np.prod(shape), dtype="float64").reshape(shape)
@@ -79,16 +80,26 @@ def test_arrays_of_any_rank_are_drawn(shape, tmp_path):
     for name in ("a.svg", "b.png"):
         path = difference_map(tmp_path / name, values, values + 0.5, "test")
         assert path == tmp_path / name and path.stat().st_size > 1000
-        assert variance_map(tmp_path / f"v{name}", np.stack([values, values + 1]), "test").is_file()
+        assert variance_map(
+            tmp_path / f"v{name}", np.stack([values, values + 1]), "test"
+        ).is_file()
 
 
 def test_the_picture_carries_the_numbers(tmp_path):
-    got, want = np.array([[1.0, 2.0], [2.0, np.nan]]), np.array([[1.0, 5.0], [6.0, 1.0]])
-    text = difference_map(tmp_path / "d.svg", got[:1], want[:1], "Softmax-0").read_text()
+    got, want = (
+        np.array([[1.0, 2.0], [2.0, np.nan]]),
+        np.array([[1.0, 5.0], [6.0, 1.0]]),
+    )
+    text = difference_map(
+        tmp_path / "d.svg", got[:1], want[:1], "Softmax-0"
+    ).read_text()
     assert text.startswith("<svg") and all(
         word in text for word in ("Softmax-0", "L1 3", "maximum 3", "ULP")
     )
     assert difference_map(tmp_path / "nan.svg", got, want, "x").is_file()
-    assert "10 runs" in variance_map(tmp_path / "v.svg", np.zeros((10, 2, 2)), "x").read_text()
+    assert (
+        "10 runs"
+        in variance_map(tmp_path / "v.svg", np.zeros((10, 2, 2)), "x").read_text()
+    )
     with pytest.raises(Deep500Error, match="neither"):
         difference_map(tmp_path / "d.pdf", got, want, "x")

@@ -22,7 +22,9 @@ FAST: dict[str, Any] = {"framework": "reference", "dtypes": ["float32"]}
 
 
 def regimes(report: OperatorReport, verdict: str) -> set[str]:
-    return {c.regime for c in report.checks if c.name == "forward" and c.verdict == verdict}
+    return {
+        c.regime for c in report.checks if c.name == "forward" and c.verdict == verdict
+    }
 
 
 def test_opposite_errors_of_a_gradient_do_not_cancel() -> None:
@@ -45,7 +47,9 @@ def test_inputs_outside_of_a_domain_are_not_tried() -> None:
     within = check_operator(log, reference=np.log, domain=(0.1, 50.0), **FAST)
     assert within.ok, within.wrong
     outside = [c for c in within.checks if "outside of its domain [0.1, 50]" in c.text]
-    assert {"shifted by -1000", "zeros", "infinity", "NaN"} <= {c.regime for c in outside}
+    assert {"shifted by -1000", "zeros", "infinity", "NaN"} <= {
+        c.regime for c in outside
+    }
     assert {"sorted", "odd sizes", "rank 3"} <= regimes(within, "ok")
 
 
@@ -58,7 +62,9 @@ def test_a_class_declares_its_domain() -> None:
             return np.sqrt(inputs[0])
 
     report = check_operator(Root(), reference=np.sqrt, **FAST)
-    assert report.ok and {"scaled by 1000", "shifted by 1000", "infinity"} <= regimes(report, "ok")
+    assert report.ok and {"scaled by 1000", "shifted by 1000", "infinity"} <= regimes(
+        report, "ok"
+    )
     assert "shifted by -1000" in regimes(report, "not applicable")
 
 
@@ -71,7 +77,11 @@ def test_a_domain_that_is_none_is_refused(ends: Any) -> None:
 def test_given_inputs_must_lie_in_the_domain() -> None:
     with pytest.raises(Deep500Error, match=r"outside of its domain \[0, 1\]"):
         check_operator(
-            np.sqrt, reference=np.sqrt, inputs=[np.array([2.0])], domain=(0.0, 1.0), **FAST
+            np.sqrt,
+            reference=np.sqrt,
+            inputs=[np.array([2.0])],
+            domain=(0.0, 1.0),
+            **FAST,
         )
 
 
@@ -101,7 +111,9 @@ def test_what_is_refused_loudly_is_not_wrong() -> None:
 
     report = check_operator(even, reference=lambda x: 2 * x, **FAST)
     assert report.ok, report.wrong
-    refused = [c for c in report.checks if c.regime == "odd sizes" and c.name == "forward"]
+    refused = [
+        c for c in report.checks if c.regime == "odd sizes" and c.name == "forward"
+    ]
     assert refused[0].text.startswith("refused: ")
     assert refused[0].text.endswith("an even number of rows, please")
 
@@ -118,7 +130,11 @@ def test_a_nan_may_spread_and_may_not_be_lost() -> None:
 def test_a_bound_wider_than_the_values_is_no_verdict() -> None:
     x = np.array([1e8, -1e8, 1.0], "float32")
     check = check_outputs(d5.operators.ReduceSum(keepdims=0), [x], [np.float32(1.0)])
-    assert check.ok is None and check.verdict == "not decided" and "unbounded" in check.text
+    assert (
+        check.ok is None
+        and check.verdict == "not decided"
+        and "unbounded" in check.text
+    )
     far = check_outputs(d5.operators.ReduceSum(keepdims=0), [x], [np.float32(1e6)])
     assert far.ok is False
 
@@ -256,26 +272,49 @@ def d5_check(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     [
         ("Honest", 0, "reference ok"),
         ("WritesItsReply", 1, "reference wrong"),
-        pytest.param("LeavesEarly", 1, "ended with exit code 0", marks=pytest.mark.slow),
+        pytest.param(
+            "LeavesEarly", 1, "ended with exit code 0", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_code_that_writes_its_own_reply_is_wrong(
     tmp_path: Path, name: str, code: int, said: str
 ) -> None:
-    words = ["--framework", "reference", "--dtype", "float32", "--reference", "ops.py:square"]
+    words = [
+        "--framework",
+        "reference",
+        "--dtype",
+        "float32",
+        "--reference",
+        "ops.py:square",
+    ]
     done = d5_check(tmp_path, f"ops.py:{name}", *words)
-    assert done.returncode == code and said in done.stdout and "Traceback" not in done.stderr
+    assert (
+        done.returncode == code
+        and said in done.stdout
+        and "Traceback" not in done.stderr
+    )
 
 
 def test_no_answer_is_not_decided(tmp_path: Path) -> None:
     words = ["--framework", "reference", "--dtype", "float32", "--timeout", "8"]
-    done = d5_check(tmp_path, "ops.py:NeverEnds", "--reference", "ops.py:square", *words)
+    done = d5_check(
+        tmp_path, "ops.py:NeverEnds", "--reference", "ops.py:square", *words
+    )
     assert done.returncode == 3, done.stdout
     assert "not decided" in done.stdout and "no answer within" in done.stdout
 
 
 def test_a_random_seed_is_said(tmp_path: Path) -> None:
-    words = ["--framework", "reference", "--dtype", "float32", "--seed", "random", "--json"]
+    words = [
+        "--framework",
+        "reference",
+        "--dtype",
+        "float32",
+        "--seed",
+        "random",
+        "--json",
+    ]
     done = d5_check(tmp_path, "Relu", *words)
     assert done.returncode == 0
     bundle = Path(json.loads(done.stdout)["bundle"])

@@ -16,7 +16,11 @@ from deep500.contracts.writing_out import WritingOut
 from deep500.errors import Deep500Error
 from deep500.operators import Relu
 from deep500.validation.conformance import page, running, suite
-from deep500.validation.conformance.derivatives import SKIPPED, UNSTABLE, judge_derivative
+from deep500.validation.conformance.derivatives import (
+    SKIPPED,
+    UNSTABLE,
+    judge_derivative,
+)
 from deep500.validation.conformance.judging import (
     DIRECT,
     ERROR,
@@ -31,7 +35,11 @@ from deep500.validation.conformance.verdicts import BOUND
 
 ROOT = Path(__file__).parents[2]
 QUICK = ["reference", "pytorch", "onnxruntime", running.GRADIENT]
-SLOW = [name for name in running.columns() if name not in (*QUICK, DIRECT) and BOUND not in name]
+SLOW = [
+    name
+    for name in running.columns()
+    if name not in (*QUICK, DIRECT) and BOUND not in name
+]
 
 
 def run(*options: str) -> None:
@@ -57,7 +65,9 @@ def faults(path: Path) -> list[tuple]:
 @pytest.mark.parametrize(
     ("columns", "count"), [(QUICK, 60), (SLOW, 20)], ids=["quick", "slow to start"]
 )
-def test_a_sample_of_the_suite_holds(columns: list[str], count: int, tmp_path: Path) -> None:
+def test_a_sample_of_the_suite_holds(
+    columns: list[str], count: int, tmp_path: Path
+) -> None:
     if not columns:
         pytest.skip("no other framework is installed")
     run(
@@ -74,9 +84,10 @@ def test_a_sample_of_the_suite_holds(columns: list[str], count: int, tmp_path: P
     cases = json.loads((tmp_path / "found.json").read_text())["cases"]
     assert len(cases) >= count
     for name in columns:
-        assert sum(case["verdicts"][name]["word"] == PASS for case in cases) >= len(cases) // 4, (
-            name
-        )
+        assert (
+            sum(case["verdicts"][name]["word"] == PASS for case in cases)
+            >= len(cases) // 4
+        ), name
 
 
 @pytest.mark.slow
@@ -99,13 +110,17 @@ def case_of(
     x = np.array([[-1.5, 2.0, 0.5]], "float32") if x is None else x
     y = np.asarray(np.maximum(x, 0)) if y is None else y
     infos = [
-        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+        helper.make_tensor_value_info(
+            n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape
+        )
         for n, v in (("x", x), ("y", y))
     ]
     graph = helper.make_graph(
         [helper.make_node(op, ["x"], ["y"], **attributes)], "g", infos[:1], infos[1:]
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+    )
     return Case(name, "node", op, model, (([x], [y]),), 1e-3, 1e-7)
 
 
@@ -126,8 +141,12 @@ def test_a_case_is_judged_as_it_stands_and_with_its_inputs_bound(
         helper.make_tensor_value_info("to", TensorProto.INT64, (2,)),
     ]
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (3, 2))
-    graph = helper.make_graph([helper.make_node("Reshape", ["x", "to"], ["y"])], "g", infos, [y])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "to"], ["y"])], "g", infos, [y]
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+    )
     data = (([x, to], [x.reshape(3, 2)]),)
     case = Case("test_reshape", "node", "Reshape", model, data, 1e-3, 1e-7)
     columns = ["reference", "reference" + BOUND]
@@ -142,13 +161,17 @@ def test_a_planted_wrong_operator_is_wrong(monkeypatch: pytest.MonkeyPatch) -> N
     assert judge_derivative(case_of()).word == WRONG
     monkeypatch.setattr(Relu, "forward", lambda self, xp, x: xp.relu(x) * 1.01)
     assert judge(case_of(), "reference") == Verdict(
-        WRONG, "output 0: 2 of 3 elements are off, first 2.0199999809265137 for 2.0 at [0, 1]"
+        WRONG,
+        "output 0: 2 of 3 elements are off, first 2.0199999809265137 for 2.0 at [0, 1]",
     )
     monkeypatch.setattr(Relu, "forward", lambda self, xp, x: xp.relu(x)[0])
     assert (
-        judge(case_of(), "reference").text == "output 0 is float32[3] where float32[1, 3] is right"
+        judge(case_of(), "reference").text
+        == "output 0 is float32[3] where float32[1, 3] is right"
     )
-    monkeypatch.setattr(Relu, "forward", lambda self, xp, x: xp.astype(xp.relu(x), "float64"))
+    monkeypatch.setattr(
+        Relu, "forward", lambda self, xp, x: xp.astype(xp.relu(x), "float64")
+    )
     assert (
         judge(case_of(), "reference").text
         == "output 0 is float64[1, 3] where float32[1, 3] is right"
@@ -166,8 +189,13 @@ def test_nan_is_right_only_where_it_is_wanted() -> None:
 
 def test_random_results_are_compared_by_shape_and_dtype() -> None:
     zeros, ones = np.zeros(3, "float32"), np.ones(3, "float32")
-    assert judge(case_of("Identity", zeros, ones, name="test_bernoulli_seed"), DIRECT).word == PASS
-    assert judge(case_of("Identity", zeros, ones[:2], name="test_bernoulli"), DIRECT).word in (
+    assert (
+        judge(case_of("Identity", zeros, ones, name="test_bernoulli_seed"), DIRECT).word
+        == PASS
+    )
+    assert judge(
+        case_of("Identity", zeros, ones[:2], name="test_bernoulli"), DIRECT
+    ).word in (
         WRONG,
         ERROR,
     )
@@ -237,7 +265,11 @@ def test_a_sample_is_the_same_again() -> None:
 
 
 def test_the_page_counts_and_names() -> None:
-    cases = [case_of(name="test_a"), case_of(name="test_b"), case_of("Nope", name="test_c")]
+    cases = [
+        case_of(name="test_a"),
+        case_of(name="test_b"),
+        case_of("Nope", name="test_c"),
+    ]
     missing = Verdict(
         UNSUPPORTED,
         "the ONNX model: the operator 'Nope' of node 'n' is not there; those that are: Relu",
@@ -266,7 +298,10 @@ def test_the_page_counts_and_names() -> None:
 @pytest.mark.parametrize(
     ("text", "short"),
     [
-        ("the ONNX model: 'x' is of int4; those that can be read: bool", "a tensor of int4"),
+        (
+            "the ONNX model: 'x' is of int4; those that can be read: bool",
+            "a tensor of int4",
+        ),
         (
             "the ONNX model: node 'n' is a Add of opset 6; it is there from opset 7 on",
             "a node is a Add of opset 6",

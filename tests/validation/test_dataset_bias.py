@@ -15,11 +15,15 @@ from deep500.validation.dataset_bias import bias_svg, dataset_bias
 
 
 def splits_of(**labels: Any) -> dict[str, d5.Split]:
-    return {name: d5.Split({"label": np.asarray(values)}) for name, values in labels.items()}
+    return {
+        name: d5.Split({"label": np.asarray(values)}) for name, values in labels.items()
+    }
 
 
 def test_the_deviation_is_the_share_that_would_have_to_change() -> None:
-    report = dataset_bias(splits_of(train=[0] * 60 + [1] * 20 + [2] * 20, test=[0, 1, 2] * 10))
+    report = dataset_bias(
+        splits_of(train=[0] * 60 + [1] * 20 + [2] * 20, test=[0, 1, 2] * 10)
+    )
     train, test = report.splits
     assert train.counts == [60, 20, 20] and train.n == 100
     assert train.deviation == pytest.approx(60 / 100 - 1 / 3)
@@ -29,7 +33,9 @@ def test_the_deviation_is_the_share_that_would_have_to_change() -> None:
     # two classes: the distance is |p - 1/2|, whose interval is that of a binomial share
     [coin] = dataset_bias(splits_of(train=[0] * 700 + [1] * 300)).splits
     half_width = 1.96 * np.sqrt(0.7 * 0.3 / 1000)
-    assert (coin.low, coin.high) == pytest.approx((0.2 - half_width, 0.2 + half_width), abs=0.006)
+    assert (coin.low, coin.high) == pytest.approx(
+        (0.2 - half_width, 0.2 + half_width), abs=0.006
+    )
 
 
 def test_the_interval_holds_the_true_deviation() -> None:
@@ -51,21 +57,29 @@ def test_equal_classes_stay_below_what_chance_gives() -> None:
     for _ in range(100):
         [split] = dataset_bias(splits_of(train=random.integers(0, 10, 400))).splits
         above += split.deviation > split.by_chance
-    assert above <= 14  # 5 are expected; more than 14 with a probability of one in ten thousand
+    assert (
+        above <= 14
+    )  # 5 are expected; more than 14 with a probability of one in ten thousand
 
 
 def test_splits_that_differ_are_found() -> None:
     random = np.random.default_rng(1)
-    alike = splits_of(train=random.integers(0, 5, 2000), test=random.integers(0, 5, 500))
+    alike = splits_of(
+        train=random.integers(0, 5, 2000), test=random.integers(0, 5, 500)
+    )
     assert dataset_bias(alike).p_same > 1e-3
-    other = splits_of(train=random.integers(0, 5, 2000), test=random.integers(0, 4, 500))
+    other = splits_of(
+        train=random.integers(0, 5, 2000), test=random.integers(0, 4, 500)
+    )
     assert dataset_bias(other).p_same < 1e-9
 
 
 @pytest.mark.parametrize("classes", [3, 100])
 def test_the_picture_is_an_svg_that_says_the_numbers(classes: int) -> None:
     labels = np.arange(500) % classes
-    report = dataset_bias(splits_of(train=labels, validation=labels[:90], test=labels[:80]))
+    report = dataset_bias(
+        splits_of(train=labels, validation=labels[:90], test=labels[:80])
+    )
     picture = bias_svg(report)
     ElementTree.fromstring(picture)
     assert "train: n = 500, deviation from equal shares" in picture
@@ -76,7 +90,10 @@ def test_the_picture_is_an_svg_that_says_the_numbers(classes: int) -> None:
     [
         (d5.Split({"x": np.ones(3)}), "has no classes 'label'; it has: x"),
         (d5.Split({"label": np.ones(3)}), "holds float64"),
-        (d5.Split({"label": np.ones((3, 1), int)}), "one whole number for each example"),
+        (
+            d5.Split({"label": np.ones((3, 1), int)}),
+            "one whole number for each example",
+        ),
         (d5.Split({"label": np.array([-1])}), "negative classes"),
     ],
 )
@@ -85,14 +102,19 @@ def test_what_has_no_classes_is_refused(split: d5.Split, message: str) -> None:
         dataset_bias({"train": split})
 
 
-def test_the_verb_shows_a_data_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verb_shows_a_data_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     picture = tmp_path / "classes.svg"
     assert cli.main(["show", "dataset", "digits", "--histogram", str(picture)]) == 0
     shown = capsys.readouterr().out
     assert "train: 1079 examples of x float32 (1, 8, 8), label int64 ()" in shown
     assert "classes of test: 10, deviation from equal shares 0.0" in shown
     assert "<svg" in picture.read_text()
-    assert cli.main(["show", "dataset", "heat_equation", "--set", "size=20", "--json"]) == 0
+    assert (
+        cli.main(["show", "dataset", "heat_equation", "--set", "size=20", "--json"])
+        == 0
+    )
     data = json.loads(capsys.readouterr().out)
     assert data["bias"] is None and data["splits"]["test"]["examples"] == 4
     for words in (

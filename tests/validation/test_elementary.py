@@ -64,7 +64,9 @@ def test_special_points():
         assert special_faults(FUNCTIONS["log"], np.log, "float64") == []
         assert special_faults(FUNCTIONS["sqrt"], np.sqrt, "float32") == []
         [fault] = special_faults(
-            FUNCTIONS["tanh"], lambda x: np.where(np.isneginf(x), 1, np.tanh(x)), "float64"
+            FUNCTIONS["tanh"],
+            lambda x: np.where(np.isneginf(x), 1, np.tanh(x)),
+            "float64",
         )
     assert fault == "-inf gives 1, right is -1"
 
@@ -79,10 +81,17 @@ def test_numpy_is_measured_and_the_table_is_honest():
         ("pow", "float64", 103),
     ]
     assert all(0 < r["mean"] < r["largest"] < 4 and r["at"] for r in rows)
-    plan = {"functions": functions, "dtypes": dtypes, "frameworks": ["reference"], "seed": 1}
+    plan = {
+        "functions": functions,
+        "dtypes": dtypes,
+        "frameworks": ["reference"],
+        "seed": 1,
+    }
     blocks = [{"framework": "reference", "rows": rows}]
     kind = Elementary()
-    text = terminal(kind.report(Record(kind, plan, blocks, kind.derive(plan, blocks), {})))
+    text = terminal(
+        kind.report(Record(kind, plan, blocks, kind.derive(plan, blocks), {}))
+    )
     assert "a lower bound" in text and "[-87, 88]" in text and "composed" in text
 
 

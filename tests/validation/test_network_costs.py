@@ -36,7 +36,9 @@ def test_a_chain_counted_by_hand():
     assert costs.parameters == product.parameters == 12
     assert costs.depth == 1 + 2 + 1  # a product, a tree over three, the relu
     assert costs.parallelism == costs.flops / 4
-    assert costs.inference.peak == 4 * (12 + 6 + 8 + 8)  # w, x, h and y, while the relu runs
+    assert costs.inference.peak == 4 * (
+        12 + 6 + 8 + 8
+    )  # w, x, h and y, while the relu runs
     assert costs.training is None
 
 
@@ -82,9 +84,15 @@ def test_a_shared_parameter_counts_once():
     [
         (d5.operators.Softmax(), [(500, 500)]),
         (d5.operators.LayerNormalization(), [(500, 500), (500,), (500,)]),
-        (d5.operators.Conv(pads=(1, 1, 1, 1)), [(8, 16, 32, 32), (32, 16, 3, 3), (32,)]),
+        (
+            d5.operators.Conv(pads=(1, 1, 1, 1)),
+            [(8, 16, 32, 32), (32, 16, 3, 3), (32,)],
+        ),
         (d5.operators.Gemm(transB=1), [(500, 400), (600, 400), (600,)]),
-        (d5.operators.BatchNormalization(training_mode=1), [(8, 16, 64, 64), *[(16,)] * 4]),
+        (
+            d5.operators.BatchNormalization(training_mode=1),
+            [(8, 16, 64, 64), *[(16,)] * 4],
+        ),
     ],
 )
 def test_hollow_arrays_take_the_bytes_that_numpy_takes(operator, shapes):
@@ -120,9 +128,13 @@ def test_predicted_memory_is_near_the_measured(name, engine):
     inputs = random_inputs(network, tensors)
     adam = d5.optimizers.Adam()
     training = training_memory(network, tensors, own, adam).peak
-    assert training / measured_training(own, network, inputs, adam) == pytest.approx(1, abs=0.2)
+    assert training / measured_training(own, network, inputs, adam) == pytest.approx(
+        1, abs=0.2
+    )
     inference = inference_memory(network, tensors, own).peak
-    assert inference / measured_inference(own, network, inputs) == pytest.approx(1, abs=0.2)
+    assert inference / measured_inference(own, network, inputs) == pytest.approx(
+        1, abs=0.2
+    )
 
 
 def test_memory_that_is_not_freed_is_seen():
@@ -130,8 +142,12 @@ def test_memory_that_is_not_freed_is_seen():
     network, own = NETWORKS["mlp"](), framework("reference")
     tensors = input_tensors(network, 512)
     inputs = random_inputs(network, input_tensors(network, 32))
-    measured = measured_training(own, network, inputs, d5.optimizers.SGD(learning_rate=0.1))
-    predicted = training_memory(network, tensors, own, d5.optimizers.SGD(learning_rate=0.1)).peak
+    measured = measured_training(
+        own, network, inputs, d5.optimizers.SGD(learning_rate=0.1)
+    )
+    predicted = training_memory(
+        network, tensors, own, d5.optimizers.SGD(learning_rate=0.1)
+    ).peak
     assert predicted > 1.2 * measured
 
 
@@ -173,5 +189,7 @@ def test_an_executor_times_its_operators_on_request(engine):
     forward = [t.node for t in times if t.direction == "forward"]
     assert forward == [node.name for node in network.ordered()]
     assert {t.node for t in times if t.direction == "backward"} == set(forward)
-    assert {t.kernel for t in times} == ({"composed"} if engine == "reference" else {"native"})
+    assert {t.kernel for t in times} == (
+        {"composed"} if engine == "reference" else {"native"}
+    )
     assert all(len(t.ns) == 3 and min(t.ns) > 0 for t in times)

@@ -39,21 +39,31 @@ def test_a_right_optimizer_is_right(name: str, framework: str) -> None:
 class AdamWithBeta1Twice(d5.optimizers.Adam):
     """The second moment decays by beta1, too."""
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
-        wrong = d5.optimizers.Adam(self.learning_rate, self.beta1, self.beta1, self.epsilon)
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
+        wrong = d5.optimizers.Adam(
+            self.learning_rate, self.beta1, self.beta1, self.epsilon
+        )
         return wrong.update(xp, param, grad, state, step)
 
 
 class EpsilonInsideTheRoot(d5.optimizers.AdaGrad):
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         total = state["sum"] + xp.square(grad)
-        return param - self.learning_rate * grad / xp.sqrt(total + self.epsilon), {"sum": total}
+        return param - self.learning_rate * grad / xp.sqrt(total + self.epsilon), {
+            "sum": total
+        }
 
 
 class ForgetfulAcceleGrad(d5.optimizers.AcceleGrad):
     """Begins anew in every step."""
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         fresh = self.init(xp, param)
         return super().update(xp, param, grad, fresh, step)
 
@@ -68,7 +78,9 @@ class AdaGradWithoutUpdate(Optimizer):
 class RMSPropWithoutParameters(d5.optimizers.RMSProp):
     """Computes everything and applies nothing."""
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         _, state = super().update(xp, param, grad, state, step)
         return param, state
 
@@ -80,7 +92,9 @@ class Unsaved(d5.optimizers.Momentum):
         HIDDEN.clear()
         return {}
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         key = param.shape
         HIDDEN[key] = self.momentum * HIDDEN.get(key, 0.0) + grad
         return param - self.learning_rate * HIDDEN[key], {}
@@ -133,7 +147,9 @@ class MyAdam(d5.UpdateRuleOptimizer):
         self.mean: dict[str, Any] = {}
         self.square: dict[str, Any] = {}
 
-    def update_rule(self, grad: np.ndarray, old_param: np.ndarray, param_name: str) -> np.ndarray:
+    def update_rule(
+        self, grad: np.ndarray, old_param: np.ndarray, param_name: str
+    ) -> np.ndarray:
         t = self.count[param_name] = self.count.get(param_name, 0) + 1
         self.mean[param_name] = 0.9 * self.mean.get(param_name, 0.0) + 0.1 * grad
         square = (1 - self.beta2) * grad**2
@@ -166,7 +182,15 @@ def test_a_deviation_says_where_it_begins() -> None:
 
 def test_the_verb_writes_a_bundle(tmp_path: Path, capsys: Any) -> None:
     out = tmp_path / "bundle"
-    words = ["check", "optimizer", "Momentum", "--framework", "reference", "--steps", "5"]
+    words = [
+        "check",
+        "optimizer",
+        "Momentum",
+        "--framework",
+        "reference",
+        "--steps",
+        "5",
+    ]
     assert main([*words, "--out", str(out), "--json"]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["ok"] and numbers["kind"] == "optimizer_check"
@@ -207,7 +231,9 @@ def test_the_verb_finds_a_wrong_class_in_a_file(tmp_path: Path, capsys: Any) -> 
         (["Adam", "--reference", "Adammm"], "Did you mean"),
     ],
 )
-def test_bad_input_is_one_line(words: list[str], message: str, tmp_path: Path, capsys: Any) -> None:
+def test_bad_input_is_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys: Any
+) -> None:
     out = ["--out", str(tmp_path / "bundle"), "--framework", "reference"]
     assert main(["check", "optimizer", *words, *out]) == 2
     error = capsys.readouterr().err

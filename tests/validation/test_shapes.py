@@ -32,7 +32,10 @@ def test_static_inputs_are_values():
 
 def test_the_inputs_of_a_plain_function_are_arrays():
     operator = function_operator(np.add, lambda a, b: a + b, "reference")
-    assert [x.shape for x in inputs_of(operator, "2x3,2x3", "float32", 0)] == [(2, 3), (2, 3)]
+    assert [x.shape for x in inputs_of(operator, "2x3,2x3", "float32", 0)] == [
+        (2, 3),
+        (2, 3),
+    ]
 
 
 def test_variadic_inputs_are_arrays():
@@ -42,7 +45,8 @@ def test_variadic_inputs_are_arrays():
 
 def test_values_can_be_scaled():
     plain, scaled = (
-        inputs_of(operators.Relu(), shape, "float32", 0)[0] for shape in ("2x3", "0.5*2x3")
+        inputs_of(operators.Relu(), shape, "float32", 0)[0]
+        for shape in ("2x3", "0.5*2x3")
     )
     np.testing.assert_array_equal(scaled, plain / 2)
 

@@ -25,7 +25,11 @@ def test_only_what_is_needed_is_measured(executor):
 
 
 def test_a_run_leaves_the_counters_that_metrics_read(executor):
-    metrics = [d5.metrics.PeakMemory(), d5.metrics.TrainingAccuracy(), d5.metrics.FlopRate()]
+    metrics = [
+        d5.metrics.PeakMemory(),
+        d5.metrics.TrainingAccuracy(),
+        d5.metrics.FlopRate(),
+    ]
     sources = sources_for(metrics, executor, 32)
     data = d5.datasets.Digits().load()
     optimizer, sampler = d5.optimizers.SGD(0.1), d5.ShuffleSampler(32)

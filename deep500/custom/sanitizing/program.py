@@ -59,7 +59,9 @@ MEMORY = Sanitizer(
 )
 
 
-def sanitized(op: CppOp, inputs: Arrays, grads: Arrays | None, seconds: float) -> list[Finding]:
+def sanitized(
+    op: CppOp, inputs: Arrays, grads: Arrays | None, seconds: float
+) -> list[Finding]:
     """What GCC's address, undefined-behaviour and thread sanitizers find on these arrays; nothing if all is well.
 
     `grads`, one per output, are for backward; None leaves it out. There are three runs of at most `seconds` each, until
@@ -88,7 +90,9 @@ def _program(op: CppOp, sanitizer: Sanitizer, dtype: str) -> Path:
             *(_runtime(file, flags) for file in ("harness.cpp", "openmp.cpp")),
         ]
         # Without -fopenmp: nothing may come from libgomp.
-        return build(name, "", op.folder, [*map(str, objects)], "", kind=flags, suffix=".program")
+        return build(
+            name, "", op.folder, [*map(str, objects)], "", kind=flags, suffix=".program"
+        )
     except Unsupported:
         raise
     except Deep500Error as error:
@@ -105,13 +109,16 @@ def _runtime(file: str, flags: Sequence[str]) -> Path:
 def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500Error:
     text = str(error)
     if re.search(
-        r"cannot find \S*lib\w+san|cannot find -l\S*san|fsanitize=\S* .*not supported", text
+        r"cannot find \S*lib\w+san|cannot find -l\S*san|fsanitize=\S* .*not supported",
+        text,
     ):
         return Unsupported(
             f"{name} cannot be checked with {sanitizer.name}, as the compiler has no library for it: "
             f"install {sanitizer.library} of the same version as g++"
         )
-    if missing := re.search(r"undefined reference to `((?:GOMP|omp|__kmpc)_\w+)'", text):
+    if missing := re.search(
+        r"undefined reference to `((?:GOMP|omp|__kmpc)_\w+)'", text
+    ):
         return Unsupported(
             f"{name} uses a part of OpenMP that sanitized programs lack ({missing[1]}): parallel, for, "
             "sections, single, critical, atomic, barrier, ordered, task and taskloop are there, with g++"
@@ -119,13 +126,19 @@ def _explained(name: str, sanitizer: Sanitizer, error: Deep500Error) -> Deep500E
     return error
 
 
-def _case(op: CppOp, kinds: Sequence[Tensor], inputs: Arrays, grads: Arrays | None) -> bytes:
+def _case(
+    op: CppOp, kinds: Sequence[Tensor], inputs: Arrays, grads: Arrays | None
+) -> bytes:
     """What harness.cpp reads."""
     outputs = op.infer(*kinds)
     parts = [struct.pack("=iii", len(kinds), len(outputs), grads is not None)]
     for tensor in (*kinds, *outputs):
         rank = len(tensor.shape)
-        parts.append(struct.pack(f"=ii{rank}I", TYPES[name_of(tensor.dtype)], rank, *tensor.shape))
+        parts.append(
+            struct.pack(
+                f"=ii{rank}I", TYPES[name_of(tensor.dtype)], rank, *tensor.shape
+            )
+        )
         parts.append(struct.pack("=Q", _bytes(tensor)))
     parts += [np.ascontiguousarray(x).tobytes() for x in inputs]
     for gradient, tensor in zip(grads or (), outputs, strict=grads is not None):
@@ -152,7 +165,11 @@ class _Run:
             (folder / "reply").touch()
             ending = self._ending(program, folder, at_once)
             report = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-            reply = (folder / "reply").read_text(encoding="utf-8", errors="replace").splitlines()
+            reply = (
+                (folder / "reply")
+                .read_text(encoding="utf-8", errors="replace")
+                .splitlines()
+            )
         found = findings(report, Memory.of(self.op, reply), calls=at_once)
         if not found and "done" not in reply:
             raise self._failure(ending, reply, report)
@@ -186,7 +203,11 @@ class _Run:
     def _failure(self, ending: str, reply: Sequence[str], report: str) -> Deep500Error:
         faults = [line for line in reply if line.startswith("fault ")]
         if faults:
-            return Deep500Error(f"{self.op.name}: {faults[0].removeprefix('fault ')[:300]}")
+            return Deep500Error(
+                f"{self.op.name}: {faults[0].removeprefix('fault ')[:300]}"
+            )
         if fatal := re.search(r"FATAL: \w+Sanitizer.*", report):
-            return Unsupported(f"the sanitizers do not work on this machine: {fatal[0][:200]}")
+            return Unsupported(
+                f"the sanitizers do not work on this machine: {fatal[0][:200]}"
+            )
         return Deep500Error(f"{self.op.name}, built with a sanitizer, {ending}")

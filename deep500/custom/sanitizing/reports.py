@@ -18,7 +18,9 @@ FRAME = re.compile(r"^\s*#\d+ ")
 PLACE = re.compile(rf"{USER}/([^:]+):(\d+)")
 ACCESS = re.compile(r"\b(read|write) of size \d+ at (0x[0-9a-f]+)", re.IGNORECASE)
 
-VARIABLE = re.compile(r"'(\w+)'(?: \(line \d+\))? <== Memory access|global variable '(\w+)")
+VARIABLE = re.compile(
+    r"'(\w+)'(?: \(line \d+\))? <== Memory access|global variable '(\w+)"
+)
 BLOCK = re.compile(
     r"is located (\d+) bytes (to the left of|to the right of|before|after|inside of) (\d+)-byte region"
 )
@@ -66,7 +68,9 @@ class Memory:
             match line.split():
                 case [role, index, address, size, elements]:
                     name = names[role, int(index)]
-                    arrays.append(Array(name, int(address, 16), int(size), int(elements)))
+                    arrays.append(
+                        Array(name, int(address, 16), int(size), int(elements))
+                    )
         return cls(op.source.resolve(), tuple(arrays))
 
     def array_at(self, address: int) -> Array | None:
@@ -79,7 +83,11 @@ class Memory:
         """A line of the user's, with its file relative to the operator's; nothing for other people's."""
         folder = self.source.parent
         file = folder / path
-        if not file.is_file() or not file.is_relative_to(folder) or file.is_relative_to(PACKAGE):
+        if (
+            not file.is_file()
+            or not file.is_relative_to(folder)
+            or file.is_relative_to(PACKAGE)
+        ):
             return ""
         return f"{file.resolve().relative_to(folder)}:{line}"
 
@@ -98,7 +106,9 @@ class Memory:
         if not file:
             return ""
         lines = (
-            (self.source.parent / file).read_text(encoding="utf-8", errors="replace").split("\n")
+            (self.source.parent / file)
+            .read_text(encoding="utf-8", errors="replace")
+            .split("\n")
         )
         text = " ".join(lines[int(line) - 1 : int(line)]).strip()
         return f": {text[:LONGEST_LINE]}" if text else ""
@@ -132,7 +142,9 @@ def _finding(section: "Section", memory: Memory, calls: int) -> Finding | None:
 
 
 def _race(section: "Section", memory: Memory, calls: int) -> Finding:
-    first, second = [ACCESS.search(line) for line in section.lines if ACCESS.search(line)][:2]
+    first, second = [
+        ACCESS.search(line) for line in section.lines if ACCESS.search(line)
+    ][:2]
     assert first is not None and second is not None
     frames = dict(section.stacks)  # a stack that is too old is missing
     where = memory.first_place(frames.get(first.string, []))
@@ -204,7 +216,9 @@ def _undefined(section: "Section", memory: Memory) -> Finding:
     path, line, *_ = [*place.rsplit(":", 2), ""]
     where = memory.place(path, line)
     if not where:
-        where = memory.first_place([frame for _, frames in section.stacks for frame in frames])
+        where = memory.first_place(
+            [frame for _, frames in section.stacks for frame in frames]
+        )
     kind = "undefined behaviour"
     text = f"{kind}: {where or place} {message}{memory.code(where)}"
     return Finding(kind, where, text, section.shown)
@@ -291,4 +305,7 @@ def _parameters(code: str, function: str) -> list[str]:
     found = re.search(rf"\b{function}\s*\(([^)]*)\)", code)
     if found is None:
         return []
-    return [re.sub(r".*?(\w*)\s*$", r"\1", part, flags=re.DOTALL) for part in found[1].split(",")]
+    return [
+        re.sub(r".*?(\w*)\s*$", r"\1", part, flags=re.DOTALL)
+        for part in found[1].split(",")
+    ]

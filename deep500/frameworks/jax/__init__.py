@@ -89,7 +89,9 @@ class Jax(Framework):
         if str(count) == str(self.threads or os.environ.get(THREADS)):
             return
         jax = self.module
-        from jax._src.xla_bridge import backends_are_initialized  # there is no public way to ask
+        from jax._src.xla_bridge import (
+            backends_are_initialized,
+        )  # there is no public way to ask
 
         if backends_are_initialized():
             raise Unsupported(
@@ -112,7 +114,10 @@ class Jax(Framework):
         return [self.array(y) for y in operator.published(found)]
 
     def _gradient(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
         found = _run(operator, "gradient", [*inputs, *grads], len(inputs))
         return [None if g is None else self.array(g) for g in found]
@@ -120,7 +125,9 @@ class Jax(Framework):
     def compile(self, function: Callable) -> Callable:
         return self.module.jit(function)
 
-    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+    def _derivative(
+        self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
+    ) -> Call:
         from .derivative import derivative
 
         return derivative(function, arrays, grads)
@@ -163,11 +170,15 @@ def _run(
     inputs: int = 0,
 ) -> Sequence[Any]:
     """One operator, compiled as a whole: one by one, JAX would compile every step of it."""
-    arrays = {i: FRAMEWORK.tensor(v) for i, v in enumerate(values) if isinstance(v, np.ndarray)}
+    arrays = {
+        i: FRAMEWORK.tensor(v)
+        for i, v in enumerate(values)
+        if isinstance(v, np.ndarray)
+    }
     static = tuple((i, v) for i, v in enumerate(values) if i not in arrays)
-    return _program(operator, what, static, inputs, told_apart(operator, [v for _, v in static]))(
-        arrays
-    )
+    return _program(
+        operator, what, static, inputs, told_apart(operator, [v for _, v in static])
+    )(arrays)
 
 
 @lru_cache(maxsize=256)
@@ -182,13 +193,20 @@ def _program(
 
     def run(arrays: dict[int, Any]) -> Sequence[Any]:
         values = [
-            value for _, value in sorted((arrays | dict(static)).items(), key=lambda pair: pair[0])
+            value
+            for _, value in sorted(
+                (arrays | dict(static)).items(), key=lambda pair: pair[0]
+            )
         ]
         if what == "gradient":
-            return gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
+            return gradient_formula(
+                FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
+            )
         native = what == "native"
         return (
-            FRAMEWORK.kernel(operator, inputs=values)[0] if native else FRAMEWORK.formula(operator)
+            FRAMEWORK.kernel(operator, inputs=values)[0]
+            if native
+            else FRAMEWORK.formula(operator)
         )(*values)
 
     return FRAMEWORK.module.jit(run)

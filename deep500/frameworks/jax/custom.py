@@ -41,16 +41,25 @@ def _foreign(op: CppOp) -> Callable[..., tuple]:
     def backward(kept: tuple, grads: tuple) -> tuple:
         xs, ys = kept
         found = _call(
-            op, "backward", [Tensor(x.shape, x.dtype.name) for x in xs], (*grads, *xs, *ys)
+            op,
+            "backward",
+            [Tensor(x.shape, x.dtype.name) for x in xs],
+            (*grads, *xs, *ys),
         )
-        return tuple(g if kind(x) == "float" else None for g, x in zip(found, xs, strict=True))
+        return tuple(
+            g if kind(x) == "float" else None for g, x in zip(found, xs, strict=True)
+        )
 
     run = jax.custom_vjp(lambda *xs: forward(*xs)[0])
     run.defvjp(forward, backward)
     return run if op.differentiable else lambda *xs: forward(*xs)[0]
 
 
-def _call(op: CppOp, what: str, kinds: Sequence[Tensor], xs: Sequence[jax.Array]) -> tuple:
-    library = op.library(next((x.dtype.name for x in xs if "float" in x.dtype.name), "float32"))
+def _call(
+    op: CppOp, what: str, kinds: Sequence[Tensor], xs: Sequence[jax.Array]
+) -> tuple:
+    library = op.library(
+        next((x.dtype.name for x in xs if "float" in x.dtype.name), "float32")
+    )
     address = ctypes.cast(getattr(library, what), ctypes.c_void_p).value or 0
     return call_foreign(address, len(library.inputs), len(library.outputs), kinds, xs)

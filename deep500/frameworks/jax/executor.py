@@ -29,7 +29,11 @@ class JaxExecutor(FunctionalExecutor):
     always_compiles = True
 
     def __init__(
-        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: Framework,
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         super().__init__(framework, network, seed, compile)
         self.params = copies(network.params)
@@ -48,9 +52,13 @@ class JaxExecutor(FunctionalExecutor):
 
     def _inference_call(self, inputs: Collection[str]) -> Call:
         """A function of parameters and inputs with these names; all that can be worked out before a call is."""
-        program, used = self.program(("inference", *inputs), lambda: self._inference(inputs))
+        program, used = self.program(
+            ("inference", *inputs), lambda: self._inference(inputs)
+        )
         specs = self.structure.inputs
-        dtypes = [(name, np.dtype(specs[name].dtype)) for name in used if name in inputs]
+        dtypes = [
+            (name, np.dtype(specs[name].dtype)) for name in used if name in inputs
+        ]
         outputs = self.structure.computable(inputs)
         in_order = outputs == sorted(outputs)
         native, ordered = self.native, self.ordered
@@ -68,7 +76,11 @@ class JaxExecutor(FunctionalExecutor):
         return call
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         training = self.training
         inputs = self.keyed(inputs, step, first_row)
@@ -93,20 +105,28 @@ class JaxExecutor(FunctionalExecutor):
 
         def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
             results = self.forward(nodes, params | trained | inputs, wanted)
-            return jnp.sum(results[y] * tape.seed(self.framework.xp, results[y], y)), results
+            return jnp.sum(
+                results[y] * tape.seed(self.framework.xp, results[y], y)
+            ), results
 
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             check_traced(structure, inputs, used)
             trained = {name: params[name] for name in structure.trainable}
             gradients, results = jax.grad(loss, has_aux=True)(trained, params, inputs)
             outputs = {name: results[name] for name in structure.outputs}
-            return outputs, gradients, {name: results[value] for name, value in updates.items()}
+            return (
+                outputs,
+                gradients,
+                {name: results[value] for name, value in updates.items()},
+            )
 
         return run, used
 
     def ordered(self, outputs: Values) -> Values:
         """In the network's order: what JAX has compiled returns them sorted by name."""
-        return {name: outputs[name] for name in self.structure.outputs if name in outputs}
+        return {
+            name: outputs[name] for name in self.structure.outputs if name in outputs
+        }
 
     def native(self, value: Any, dtype: str) -> Any:
         """JAX takes NumPy's arrays as they are."""
@@ -143,7 +163,9 @@ def copies(arrays: Mapping[str, np.ndarray]) -> Values:
 
 def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
     """An operator's formula and its own derivative, as one step of JAX's differentiation."""
-    places = [i for i, value in enumerate(inputs) if isinstance(value, jax.Array)]  # others: static
+    places = [
+        i for i, value in enumerate(inputs) if isinstance(value, jax.Array)
+    ]  # others: static
 
     def whole(arrays: Sequence[jax.Array]) -> list[Any]:
         values = list(inputs)

@@ -26,35 +26,49 @@ FUNCTION = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_void_p),
     ctypes.c_int,
 )
-KEPT: list[Any] = []  # functions, one per compilation: compiled code knows them by their address
+KEPT: list[
+    Any
+] = []  # functions, one per compilation: compiled code knows them by their address
 TEXTS: list[Any] = []  # the last errors: XLA copies each when the function has returned
 MOST_TEXTS = 100  # as many calls may fail at once
 
 
 def call_foreign(
-    address: int, inputs: int, outputs: int, kinds: Sequence[Any], xs: Sequence[jax.Array]
+    address: int,
+    inputs: int,
+    outputs: int,
+    kinds: Sequence[Any],
+    xs: Sequence[jax.Array],
 ) -> tuple:
     """The results, of these shapes and dtypes, of the function at an address."""
     _register()
     made = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
     call = jax.ffi.ffi_call(TARGET, made, vmap_method="sequential")
     numbers = {"function": address, "inputs": inputs, "outputs": outputs}
-    return tuple(call(*xs, **{name: np.int64(value) for name, value in numbers.items()}))
+    return tuple(
+        call(*xs, **{name: np.int64(value) for name, value in numbers.items()})
+    )
 
 
 def call_python(
-    function: Callable[..., Sequence[np.ndarray]], kinds: Sequence[Any], xs: Sequence[jax.Array]
+    function: Callable[..., Sequence[np.ndarray]],
+    kinds: Sequence[Any],
+    xs: Sequence[jax.Array],
 ) -> tuple:
     """The results of a function of NumPy arrays."""
     shapes = [*map(_shape, xs), *map(_shape, kinds)]
 
-    def called(_tensors: Any, inputs: int, _outputs: int, data: Any, _device: int) -> int | None:
+    def called(
+        _tensors: Any, inputs: int, _outputs: int, data: Any, _device: int
+    ) -> int | None:
         try:
             arrays = [_array(data[i], *shape) for i, shape in enumerate(shapes)]
             made = function(*(array.copy() for array in arrays[:inputs]))
             for array, result in zip(arrays[inputs:], made, strict=True):
                 array[...] = result
-        except BaseException as error:  # it must not pass through code that is not Python's
+        except (
+            BaseException
+        ) as error:  # it must not pass through code that is not Python's
             return _kept_text(one_line(error, kind=True))
         return None
 

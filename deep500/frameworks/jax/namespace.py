@@ -25,10 +25,14 @@ class JaxNamespace(Namespace):
 
     abs, exp, log, sqrt = bind(jnp.abs, jnp.exp, jnp.log, jnp.sqrt)
     sin, cos, tanh, sign = bind(jnp.sin, jnp.cos, jnp.tanh, jnp.sign)
-    asin, acos, atan, sinh, cosh = bind(jnp.asin, jnp.acos, jnp.atan, jnp.sinh, jnp.cosh)
+    asin, acos, atan, sinh, cosh = bind(
+        jnp.asin, jnp.acos, jnp.atan, jnp.sinh, jnp.cosh
+    )
     expm1, log1p, fmod = bind(jnp.expm1, jnp.log1p, jnp.fmod)
     floor, erf, isnan, sigmoid = bind(jnp.floor, lax.erf, jnp.isnan, jax.nn.sigmoid)
-    logical_not, logical_and, logical_or = bind(jnp.logical_not, jnp.logical_and, jnp.logical_or)
+    logical_not, logical_and, logical_or = bind(
+        jnp.logical_not, jnp.logical_and, jnp.logical_or
+    )
     maximum, minimum, pow, where = bind(jnp.maximum, jnp.minimum, jnp.power, jnp.where)
     asarray, full, broadcast_to, permute_dims = bind(
         jnp.asarray, jnp.full, jnp.broadcast_to, jnp.permute_dims
@@ -115,8 +119,13 @@ class JaxNamespace(Namespace):
     ) -> Array:
         """A conv of y, spread out by the strides, with the flipped kernels."""
         features, channels, *kernel = w.shape
-        w = jnp.flip(w.reshape(groups, features // groups, channels, *kernel), range(3, w.ndim + 1))
-        w = jnp.swapaxes(w, 1, 2).reshape(groups * channels, features // groups, *kernel)
+        w = jnp.flip(
+            w.reshape(groups, features // groups, channels, *kernel),
+            range(3, w.ndim + 1),
+        )
+        w = jnp.swapaxes(w, 1, 2).reshape(
+            groups * channels, features // groups, *kernel
+        )
         around = [
             (d * (k - 1) - lo, size + lo - 1 - (m - 1) * s)
             for d, k, (lo, _), size, m, s in zip(
@@ -124,10 +133,18 @@ class JaxNamespace(Namespace):
             )
         ]
         return lax.conv_general_dilated(
-            y, w, [1] * len(kernel), around, strides, dilations, feature_group_count=groups
+            y,
+            w,
+            [1] * len(kernel),
+            around,
+            strides,
+            dilations,
+            feature_group_count=groups,
         )
 
-    def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
+    def scan(
+        self, f: Function, carry: tuple, xs: tuple, length: int
+    ) -> tuple[tuple, tuple]:
         return lax.scan(f, carry, xs, length)
 
     def cond(self, condition: Array, yes: Function, no: Function, *args: Any) -> Array:
@@ -146,7 +163,9 @@ class JaxNamespace(Namespace):
 
         return self.host(passed, [x], condition, x)[0]
 
-    def host(self, function: Function, kinds: Sequence[Any], *xs: Array) -> Sequence[Array]:
+    def host(
+        self, function: Function, kinds: Sequence[Any], *xs: Array
+    ) -> Sequence[Array]:
         """Called back by what is compiled; one after the other under vmap, as the function knows no batches of them."""
         return call_python(function, kinds, xs)
 

@@ -27,7 +27,9 @@ class OptaxRule(NativeOptimizer):
         named, _ = self._flat_state(param)
         return named
 
-    def update(self, xp: Any, param: Any, grad: Any, state: State, step: Any) -> tuple[Any, State]:
+    def update(
+        self, xp: Any, param: Any, grad: Any, state: State, step: Any
+    ) -> tuple[Any, State]:
         import jax
 
         optax = _optax()
@@ -82,7 +84,9 @@ class RMSPropOptimizer(OptaxRule, NativeRMSProp):
     """optax.rmsprop."""
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.rmsprop(rate, decay=self.alpha, eps=self.epsilon, eps_in_sqrt=False)
+        return library.rmsprop(
+            rate, decay=self.alpha, eps=self.epsilon, eps_in_sqrt=False
+        )
 
 
 class AdamOptimizer(OptaxRule, NativeAdam):
@@ -105,7 +109,9 @@ class LionOptimizer(OptaxRule, NativeLion):
     """optax.lion."""
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.lion(rate, self.beta1, self.beta2, weight_decay=self.weight_decay)
+        return library.lion(
+            rate, self.beta1, self.beta2, weight_decay=self.weight_decay
+        )
 
 
 class LAMBOptimizer(OptaxRule, NativeLAMB):

@@ -29,7 +29,9 @@ class JaxStep(FunctionalStep):
         super().__init__(executor, optimizer, y)
         init = partial(optimizer.init_named, executor.framework.xp)
         params = self._trained()
-        states = jax.jit(lambda: {name: init(name, param) for name, param in params.items()})()
+        states = jax.jit(
+            lambda: {name: init(name, param) for name, param in params.items()}
+        )()
         leaves, self._structure = jax.tree.flatten(states)
         # one tuple for all arrays of the state: trees of dictionaries take JAX longer at every call
         self._leaves = tuple(jnp.array(np.asarray(leaf)) for leaf in leaves)
@@ -84,7 +86,11 @@ class JaxStep(FunctionalStep):
         return {name: params[name] for name in self.executor.structure.trainable}
 
     def _updated_values(
-        self, params: Sequence[Any], gradients: Sequence[Any], leaves: Leaves, count: Any
+        self,
+        params: Sequence[Any],
+        gradients: Sequence[Any],
+        leaves: Leaves,
+        count: Any,
     ) -> tuple[list[Any], Leaves, Any]:
         """The second half of a step, over values in the order of the names."""
         named_params = dict(zip(self._names, params, strict=True))
@@ -101,7 +107,9 @@ class JaxStep(FunctionalStep):
         states = jax.tree.unflatten(self._structure, leaves)
         trained = {name: params[name] for name in gradients}
         new_params, new_states = {}, {}
-        for name, param, state in self.optimizer.updates(xp, trained, gradients, states, step):
+        for name, param, state in self.optimizer.updates(
+            xp, trained, gradients, states, step
+        ):
             new_params[name] = param
             new_states[name] = state
         return new_params, tuple(jax.tree.leaves(new_states)), step

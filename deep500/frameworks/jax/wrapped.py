@@ -12,7 +12,13 @@ from ...contracts.executor import Values
 from ...contracts.framework import Framework
 from ...contracts.functional import Program
 from ...contracts.loss import Loss
-from ...contracts.wrapping import NativeLoss, Wrapped, Wrapping, arguments_of, loss_expected
+from ...contracts.wrapping import (
+    NativeLoss,
+    Wrapped,
+    Wrapping,
+    arguments_of,
+    loss_expected,
+)
 from .executor import JaxExecutor
 
 
@@ -37,8 +43,12 @@ class WrappedFunction(JaxExecutor):
         name = getattr(function, "__name__", type(function).__name__)
         self._wrapped = Wrapped(name, function, arguments, wrapping, loss)
         arrays = self._tree.arrays
-        self._trained = [name for name, a in arrays.items() if jnp.issubdtype(a.dtype, jnp.inexact)]
-        super().__init__(framework, self._wrapped.outline(arrays, self._trained), seed or 0)
+        self._trained = [
+            name for name, a in arrays.items() if jnp.issubdtype(a.dtype, jnp.inexact)
+        ]
+        super().__init__(
+            framework, self._wrapped.outline(arrays, self._trained), seed or 0
+        )
 
     @property
     def tree(self) -> Any:
@@ -74,10 +84,14 @@ class WrappedFunction(JaxExecutor):
     def _run(self, params: Values, inputs: Values) -> Values:
         outputs = self._wrapped.run(inputs, self._tree.filled(params))
         if self._wrapped.outputs != self.structure.outputs:  # known when it is traced
-            self.structure = self._wrapped.outline(self._tree.arrays, self._trained).outline()
+            self.structure = self._wrapped.outline(
+                self._tree.arrays, self._trained
+            ).outline()
         return outputs
 
-    def _loss(self, framework: Framework, loss: Any) -> Callable[[Any, Any], Any] | None:
+    def _loss(
+        self, framework: Framework, loss: Any
+    ) -> Callable[[Any, Any], Any] | None:
         if isinstance(loss, Loss):
             return NativeLoss(loss, framework.xp, self._kernel)
         if loss is not None and (not callable(loss) or isinstance(loss, type)):
@@ -98,7 +112,11 @@ class ParamTree:
     @property
     def arrays(self) -> dict[str, Any]:
         leaves = self._leaves.items()
-        return {name: leaf for name, leaf in leaves if isinstance(leaf, jax.Array | np.ndarray)}
+        return {
+            name: leaf
+            for name, leaf in leaves
+            if isinstance(leaf, jax.Array | np.ndarray)
+        }
 
     def filled(self, arrays: Mapping[str, Any]) -> Any:
         """The tree with other arrays."""

@@ -45,7 +45,8 @@ class OnnxRuntime(Framework):
     @classmethod
     def available(cls) -> bool:
         return all(
-            importlib.util.find_spec(name) is not None for name in ("onnxruntime", "onnx", "spox")
+            importlib.util.find_spec(name) is not None
+            for name in ("onnxruntime", "onnx", "spox")
         )
 
     @cached_property
@@ -94,7 +95,11 @@ class OnnxRuntime(Framework):
         from ...onnx.recording.nodes import node_or_formula
 
         dtypes = [x.dtype.name if isinstance(x, np.ndarray) else None for x in inputs]
-        native = kernels.has_kernel(operator, dtypes) if any(dtypes) else kernels.has_node(operator)
+        native = (
+            kernels.has_kernel(operator, dtypes)
+            if any(dtypes)
+            else kernels.has_node(operator)
+        )
         if not native:
             return self.formula(operator), "composed"
         return lambda *values: node_or_formula(xp, operator, values), "native"
@@ -115,7 +120,10 @@ class OnnxRuntime(Framework):
         return list(self._run(session, inputs).values())
 
     def _gradient(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
         if isinstance(operator, Custom):
             return self._host._gradient(operator, inputs, grads)
@@ -128,15 +136,23 @@ class OnnxRuntime(Framework):
         self, operator: Operator, values: Sequence[Any], what: What, inputs: int = 0
     ) -> Any:
         kinds = _kinds(values)
-        told = told_apart(operator, [kind for kind in kinds if not isinstance(kind, Tensor)])
+        told = told_apart(
+            operator, [kind for kind in kinds if not isinstance(kind, Tensor)]
+        )
         return _operator_session(operator, kinds, what, self.threads, inputs, told)
 
     def _run(self, session: Any, values: Sequence[Any]) -> dict[str, np.ndarray]:
-        feed = {f"i{k}": self.tensor(v) for k, v in enumerate(values) if isinstance(v, np.ndarray)}
+        feed = {
+            f"i{k}": self.tensor(v)
+            for k, v in enumerate(values)
+            if isinstance(v, np.ndarray)
+        }
         names = [y.name for y in session.get_outputs()]
         return {
             name: self.array(y)
-            for name, y in zip(names, session.run_with_ort_values(names, feed), strict=True)
+            for name, y in zip(
+                names, session.run_with_ort_values(names, feed), strict=True
+            )
         }
 
     @property
@@ -146,7 +162,9 @@ class OnnxRuntime(Framework):
 
         return HOST
 
-    def _forward_call(self, operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
+    def _forward_call(
+        self, operator: Operator, inputs: Sequence[Any], kernel: str
+    ) -> Call:
         if isinstance(operator, Custom):
             return self._host.forward_call(operator, inputs, kernel)
         from .calls import forward
@@ -154,7 +172,11 @@ class OnnxRuntime(Framework):
         return forward(operator, inputs, kernel)
 
     def _backward_call(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[Any],
+        kernel: str,
     ) -> Call:
         if isinstance(operator, Custom):
             return self._host.backward_call(operator, inputs, grads, kernel)
@@ -203,12 +225,19 @@ def _operator_session(
     from ...onnx.recording.arrays import argument, build
 
     values = [
-        argument(kind.shape, kind.dtype) if isinstance(kind, Tensor) else kind for kind in kinds
+        argument(kind.shape, kind.dtype) if isinstance(kind, Tensor) else kind
+        for kind in kinds
     ]
     if what == "gradient":
-        made = gradient_formula(FRAMEWORK.xp, operator, values[:inputs], values[inputs:])
+        made = gradient_formula(
+            FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
+        )
     else:
-        run = FRAMEWORK.kernel(operator)[0] if what == "native" else FRAMEWORK.formula(operator)
+        run = (
+            FRAMEWORK.kernel(operator)[0]
+            if what == "native"
+            else FRAMEWORK.formula(operator)
+        )
         made = list(operator.published(run(*values)))
     arguments = {
         f"i{k}": x
@@ -221,4 +250,7 @@ def _operator_session(
 
 def _kinds(values: Sequence[Any]) -> tuple:
     """What a recorded graph depends on: shapes and dtypes of arrays, static inputs themselves."""
-    return tuple(Tensor(v.shape, v.dtype.name) if isinstance(v, np.ndarray) else v for v in values)
+    return tuple(
+        Tensor(v.shape, v.dtype.name) if isinstance(v, np.ndarray) else v
+        for v in values
+    )

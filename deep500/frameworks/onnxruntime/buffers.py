@@ -37,7 +37,9 @@ class FlatValues:
 
     def __init__(self, layout: Layout, arrays: Mapping[str, np.ndarray] | None = None):
         self.arrays = layout.gather(arrays) if arrays else layout.zeros()
-        self.vectors = {dtype: from_numpy(buffer) for dtype, buffer in self.arrays.items()}
+        self.vectors = {
+            dtype: from_numpy(buffer) for dtype, buffer in self.arrays.items()
+        }
         views = layout.views(self.arrays)
         self.tensors: Values = {name: from_numpy(view) for name, view in views.items()}
 

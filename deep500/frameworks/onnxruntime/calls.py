@@ -34,28 +34,41 @@ def forward(operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
     return _call(recorded, list(made), given)
 
 
-def backward(operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str) -> Call:
+def backward(
+    operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
+) -> Call:
     """Our derivative recorded; results of the forward pass go in."""
     if kernel == "native":
-        raise Unsupported("ONNX Runtime does not differentiate by itself: ask for composed")
+        raise Unsupported(
+            "ONNX Runtime does not differentiate by itself: ask for composed"
+        )
     _check_kernel(kernel)
     check_differentiable(operator)
     given = arrays(inputs)
     first = _arguments("i", given)
     forwards = _call(
-        first, list(operator.run(FRAMEWORK.xp, *fill(inputs, inputs, list(first.values())))), given
+        first,
+        list(operator.run(FRAMEWORK.xp, *fill(inputs, inputs, list(first.values())))),
+        given,
     )
     left = forwards.run()
 
     def every(values: Sequence[Any]) -> list[np.ndarray]:
         dys = [*values, *[None] * len(left)]
         pairs = zip(dys, operator.published(left), strict=False)
-        return [*given, *left, *(np.zeros_like(y) if dy is None else dy for dy, y in pairs)]
+        return [
+            *given,
+            *left,
+            *(np.zeros_like(y) if dy is None else dy for dy, y in pairs),
+        ]
 
     x, y = _arguments("i", given), _arguments("r", left)
     dy = _arguments("d", every(grads)[len(x) + len(y) :])
     found = operator.gradients(
-        FRAMEWORK.xp, list(dy.values()), fill(inputs, inputs, list(x.values())), list(y.values())
+        FRAMEWORK.xp,
+        list(dy.values()),
+        fill(inputs, inputs, list(x.values())),
+        list(y.values()),
     )
     return _call(x | y | dy, found, grads, every)
 
@@ -68,7 +81,9 @@ def _check_kernel(kernel: str) -> None:
 
 
 def _arguments(prefix: str, values: Sequence[np.ndarray]) -> dict[str, Any]:
-    return {f"{prefix}{k}": argument(v.shape, v.dtype.name) for k, v in enumerate(values)}
+    return {
+        f"{prefix}{k}": argument(v.shape, v.dtype.name) for k, v in enumerate(values)
+    }
 
 
 def _call(
@@ -89,7 +104,8 @@ def _call(
 
     def bind(new: Sequence[Any]) -> tuple:
         return names, {
-            name: FRAMEWORK.tensor(v) for name, v in zip(recorded, every(new), strict=True)
+            name: FRAMEWORK.tensor(v)
+            for name, v in zip(recorded, every(new), strict=True)
         }
 
     return Call(session.run_with_ort_values, bind(values), outputs, bind)

@@ -42,7 +42,10 @@ def custom_op(op: CustomOp) -> Callable[..., Any]:
         if not isinstance(inputs[0], native):
             return made
         return one_or_all(
-            [FRAMEWORK.tensor(y) for y in (made if isinstance(made, tuple) else (made,))]
+            [
+                FRAMEWORK.tensor(y)
+                for y in (made if isinstance(made, tuple) else (made,))
+            ]
         )
 
     return call
@@ -76,7 +79,11 @@ class SplitExecutor(ReferenceExecutor):
     """The reference's walk over a network whose nodes are custom operators and sessions."""
 
     def __init__(
-        self, framework: OnnxRuntime, network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: OnnxRuntime,
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         HOST.threads = framework.threads
         whole = network.copy()
@@ -96,7 +103,9 @@ class SplitExecutor(ReferenceExecutor):
         words = {}
         for node in self._whole.nodes:
             inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
-            words[node.name] = self._kernel_words.get(node.name) or self._word(node, inputs)
+            words[node.name] = self._kernel_words.get(node.name) or self._word(
+                node, inputs
+            )
         return words
 
     def _word(self, node: Node, inputs: Sequence[Any]) -> str:
@@ -140,11 +149,16 @@ def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
         yield run
 
 
-def _joined(name: str, nodes: list[Node], wanted: Collection[Any], words: dict[str, str]) -> Node:
+def _joined(
+    name: str, nodes: list[Node], wanted: Collection[Any], words: dict[str, str]
+) -> Node:
     inside = [y for node in nodes for y in node.outputs]
     inputs = [
         *dict.fromkeys(
-            x for node in nodes for x in node.inputs if isinstance(x, str) and x not in inside
+            x
+            for node in nodes
+            for x in node.inputs
+            if isinstance(x, str) and x not in inside
         )
     ]
     outputs = [y for y in inside if y in wanted] or inside[-1:]
@@ -180,7 +194,11 @@ class Part(Operator):
     def backward(self, xp: Any, xs: tuple, dys: tuple) -> tuple:
         places = [i for i, x in enumerate(xs) if kind(x) == "float"]
         found = dict(
-            zip(places, _session(self, _kinds(xs), True, HOST.threads)(*xs, *dys), strict=True)
+            zip(
+                places,
+                _session(self, _kinds(xs), True, HOST.threads)(*xs, *dys),
+                strict=True,
+            )
         )
         return tuple(found.get(i) for i in range(len(xs)))
 
@@ -192,7 +210,10 @@ def _session(
     """Outputs from inputs; or gradients of float inputs from inputs and gradients of outputs, forward done again."""
     inside, training = part.inside, bool(part.training_mode)
     nodes = inside.nodes if training else tuple(map(in_evaluation, inside.nodes))
-    given = {name: argument(t.shape, t.dtype) for name, t in zip(inside.inputs, kinds, strict=True)}
+    given = {
+        name: argument(t.shape, t.dtype)
+        for name, t in zip(inside.inputs, kinds, strict=True)
+    }
     found, record = tape.forward(
         FRAMEWORK.xp,
         nodes,
@@ -205,17 +226,23 @@ def _session(
     inputs = [*given.values()]
     if backward:
         grads = {
-            name: argument(y.shape, y.dtype) for name, y in zip(inside.outputs, made, strict=True)
+            name: argument(y.shape, y.dtype)
+            for name, y in zip(inside.outputs, made, strict=True)
         }
         inputs += grads.values()
         seeds = {name: grad for name, grad in grads.items() if kind(grad) == "float"}
         made = [
             *tape.sweep(
-                FRAMEWORK.xp, record, seeds, {n: x for n, x in given.items() if kind(x) == "float"}
+                FRAMEWORK.xp,
+                record,
+                seeds,
+                {n: x for n, x in given.items() if kind(x) == "float"},
             ).values()
         ]
     names = [f"o{k}" for k in range(len(made))]
-    model = build({f"i{k}": x for k, x in enumerate(inputs)}, dict(zip(names, made, strict=True)))
+    model = build(
+        {f"i{k}": x for k, x in enumerate(inputs)}, dict(zip(names, made, strict=True))
+    )
     session = FRAMEWORK.session(model)
     used = {x.name for x in session.get_inputs()}
     return lambda *xs: session.run(

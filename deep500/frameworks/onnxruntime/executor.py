@@ -19,7 +19,9 @@ from .kernels import kernel_word
 from .step import OnnxRuntimeStep
 from .values import to_numpy
 
-Record = Callable[[dict[str, Sequence[int]]], onnx.ModelProto]  # a model for inputs of these shapes
+Record = Callable[
+    [dict[str, Sequence[int]]], onnx.ModelProto
+]  # a model for inputs of these shapes
 
 
 class OnnxRuntimeExecutor(HostMemoryExecutor):
@@ -34,16 +36,26 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
     framework: OnnxRuntime
 
     def __init__(
-        self, framework: OnnxRuntime, network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: OnnxRuntime,
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         super().__init__(framework, network, seed, compile)
         self.flat = FlatValues(self.layout, network.params), FlatValues(self.layout)
         self.buffers = self._buffers(network)
         self.flat_gradient = FlatValues(self.layout)
-        self._dtypes = {name: tensor.dtype for name, tensor in self.structure.inputs.items()}
+        self._dtypes = {
+            name: tensor.dtype for name, tensor in self.structure.inputs.items()
+        }
         self._outputs: Programs[list[str]] = Programs()  # what these inputs suffice for
-        self._used: Programs[list[str]] = Programs()  # the inputs that these outputs need
-        self._bound: Programs[BoundSession] = Programs()  # for NumPy arrays of the same signature
+        self._used: Programs[list[str]] = (
+            Programs()
+        )  # the inputs that these outputs need
+        self._bound: Programs[BoundSession] = (
+            Programs()
+        )  # for NumPy arrays of the same signature
 
     def _buffers(self, network: Network) -> Buffers:
         trained, other = (flat.tensors for flat in self.flat)
@@ -51,7 +63,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
             name: trained[name] if name in trained else owned(value)
             for name, value in network.params.items()
         }
-        statistics = {name: owned(network.params[name]) for name in network.state_updates}
+        statistics = {
+            name: owned(network.params[name]) for name in network.state_updates
+        }
         return Buffers(first, other | statistics)
 
     @property
@@ -70,15 +84,21 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         inputs = self.keyed(inputs)
         names = (self.decided, *inputs)
         outputs = self._outputs.find(names, lambda: self.structure.computable(inputs))
-        computed = [name for name in outputs if name not in self.params and name not in inputs]
+        computed = [
+            name for name in outputs if name not in self.params and name not in inputs
+        ]
         direct = key if computed == outputs else None
         results = self._infer(computed, inputs, direct) if computed else {}
         return self.complete(results, inputs, outputs)
 
-    def _infer(self, outputs: Sequence[str], inputs: Mapping[str, Any], key: Hashable) -> Values:
+    def _infer(
+        self, outputs: Sequence[str], inputs: Mapping[str, Any], key: Hashable
+    ) -> Values:
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
             words = self._kernel_words
-            return inference_model(self.framework.xp, self.structure, outputs, shapes, words)
+            return inference_model(
+                self.framework.xp, self.structure, outputs, shapes, words
+            )
 
         values = self.natives(inputs, self._inputs_of(outputs))
         session = self._session(("inference", *outputs), values, record)
@@ -86,7 +106,11 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         return self._run_into(session, values, {})
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         arrays, turn = signature(inputs), self.buffers.turn
         key = (arrays, turn, self.framework.threads, y, self.training)
@@ -103,19 +127,27 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         return self.complete(results, inputs, structure.outputs)
 
     def _differentiate(
-        self, inputs: Mapping[str, Any], y: str, step: int, first_row: int, key: Hashable
+        self,
+        inputs: Mapping[str, Any],
+        y: str,
+        step: int,
+        first_row: int,
+        key: Hashable,
     ) -> Values:
         training = self.training
 
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
             words = self._kernel_words
-            return backward_model(self.framework.xp, structure, y, shapes, training, words)
+            return backward_model(
+                self.framework.xp, structure, y, shapes, training, words
+            )
 
         values = self.natives(self.keyed(inputs, step, first_row), self.needed(y))
         structure = self.structure
         session = self._session(("backprop", y, training), values, record)
         gradients = {
-            name: self.flat_gradient.tensors[param] for param, name in structure.gradient(y)
+            name: self.flat_gradient.tensors[param]
+            for param, name in structure.gradient(y)
         }
         self._keep_bound(key, session, gradients)
         return self._run_into(session, values, gradients)
@@ -132,7 +164,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
         """For a node that has not been recorded yet; recording notes its choice by itself."""
-        self._kernel_words[node.name] = kernel_word(self.framework.xp, node, inputs, self.training)
+        self._kernel_words[node.name] = kernel_word(
+            self.framework.xp, node, inputs, self.training
+        )
         return None, self._kernel_words[node.name]
 
     def complete(
@@ -142,14 +176,20 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         missing = [name for name in outputs if name not in results]
         if not missing:
             return {name: results[name] for name in outputs}
-        passed = self.natives(inputs, [name for name in missing if name not in self.params])
-        params = {n: owned(to_numpy(self.params[n])) for n in missing if n in self.params}
+        passed = self.natives(
+            inputs, [name for name in missing if name not in self.params]
+        )
+        params = {
+            n: owned(to_numpy(self.params[n])) for n in missing if n in self.params
+        }
         everything = results | passed | params
         return {name: everything[name] for name in outputs}
 
     def needed(self, y: str) -> list[str]:
         """The inputs that a step towards y takes."""
-        return self._inputs_of([*self.structure.outputs, y, *self.structure.state_updates.values()])
+        return self._inputs_of(
+            [*self.structure.outputs, y, *self.structure.state_updates.values()]
+        )
 
     def _inputs_of(self, outputs: Sequence[str]) -> list[str]:
         key = (self.decided, *outputs)
@@ -157,7 +197,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
         """The inputs that are used, checked, as OrtValues of their declared dtypes."""
-        values = {name: self._native(name, inputs[name]) for name in used if name in inputs}
+        values = {
+            name: self._native(name, inputs[name]) for name in used if name in inputs
+        }
         shapes = {name: tuple(value.shape()) for name, value in values.items()}
         self.structure.check_shapes(used, shapes)
         return values

@@ -69,7 +69,11 @@ def kernel_word(xp: Recorder, node: Node, inputs: Sequence[Any], training: bool)
 
 def _fits(types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]) -> bool:
     """Whether a kernel for these types, by ONNX's names of them, takes inputs of these dtypes."""
-    bound = [(types[formal.type_str], dtype) for formal, dtype in pairs if formal.type_str in types]
+    bound = [
+        (types[formal.type_str], dtype)
+        for formal, dtype in pairs
+        if formal.type_str in types
+    ]
     return all(_runs_on(dtype) & {*names} for names, dtype in bound)
 
 

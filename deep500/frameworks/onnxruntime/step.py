@@ -49,10 +49,19 @@ class OnnxRuntimeStep(TrainingStep):
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor = self.executor
-        values = executor.natives(executor.keyed(inputs, self.count, first_row), self._used)
+        values = executor.natives(
+            executor.keyed(inputs, self.count, first_row), self._used
+        )
         shapes = {name: tuple(value.shape()) for name, value in values.items()}
-        key = (executor.decided, executor.training, executor.framework.threads, *shapes.values())
-        graph = self._graphs.find(key, lambda: _Graph(self, self._whole_model(shapes), values))
+        key = (
+            executor.decided,
+            executor.training,
+            executor.framework.threads,
+            *shapes.values(),
+        )
+        graph = self._graphs.find(
+            key, lambda: _Graph(self, self._whole_model(shapes), values)
+        )
         results = graph.run(values, self.count + 1)
         outputs = executor.complete(results, inputs, executor.structure.outputs)
         self.count += 1
@@ -127,14 +136,18 @@ class OnnxRuntimeStep(TrainingStep):
         executor, xp = self.executor, self.executor.framework.xp
         if not any(state_kinds(xp, executor.structure, self.optimizer).values()):
             return {}
-        session = executor.framework.session(state_model(xp, executor.structure, self.optimizer))
+        session = executor.framework.session(
+            state_model(xp, executor.structure, self.optimizer)
+        )
         values: Values = dict(executor.params)
         if self._is_flat:
             [values[FLAT]] = executor.flat[executor.buffers.turn].vectors.values()
         names = [o.name for o in session.get_outputs()]
         feed = {i.name: values[i.name] for i in session.get_inputs()}
         results = session.run_with_ort_values(names, feed)
-        return {name: to_numpy(value) for name, value in zip(names, results, strict=True)}
+        return {
+            name: to_numpy(value) for name, value in zip(names, results, strict=True)
+        }
 
     def _by_param(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The state of the vector of all parameters as that of every parameter."""
@@ -159,7 +172,9 @@ class OnnxRuntimeStep(TrainingStep):
             by_param = {slot.name: state[slot.name + key] for slot in layout.slots}
             if value.shape():
                 zeros = np.zeros(value.shape(), next(iter(by_param.values())).dtype)
-                for param, view in layout.views(dict.fromkeys(layout.sizes, zeros)).items():
+                for param, view in layout.views(
+                    dict.fromkeys(layout.sizes, zeros)
+                ).items():
                     np.copyto(view, by_param[param])
                 by_buffer[name] = zeros
             else:

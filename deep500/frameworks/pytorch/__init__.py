@@ -85,7 +85,9 @@ class PyTorch(Framework):
         if values.dtype not in FOREIGN:
             return self.module.from_numpy(values)
         kind = getattr(self.module, self.dtype(values.dtype.name))
-        return self.module.from_numpy(values.view(f"u{values.dtype.itemsize}")).view(kind)
+        return self.module.from_numpy(values.view(f"u{values.dtype.itemsize}")).view(
+            kind
+        )
 
     def array(self, tensor: Any) -> np.ndarray:
         if not isinstance(tensor, self.module.Tensor):
@@ -112,7 +114,9 @@ class PyTorch(Framework):
         whole.__code__ = whole.__code__.replace()
         return self.module.compile(whole, dynamic=False, fullgraph=True)
 
-    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+    def _derivative(
+        self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
+    ) -> Call:
         from .derivative import derivative
 
         return derivative(function, arrays, grads)
@@ -123,7 +127,9 @@ class PyTorch(Framework):
 
         return custom_op(operator)
 
-    def _executor(self, network: Network, seed: int, compile: bool) -> "PyTorchExecutor":
+    def _executor(
+        self, network: Network, seed: int, compile: bool
+    ) -> "PyTorchExecutor":
         from .executor import PyTorchExecutor
 
         return PyTorchExecutor(self, network, seed, compile)

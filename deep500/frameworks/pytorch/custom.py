@@ -37,7 +37,9 @@ class CompiledOperator(CustomOpDef):
 
     def __init__(self, op: CppOp, name: str):
         self._op, self._namespace, self._name = op, "deep500", name
-        back = _schema(f"{name}_backward", _backward_inputs(op), len(op.signature.inputs))
+        back = _schema(
+            f"{name}_backward", _backward_inputs(op), len(op.signature.inputs)
+        )
         define(
             op,
             name,
@@ -48,9 +50,13 @@ class CompiledOperator(CustomOpDef):
             f"deep500::{name}", lambda *xs: one_or_all(_fakes(op.kinds(xs), xs[0]))
         )
         if op.differentiable:
-            torch.library.register_fake(f"deep500::{name}_backward", _fake_gradients(op))
+            torch.library.register_fake(
+                f"deep500::{name}_backward", _fake_gradients(op)
+            )
         self._opoverload = getattr(torch.ops.deep500, name).default
-        self._direct = self._opoverload._op  # what the overload calls after a detour through Python
+        self._direct = (
+            self._opoverload._op
+        )  # what the overload calls after a detour through Python
 
     def __call__(self, *inputs: torch.Tensor) -> Any:
         if is_dynamo_compiling():
@@ -81,13 +87,18 @@ class PythonOperator(CustomOpDef):
             return one_or_all([_tensor(g) for g in made])
 
         gradients = CustomOpDef(
-            "deep500", name, _arguments(_backward_inputs(op), len(op.signature.inputs)), kernel
+            "deep500",
+            name,
+            _arguments(_backward_inputs(op), len(op.signature.inputs)),
+            kernel,
         )
         gradients.register_kernel("cpu")(kernel)
         gradients.register_fake(_fake_gradients(op))
 
         def setup(ctx: Any, inputs: tuple, output: Any) -> None:
-            ctx.save_for_backward(*inputs, *(output if isinstance(output, tuple) else (output,)))
+            ctx.save_for_backward(
+                *inputs, *(output if isinstance(output, tuple) else (output,))
+            )
 
         def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
             found = gradients(*grads, *ctx.saved_tensors)
@@ -132,15 +143,23 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
                 raise Deep500Error(
                     f"{op.name} has no second derivative: its backward is not differentiable"
                 )
-            saved = ctx.saved_tensors  # refuses what was changed since, and what has been freed
+            saved = (
+                ctx.saved_tensors
+            )  # refuses what was changed since, and what has been freed
             if ctx.arrays is None:  # the graph was kept for another turn
                 arrays = [_array(x) for x in saved]
                 ctx.arrays = arrays[:-m], arrays[-m:]
             made = op.gradients([_array(g) for g in grads], *ctx.arrays)
             ctx.arrays = None
-            return tuple([_tensor(g) if g.dtype.kind not in "iub" else None for g in made])
+            return tuple(
+                [_tensor(g) if g.dtype.kind not in "iub" else None for g in made]
+            )
 
-    return Eager if m > 1 or described or len(signature.inputs) > 1 else _one_to_one(op, Eager)
+    return (
+        Eager
+        if m > 1 or described or len(signature.inputs) > 1
+        else _one_to_one(op, Eager)
+    )
 
 
 def _one_to_one(
@@ -175,7 +194,11 @@ def _one_to_one(
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            if ctx.arrays is None or is_grad_enabled() or grads[0].dtype is torch.bfloat16:
+            if (
+                ctx.arrays is None
+                or is_grad_enabled()
+                or grads[0].dtype is torch.bfloat16
+            ):
                 return general.backward(ctx, *grads)
             _ = ctx.saved_tensors
             given, (xs, ys) = (grads[0].numpy(),), ctx.arrays
@@ -207,7 +230,9 @@ def _checked(op: CustomOp) -> Callable[..., Any]:
 
 
 def _run(op: CustomOp) -> Callable[..., Any]:
-    return lambda *inputs: one_or_all([_tensor(y) for y in op.run([_array(x) for x in inputs])])
+    return lambda *inputs: one_or_all(
+        [_tensor(y) for y in op.run([_array(x) for x in inputs])]
+    )
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
@@ -228,12 +253,17 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 def _kinds(op: CustomOp, xs: Sequence[torch.Tensor]) -> Any:
     """Python code may do anything with a shape: the sizes that are compiled for are numbers."""
     return op.kinds(
-        [torch.empty([int(n) for n in x.shape], dtype=x.dtype, device="meta") for x in xs]
+        [
+            torch.empty([int(n) for n in x.shape], dtype=x.dtype, device="meta")
+            for x in xs
+        ]
     )
 
 
 def _fakes(kinds: Any, like: torch.Tensor) -> list[torch.Tensor]:
-    return [like.new_empty(kind.shape, dtype=getattr(torch, kind.dtype)) for kind in kinds]
+    return [
+        like.new_empty(kind.shape, dtype=getattr(torch, kind.dtype)) for kind in kinds
+    ]
 
 
 def _fake_gradients(op: CustomOp) -> Callable[..., Any]:

@@ -28,7 +28,9 @@ SCALARS = {
     "uint64": 29,
 }  # c10::ScalarType
 NAMES = {number: name for name, number in SCALARS.items()}
-Prepare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64))
+Prepare = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)
+)
 _KEPT: list[
     Any
 ] = []  # PyTorch's dispatcher holds on to what is defined for as long as the process runs
@@ -42,14 +44,19 @@ def define(op: CppOp, name: str, schema: str, backward: str) -> None:
         try:
             given = _tensors(numbers, len(op.signature.inputs))
             tensors = (*given, *op.infer(*given))
-            library = op.library(next((t.dtype for t in tensors if "float" in t.dtype), "float32"))
+            library = op.library(
+                next((t.dtype for t in tensors if "float" in t.dtype), "float32")
+            )
             flat = [
                 n
                 for t in tensors
                 for n in (SCALARS[t.dtype], TYPES[t.dtype], len(t.shape), *t.shape)
             ]
             bridge.deep500_plan(
-                handle, (ctypes.c_int64 * len(flat))(*flat), library.forward, library.backward
+                handle,
+                (ctypes.c_int64 * len(flat))(*flat),
+                library.forward,
+                library.backward,
             )
             return 0
         except Exception as error:  # C++ is waiting for an answer
@@ -90,7 +97,9 @@ def _bridge() -> ctypes.CDLL:
     )
     library = ctypes.CDLL(str(path))
     library.deep500_define.restype = ctypes.c_void_p
-    library.deep500_define.argtypes = [ctypes.c_char_p] * 3 + [ctypes.c_int] * 2 + [Prepare]
+    library.deep500_define.argtypes = (
+        [ctypes.c_char_p] * 3 + [ctypes.c_int] * 2 + [Prepare]
+    )
     library.deep500_fault.restype = ctypes.c_char_p
     library.deep500_refuse.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     library.deep500_plan.argtypes = [
@@ -107,7 +116,10 @@ def _tensors(numbers: Any, count: int) -> tuple[Tensor, ...]:
     for _ in range(count):
         rank = numbers[at + 1]
         found.append(
-            Tensor(tuple(numbers[at + 2 : at + 2 + rank]), NAMES.get(numbers[at], "unknown"))
+            Tensor(
+                tuple(numbers[at + 2 : at + 2 + rank]),
+                NAMES.get(numbers[at], "unknown"),
+            )
         )
         at += 2 + rank
     return tuple(found)

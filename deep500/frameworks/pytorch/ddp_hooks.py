@@ -45,7 +45,9 @@ def create_hook(codec: Codec, seed: int = 0, timeout_s: float = TIMEOUT_S) -> Ho
     return coded_allreduce
 
 
-def _complete(buckets: "CodedBuckets", bucket: Any, future: "torch.futures.Future") -> None:
+def _complete(
+    buckets: "CodedBuckets", bucket: Any, future: "torch.futures.Future"
+) -> None:
     """Set the mean of a bucket, or what went wrong, which DDP then raises."""
     try:
         future.set_result(buckets.mean(bucket))
@@ -64,7 +66,9 @@ class CodedBuckets:
     names: dict[int, str] = field(default_factory=dict)  # by the address of a parameter
     states: dict[tuple[str, ...], State] = field(default_factory=dict)
     slots: dict[tuple[str, ...], tuple[Slot, ...]] = field(default_factory=dict)
-    loaded: State = field(default_factory=dict)  # of a checkpoint, until its parameters come
+    loaded: State = field(
+        default_factory=dict
+    )  # of a checkpoint, until its parameters come
 
     def mean(self, bucket: Any) -> torch.Tensor:
         """The mean of a bucket's gradients over all ranks."""
@@ -74,7 +78,9 @@ class CodedBuckets:
         if group not in self.states:
             self._regroup(group, slots, buffer)
         ranks = dist.get_world_size(self.group)
-        key = Key(self.seed, self.step, dist.get_rank(self.group), ranks, "+".join(group))
+        key = Key(
+            self.seed, self.step, dist.get_rank(self.group), ranks, "+".join(group)
+        )
         values, even = buffer.detach().numpy(), self.codec.fixed_size
         aggregation = self.codec.aggregate(values, self.states[group], key, slots)
         mean = drive(aggregation, lambda request: answered(request, self.group, even))
@@ -98,13 +104,19 @@ class CodedBuckets:
     def _slots(self, bucket: Any, buffer: torch.Tensor) -> tuple[Slot, ...]:
         dtype = str(buffer.dtype).removeprefix("torch.")
         slots = []
-        for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
-            name = self.names.setdefault(parameter.data_ptr(), f"parameter{len(self.names)}")
+        for parameter, gradient in zip(
+            bucket.parameters(), bucket.gradients(), strict=True
+        ):
+            name = self.names.setdefault(
+                parameter.data_ptr(), f"parameter{len(self.names)}"
+            )
             offset = (gradient.data_ptr() - buffer.data_ptr()) // buffer.element_size()
             slots.append(Slot(name, tuple(gradient.shape), dtype, offset))
         return tuple(slots)
 
-    def _regroup(self, group: tuple[str, ...], slots: Sequence[Slot], buffer: torch.Tensor) -> None:
+    def _regroup(
+        self, group: tuple[str, ...], slots: Sequence[Slot], buffer: torch.Tensor
+    ) -> None:
         """The state of a new bucket, with what older buckets or a checkpoint say of its parameters."""
         state = self.codec.init(buffer.numel(), slots[0].dtype, slots)
         remembered = self.state_dict() | self.loaded
@@ -153,7 +165,9 @@ def _shared(array: np.ndarray) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
-def _gathered(payload: torch.Tensor, group: Any, ranks: int, even: bool) -> list[np.ndarray]:
+def _gathered(
+    payload: torch.Tensor, group: Any, ranks: int, even: bool
+) -> list[np.ndarray]:
     """The payloads of all ranks; gloo gathers equal lengths only, so others are filled up."""
     lengths = [payload.numel()] * ranks
     if not even:

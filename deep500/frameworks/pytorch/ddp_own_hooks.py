@@ -14,7 +14,9 @@ from ...contracts.layout import Slot
 from ...errors import Deep500Error
 
 HOOKS = ("allreduce", "fp16", "powersgd")
-FIRST_ITERATION = 2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
+FIRST_ITERATION = (
+    2  # the earliest at which PyTorch lets PowerSGD begin; before that it sends all
+)
 _states: dict[int, Any] = {}  # PowerSGDState by the number that a codec's state holds
 
 
@@ -53,7 +55,9 @@ class TorchHook(Codec):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.hook not in HOOKS:
-            raise Deep500Error(f"hook of TorchHook is {self.hook!r}: give {', '.join(HOOKS)}")
+            raise Deep500Error(
+                f"hook of TorchHook is {self.hook!r}: give {', '.join(HOOKS)}"
+            )
 
     def init(self, size: int, dtype: Any, slots: Sequence[Slot] = ()) -> State:
         if self.hook != "powersgd":
@@ -71,10 +75,14 @@ class TorchHook(Codec):
         self, x: np.ndarray, state: State, key: Key, slots: Sequence[Slot]
     ) -> Generator[Request, Any, Exchange]:
         if not dist.is_initialized():
-            raise Deep500Error("TorchHook needs torch.distributed: call init_process_group first")
+            raise Deep500Error(
+                "TorchHook needs torch.distributed: call init_process_group first"
+            )
         bucket: Any = HookBucket(torch.from_numpy(x.copy()), slots or _one_slot(x))
         if self.hook == "powersgd":
-            future = powerSGD_hook.powerSGD_hook(_states[int(state["powersgd"])], bucket)
+            future = powerSGD_hook.powerSGD_hook(
+                _states[int(state["powersgd"])], bucket
+            )
         elif self.hook == "fp16":
             future = default_hooks.fp16_compress_hook(None, bucket)  # type: ignore[arg-type]
         else:

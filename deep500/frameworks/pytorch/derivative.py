@@ -12,7 +12,9 @@ from . import FRAMEWORK
 
 
 def derivative(
-    function: Callable, arrays: Sequence[torch.Tensor], grads: Sequence[torch.Tensor | None]
+    function: Callable,
+    arrays: Sequence[torch.Tensor],
+    grads: Sequence[torch.Tensor | None],
 ) -> Call:
     """One backward pass over a graph that is kept; forward is not part of the call."""
     leaves = [a.detach().requires_grad_(a.is_floating_point()) for a in arrays]

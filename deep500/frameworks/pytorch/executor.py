@@ -53,7 +53,11 @@ class PyTorchExecutor(AutogradExecutor):
     passes = CLEAN_UP
 
     def __init__(
-        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: Framework,
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         super().__init__(framework, network, seed, compile)
         self._param_buffers = self.layout.gather(network.params)
@@ -62,7 +66,9 @@ class PyTorchExecutor(AutogradExecutor):
         for param in self.trained.values():
             param.requires_grad_()
         self.params = {
-            name: self.trained[name] if name in self.trained else FRAMEWORK.tensor(value.copy())
+            name: self.trained[name]
+            if name in self.trained
+            else FRAMEWORK.tensor(value.copy())
             for name, value in network.params.items()
         }
         self.programs: Programs[_Mode] = Programs()
@@ -75,7 +81,9 @@ class PyTorchExecutor(AutogradExecutor):
         if mode is None:
             mode = self.programs.find(key, lambda: self._inference_mode(inputs))
         was_enabled = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(False)  # torch.no_grad() costs as much as a small operator
+        torch._C._set_grad_enabled(
+            False
+        )  # torch.no_grad() costs as much as a small operator
         try:
             results = self._run(mode, inputs)
         finally:
@@ -83,7 +91,11 @@ class PyTorchExecutor(AutogradExecutor):
         return dict(zip(mode.outputs, results, strict=True))
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         if not self.takes_inputs_as_they_are:
             inputs = self.keyed(inputs, step, first_row)
@@ -108,7 +120,9 @@ class PyTorchExecutor(AutogradExecutor):
 
         return self.programs.find((self.decided, y, self.training), build)
 
-    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep | TorchOptimStep:
+    def _training_step(
+        self, optimizer: Optimizer, y: str
+    ) -> PyTorchStep | TorchOptimStep:
         if isinstance(optimizer, NativeOptimizer):
             return TorchOptimStep(self, optimizer, y)
         return PyTorchStep(self, optimizer, y)
@@ -118,7 +132,9 @@ class PyTorchExecutor(AutogradExecutor):
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
         nodes, inputs = self.graph_with(outputs).part(outputs, training)
-        kinds = {name: getattr(torch, self.structure.inputs[name].dtype) for name in inputs}
+        kinds = {
+            name: getattr(torch, self.structure.inputs[name].dtype) for name in inputs
+        }
         used = set(outputs)
         for node in nodes:
             used.update(name for name in node.inputs if isinstance(name, str))
@@ -148,14 +164,18 @@ class PyTorchExecutor(AutogradExecutor):
         present = [name for name in mode.inputs if inputs.get(name) is not None]
         arguments = dict(zip(present, values, strict=True))
         shapes = {name: value.shape for name, value in arguments.items()}
-        self.structure.check_shapes(mode.inputs, {n: tuple(s) for n, s in shapes.items()})
+        self.structure.check_shapes(
+            mode.inputs, {n: tuple(s) for n, s in shapes.items()}
+        )
         count = self._program_count() if self.decided is None else len(mode.programs)
         has_own = count < MOST_SHAPES
         place = tuple(shapes.values()) if has_own else None
         program = mode.programs.get(place)
         if program is None:
             example = {**arguments, **mode.params} if has_own else None
-            program = compile_network(self, mode.outputs, [*mode.params], mode.training, example)
+            program = compile_network(
+                self, mode.outputs, [*mode.params], mode.training, example
+            )
             if self.compile:
                 program = self._compiled(program, values, mode)
             mode.programs[place] = program
@@ -164,7 +184,9 @@ class PyTorchExecutor(AutogradExecutor):
     def _program_count(self) -> int:
         return sum(len(mode.programs) for mode in self.programs.values())
 
-    def _compiled(self, program: Program, values: list[torch.Tensor], mode: _Mode) -> Program:
+    def _compiled(
+        self, program: Program, values: list[torch.Tensor], mode: _Mode
+    ) -> Program:
         """The program through torch.compile, tried once: it compiles when first called."""
         compiled = self.framework.compile(program)
         try:

@@ -48,7 +48,9 @@ class AutogradExecutor(HostMemoryExecutor):
         if self.after_forward is not None:
             self.after_forward()
         for param in self.trained.values():
-            param.grad = None  # then autograd hands its own result over, and adds nothing
+            param.grad = (
+                None  # then autograd hands its own result over, and adds nothing
+            )
         if loss.requires_grad:
             torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
         self._has_gradients = True
@@ -76,14 +78,18 @@ class AutogradExecutor(HostMemoryExecutor):
     def _flat_gradients(self) -> dict[str, np.ndarray]:
         """From now on, the flat buffers are what `grad` of every parameter is."""
         self.gathered_gradients()
-        for param, view in zip(self.trained.values(), self._gradient_views, strict=True):
+        for param, view in zip(
+            self.trained.values(), self._gradient_views, strict=True
+        ):
             param.grad = view
         self._gradients_are_flat = True
         return self._gradient_buffers
 
     def arrays(self) -> dict[str, np.ndarray]:
         array = self.framework.array
-        return {name: array(value.detach().clone()) for name, value in self.params.items()}
+        return {
+            name: array(value.detach().clone()) for name, value in self.params.items()
+        }
 
     def _write(self, name: str, value: np.ndarray) -> None:
         param = self.params[name]

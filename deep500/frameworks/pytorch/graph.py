@@ -57,7 +57,12 @@ class _Emitter:
         values: dict[str, torch.fx.Node],
         example: dict[str, Any] | None,
     ):
-        self.executor, self.graph, self.values, self.example = executor, graph, values, example
+        self.executor, self.graph, self.values, self.example = (
+            executor,
+            graph,
+            values,
+            example,
+        )
 
     def node(self, node: Node) -> None:
         kernel, word = self.executor.choose(node, node.inputs)
@@ -65,7 +70,12 @@ class _Emitter:
             return self._whole(node)
         inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
         recording = Recording(
-            self.graph, {self.example[i]: self.values[i] for i in node.inputs if isinstance(i, str)}
+            self.graph,
+            {
+                self.example[i]: self.values[i]
+                for i in node.inputs
+                if isinstance(i, str)
+            },
         )
         try:
             with recording:
@@ -95,7 +105,10 @@ def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., t
     if not any(isinstance(x, np.generic) for x in inputs):
         return call
     return lambda *given: call(
-        *(x if isinstance(x, np.generic) else g for x, g in zip(inputs, given, strict=True))
+        *(
+            x if isinstance(x, np.generic) else g
+            for x, g in zip(inputs, given, strict=True)
+        )
     )
 
 
@@ -115,7 +128,9 @@ class Formula(torch.autograd.Function):
         results = operator.run(xp, *inputs)
         kept = (*inputs, *results)
         ctx.operator, ctx.xp, ctx.count = operator, xp, len(inputs)
-        ctx.static = [None if isinstance(value, torch.Tensor) else value for value in kept]
+        ctx.static = [
+            None if isinstance(value, torch.Tensor) else value for value in kept
+        ]
         ctx.save_for_backward(
             *(value if isinstance(value, torch.Tensor) else None for value in kept)
         )
@@ -123,11 +138,16 @@ class Formula(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
-        kept = [s if t is None else t for s, t in zip(ctx.static, ctx.saved_tensors, strict=True)]
+        kept = [
+            s if t is None else t
+            for s, t in zip(ctx.static, ctx.saved_tensors, strict=True)
+        ]
         return (
             None,
             None,
-            *ctx.operator.gradients(ctx.xp, grads, kept[: ctx.count], kept[ctx.count :]),
+            *ctx.operator.gradients(
+                ctx.xp, grads, kept[: ctx.count], kept[ctx.count :]
+            ),
         )
 
 

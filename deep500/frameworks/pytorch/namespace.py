@@ -23,8 +23,16 @@ def _pair(f: Callable) -> Callable:
     """f of two tensors, for one tensor and a Python number too."""
 
     def both(self: Namespace, x: Any, y: Any) -> Tensor:
-        x = x if isinstance(x, Tensor) else torch.as_tensor(x, dtype=y.dtype, device=y.device)
-        y = y if isinstance(y, Tensor) else torch.as_tensor(y, dtype=x.dtype, device=x.device)
+        x = (
+            x
+            if isinstance(x, Tensor)
+            else torch.as_tensor(x, dtype=y.dtype, device=y.device)
+        )
+        y = (
+            y
+            if isinstance(y, Tensor)
+            else torch.as_tensor(y, dtype=x.dtype, device=x.device)
+        )
         return f(x, y)
 
     return both
@@ -35,13 +43,17 @@ class TorchNamespace(Namespace):
 
     abs, exp, log, sqrt = bind(torch.abs, torch.exp, torch.log, torch.sqrt)
     sin, cos, tanh, sign = bind(torch.sin, torch.cos, torch.tanh, torch.sign)
-    asin, acos, atan, sinh, cosh = bind(torch.asin, torch.acos, torch.atan, torch.sinh, torch.cosh)
+    asin, acos, atan, sinh, cosh = bind(
+        torch.asin, torch.acos, torch.atan, torch.sinh, torch.cosh
+    )
     expm1, log1p, fmod = bind(torch.expm1, torch.log1p, torch.fmod)
     floor, erf, isnan = bind(torch.floor, torch.erf, torch.isnan)
     logical_not, logical_and, logical_or = bind(
         torch.logical_not, torch.logical_and, torch.logical_or
     )
-    pow, where, reshape, permute_dims = bind(torch.pow, torch.where, torch.reshape, torch.permute)
+    pow, where, reshape, permute_dims = bind(
+        torch.pow, torch.where, torch.reshape, torch.permute
+    )
     broadcast_to, matmul, einsum = bind(torch.broadcast_to, torch.matmul, torch.einsum)
     sigmoid, relu = bind(torch.sigmoid, torch.relu)
     zeros_like, ones_like = bind(torch.zeros_like, torch.ones_like)
@@ -78,7 +90,9 @@ class TorchNamespace(Namespace):
         return torch.flip(x, ints(axis))
 
     def enlarge(self, x: Tensor, pads: Pads, value: float) -> Tensor:
-        return functional.pad(x, [p for pair in reversed(list(pads)) for p in pair], value=value)
+        return functional.pad(
+            x, [p for pair in reversed(list(pads)) for p in pair], value=value
+        )
 
     def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return torch.sum(x, dim=_axes(x, axis), keepdim=keepdims, dtype=x.dtype)
@@ -108,7 +122,9 @@ class TorchNamespace(Namespace):
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         axis %= x.ndim
         rows = torch.index_select(x, axis, torch.reshape(indices, (-1,)))
-        return torch.reshape(rows, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+        return torch.reshape(
+            rows, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        )
 
     def take_along_axis(self, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         return torch.gather(x, axis, indices)
@@ -116,7 +132,9 @@ class TorchNamespace(Namespace):
     def nonzero(self, x: Tensor) -> Tensor:
         return torch.nonzero(x)
 
-    def scatter_add(self, x: Tensor, indices: Tensor, values: Tensor, axis: int) -> Tensor:
+    def scatter_add(
+        self, x: Tensor, indices: Tensor, values: Tensor, axis: int
+    ) -> Tensor:
         return torch.scatter_add(x, axis, indices, values)
 
     def sort_descending(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -124,7 +142,11 @@ class TorchNamespace(Namespace):
         return values, indices
 
     def windows(
-        self, x: Tensor, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        x: Tensor,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Tensor:
         """A view: nothing is copied."""
         for k, s, d in zip(kernel, strides, dilations, strict=True):
@@ -158,7 +180,9 @@ class TorchNamespace(Namespace):
         groups: int = 1,
     ) -> Tensor:
         extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
-        x = torch.convolution(y, w, None, strides, [0] * len(extra), dilations, True, extra, groups)
+        x = torch.convolution(
+            y, w, None, strides, [0] * len(extra), dilations, True, extra, groups
+        )
         return crop(x, shape, pads)
 
     def conv_weight(
@@ -172,7 +196,9 @@ class TorchNamespace(Namespace):
         groups: int = 1,
     ) -> Tensor:
         x, both = self._even(x, pads)
-        w = x.new_empty((y.shape[1], x.shape[1] // groups, *kernel))  # only its shape is read
+        w = x.new_empty(
+            (y.shape[1], x.shape[1] // groups, *kernel)
+        )  # only its shape is read
         return torch.ops.aten.convolution_backward(
             y,
             x,
@@ -187,7 +213,9 @@ class TorchNamespace(Namespace):
             (False, True, False),
         )[1]
 
-    def host(self, function: Callable, kinds: Sequence[Any], *xs: Tensor) -> list[Tensor]:
+    def host(
+        self, function: Callable, kinds: Sequence[Any], *xs: Tensor
+    ) -> list[Tensor]:
         return [FRAMEWORK.tensor(y) for y in function(*map(FRAMEWORK.array, xs))]
 
     def _even(self, x: Tensor, pads: Pads) -> tuple[Tensor, list[int]]:

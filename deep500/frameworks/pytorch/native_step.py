@@ -27,7 +27,10 @@ class TorchOptimStep(TrainingStep):
     optimizer: NativeOptimizer
 
     def __init__(
-        self, executor: "PyTorchExecutor | WrappedModule", optimizer: NativeOptimizer, y: str
+        self,
+        executor: "PyTorchExecutor | WrappedModule",
+        optimizer: NativeOptimizer,
+        y: str,
     ):
         super().__init__(executor, optimizer, y)
         self._first_states = self._tried_states()
@@ -49,8 +52,12 @@ class TorchOptimStep(TrainingStep):
 
     def _update(self) -> None:
         gradients = self.executor.gradient_list()
-        for param, gradient in zip(self.executor.trained.values(), gradients, strict=True):
-            param.grad = laid_out_as(param.detach(), gradient)  # as fused kernels go over both
+        for param, gradient in zip(
+            self.executor.trained.values(), gradients, strict=True
+        ):
+            param.grad = laid_out_as(
+                param.detach(), gradient
+            )  # as fused kernels go over both
         if self.optimizer.schedules:
             for group in self._torch_optimizer.param_groups:
                 group["lr"] = self.optimizer.rate_at(self.count + 1)
@@ -78,9 +85,13 @@ class TorchOptimStep(TrainingStep):
             keys = self._first_states[name]
             loaded = {key: tensor(arrays[f"{name}.{key}"]) for key in keys}
             for key, value in loaded.items():
-                self._torch_optimizer.state[param][key] = laid_out_as(param.detach(), value)
+                self._torch_optimizer.state[param][key] = laid_out_as(
+                    param.detach(), value
+                )
 
 
 def _zeros(state: Mapping[str, Any]) -> TorchState:
-    tensors = {key: value for key, value in state.items() if isinstance(value, torch.Tensor)}
+    tensors = {
+        key: value for key, value in state.items() if isinstance(value, torch.Tensor)
+    }
     return {key: torch.zeros_like(value) for key, value in tensors.items()}

@@ -27,7 +27,9 @@ class MomentumOptimizer(NativeMomentum):
     framework = "pytorch"
 
     def create(self, library: Any, rate: Any) -> Any:
-        return lambda params: library.SGD(params, rate, momentum=self.momentum, fused=True)
+        return lambda params: library.SGD(
+            params, rate, momentum=self.momentum, fused=True
+        )
 
 
 class NesterovOptimizer(NativeMomentum):
@@ -47,7 +49,9 @@ class AdaGradOptimizer(NativeAdaGrad):
     framework = "pytorch"
 
     def create(self, library: Any, rate: Any) -> Any:
-        return lambda params: library.Adagrad(params, rate, eps=self.epsilon, fused=True)
+        return lambda params: library.Adagrad(
+            params, rate, eps=self.epsilon, fused=True
+        )
 
 
 class RMSPropOptimizer(NativeRMSProp):
@@ -66,7 +70,9 @@ class AdamOptimizer(NativeAdam):
 
     def create(self, library: Any, rate: Any) -> Any:
         betas = (self.beta1, self.beta2)
-        return lambda params: library.Adam(params, rate, betas, self.epsilon, fused=True)
+        return lambda params: library.Adam(
+            params, rate, betas, self.epsilon, fused=True
+        )
 
 
 class AMSGradOptimizer(NativeAdam):

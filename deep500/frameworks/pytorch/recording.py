@@ -8,8 +8,26 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format)
-FACTS = {"shape", "size", "ndim", "dim", "numel", "dtype", "device", "is_floating_point"}
+PLAIN = (
+    int,
+    float,
+    bool,
+    str,
+    type(None),
+    torch.dtype,
+    torch.device,
+    torch.memory_format,
+)
+FACTS = {
+    "shape",
+    "size",
+    "ndim",
+    "dim",
+    "numel",
+    "dtype",
+    "device",
+    "is_floating_point",
+}
 
 
 class Unrecordable(Exception):
@@ -22,7 +40,9 @@ class Recording(TorchFunctionMode):
     Only what is a function of its arguments is recorded: a value read out of a tensor or a change in place raises.
     """
 
-    def __init__(self, graph: torch.fx.Graph, given: Mapping[torch.Tensor, torch.fx.Node]):
+    def __init__(
+        self, graph: torch.fx.Graph, given: Mapping[torch.Tensor, torch.fx.Node]
+    ):
         super().__init__()
         self.graph = graph
         self._nodes = {
@@ -75,7 +95,9 @@ class Recording(TorchFunctionMode):
         if isinstance(value, torch.Tensor):
             return self.node(value)
         if isinstance(value, tuple | list):
-            return (tuple if isinstance(value, tuple) else list)(map(self._argument, value))
+            return (tuple if isinstance(value, tuple) else list)(
+                map(self._argument, value)
+            )
         if isinstance(value, slice):
             return slice(*map(self._argument, (value.start, value.stop, value.step)))
         if value is Ellipsis or isinstance(value, PLAIN):

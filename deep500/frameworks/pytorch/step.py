@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from .executor import PyTorchExecutor
     from .wrapped import WrappedModule
 
-CHUNK = 1 << 18  # elements that a formula takes at once: its intermediate results stay in the cache
+CHUNK = (
+    1 << 18
+)  # elements that a formula takes at once: its intermediate results stay in the cache
 
 
 class PyTorchStep(TrainingStep):
@@ -23,7 +25,9 @@ class PyTorchStep(TrainingStep):
 
     executor: "PyTorchExecutor | WrappedModule"
 
-    def __init__(self, executor: "PyTorchExecutor | WrappedModule", optimizer: Optimizer, y: str):
+    def __init__(
+        self, executor: "PyTorchExecutor | WrappedModule", optimizer: Optimizer, y: str
+    ):
         super().__init__(executor, optimizer, y)
         xp, name = executor.framework.xp, executor.framework.name
         native = optimizer.native(name)
@@ -107,7 +111,8 @@ class PyTorchStep(TrainingStep):
         tensor = self.executor.framework.tensor
         for i, (name, param) in enumerate(self.pieces.items()):
             self.states[i] = {
-                key: laid_out_as(param, tensor(arrays[f"{name}.{key}"])) for key in self.states[i]
+                key: laid_out_as(param, tensor(arrays[f"{name}.{key}"]))
+                for key in self.states[i]
             }
 
     def _state_by_param(self) -> dict[str, State]:
@@ -115,7 +120,9 @@ class PyTorchStep(TrainingStep):
             return dict(zip(self.pieces, self.states, strict=True))
         by_param: dict[str, State] = {name: {} for name in self.executor.trained}
         for key in self.states[0] if self.states else ():
-            for name, value in self._by_param([state[key] for state in self.states]).items():
+            for name, value in self._by_param(
+                [state[key] for state in self.states]
+            ).items():
                 by_param[name][key] = value
         return by_param
 
@@ -132,13 +139,17 @@ class PyTorchStep(TrainingStep):
             buffers[dtype] = torch.cat([next(rest) for _ in buffer.split(CHUNK)])
         return self.executor.layout.views(buffers)
 
-    def _by_piece(self, by_param: Mapping[str, np.ndarray], key: str) -> list[torch.Tensor]:
+    def _by_piece(
+        self, by_param: Mapping[str, np.ndarray], key: str
+    ) -> list[torch.Tensor]:
         """The other way round."""
         tensor: Callable[[Any], torch.Tensor] = self.executor.framework.tensor
         if self.states[0][key].shape != self.params[0].shape:
             return [tensor(next(iter(by_param.values())))] * len(self.states)
         buffers = self.executor.layout.gather(by_param)
-        return self._chunks({dtype: tensor(buffer) for dtype, buffer in buffers.items()})
+        return self._chunks(
+            {dtype: tensor(buffer) for dtype, buffer in buffers.items()}
+        )
 
 
 def _apart(state: State, param: torch.Tensor) -> State:

@@ -16,7 +16,13 @@ from ...contracts.native_optimizer import NativeOptimizer
 from ...contracts.network import Node
 from ...contracts.operator import Tensor
 from ...contracts.optimizer import Optimizer
-from ...contracts.wrapping import NativeLoss, Wrapped, Wrapping, arguments_of, loss_expected
+from ...contracts.wrapping import (
+    NativeLoss,
+    Wrapped,
+    Wrapping,
+    arguments_of,
+    loss_expected,
+)
 from ...errors import Deep500Error
 from .gradients import AutogradExecutor
 from .graph import Formula
@@ -48,7 +54,9 @@ class WrappedModule(AutogradExecutor):
         loss = self._loss(framework, wrapping.loss)
         arguments = arguments_of(own.forward, wrapping.inputs)
         self._wrapped = Wrapped(type(own).__name__, call, arguments, wrapping, loss)
-        self._specs = {name: Tensor(tuple(p.shape), name_of(p.dtype)) for name, p in params.items()}
+        self._specs = {
+            name: Tensor(tuple(p.shape), name_of(p.dtype)) for name, p in params.items()
+        }
         trained = {name: p for name, p in params.items() if p.requires_grad}
         outline = self._wrapped.outline(self._specs, trained)
         super().__init__(framework, outline, seed or 0, compile)
@@ -75,7 +83,11 @@ class WrappedModule(AutogradExecutor):
                 self._set_mode(True)
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         if self._module.training != self._training:
             self._set_mode(self._training)
@@ -84,7 +96,9 @@ class WrappedModule(AutogradExecutor):
         self.backward(self._wrapped.differentiated(outputs, values, y), y)
         return {name: value.detach() for name, value in outputs.items()}
 
-    def _training_step(self, optimizer: Optimizer, y: str) -> PyTorchStep | TorchOptimStep:
+    def _training_step(
+        self, optimizer: Optimizer, y: str
+    ) -> PyTorchStep | TorchOptimStep:
         if isinstance(optimizer, NativeOptimizer):
             return TorchOptimStep(self, optimizer, y)
         return PyTorchStep(self, optimizer, y)
@@ -95,11 +109,15 @@ class WrappedModule(AutogradExecutor):
         wrapped = self._wrapped
         values = {name: tensor(inputs[name]) for name in wrapped.known(inputs)}
         outputs = wrapped.run(values)
-        if wrapped.outputs != self.structure.outputs:  # known when it has run for the first time
+        if (
+            wrapped.outputs != self.structure.outputs
+        ):  # known when it has run for the first time
             self.structure = wrapped.outline(self._specs, self.trained)
         return outputs, values
 
-    def _loss(self, framework: Framework, loss: Any) -> Callable[[Any, Any], Any] | None:
+    def _loss(
+        self, framework: Framework, loss: Any
+    ) -> Callable[[Any, Any], Any] | None:
         if isinstance(loss, Loss):
             return NativeLoss(loss, framework.xp, self._kernel)
         if loss is not None and (not callable(loss) or isinstance(loss, type)):

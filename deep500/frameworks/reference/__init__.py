@@ -67,7 +67,10 @@ class Reference(Framework):
         )
 
     def _gradient(
-        self, operator: Operator, inputs: Sequence[Any], grads: Sequence[np.ndarray | None]
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
         found = super()._gradient(operator, _wide(inputs), _wide(grads))
         return [
@@ -79,7 +82,9 @@ class Reference(Framework):
         """A function of NumPy arrays, with its `backward`."""
         return HostFunction(operator)
 
-    def _executor(self, network: Network, seed: int, compile: bool) -> "ReferenceExecutor":
+    def _executor(
+        self, network: Network, seed: int, compile: bool
+    ) -> "ReferenceExecutor":
         from .executor import ReferenceExecutor
 
         return ReferenceExecutor(self, network, seed, compile)
@@ -91,7 +96,9 @@ custom_op = FRAMEWORK.custom_op
 
 
 def _halves(values: Sequence[Any]) -> bool:
-    return any(isinstance(x, np.ndarray | np.generic) and x.dtype in HALF for x in values)
+    return any(
+        isinstance(x, np.ndarray | np.generic) and x.dtype in HALF for x in values
+    )
 
 
 def _wide(values: Sequence[Any]) -> list[Any]:

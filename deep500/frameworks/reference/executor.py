@@ -22,7 +22,11 @@ class ReferenceExecutor(HostMemoryExecutor):
     tells_forward = True
 
     def __init__(
-        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: Framework,
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         if compile:
             raise Unsupported(f"{framework.name} has no compiler: leave compile out")
@@ -46,7 +50,11 @@ class ReferenceExecutor(HostMemoryExecutor):
         return self._detached(results)
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         inputs = self.keyed(inputs, step, first_row)
         xp, structure = self.framework.xp, self.structure
@@ -54,7 +62,10 @@ class ReferenceExecutor(HostMemoryExecutor):
         wanted = {*structure.outputs, *updates.values(), y}
         nodes, used = structure.part(wanted, self.training)
         values = self._values(inputs, used)
-        self.gradients, self._gradient_buffers = {}, None  # free before new ones are there
+        self.gradients, self._gradient_buffers = (
+            {},
+            None,
+        )  # free before new ones are there
         results, record = tape.forward(xp, nodes, values, wanted)
         if self.after_forward is not None:
             self.after_forward()
@@ -86,9 +97,13 @@ class ReferenceExecutor(HostMemoryExecutor):
         """Inputs in their declared dtypes, and the parameters."""
         specs = self.structure.inputs
         arrays = {
-            name: np.asarray(inputs[name], specs[name].dtype) for name in used if name in inputs
+            name: np.asarray(inputs[name], specs[name].dtype)
+            for name in used
+            if name in inputs
         }
-        self.structure.check_shapes(used, {name: value.shape for name, value in arrays.items()})
+        self.structure.check_shapes(
+            used, {name: value.shape for name, value in arrays.items()}
+        )
         return arrays | self.params
 
     def _detached(self, outputs: Values) -> Values:

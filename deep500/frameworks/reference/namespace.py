@@ -20,10 +20,14 @@ class NumpyNamespace(Namespace):
     """Arrays are np.ndarray; scalars that NumPy returns in their place behave alike."""
 
     abs, exp, log, sqrt = bind(np.abs, np.exp, np.log, np.sqrt)
-    sin, cos, tanh, sign, floor, isnan = bind(np.sin, np.cos, np.tanh, np.sign, np.floor, np.isnan)
+    sin, cos, tanh, sign, floor, isnan = bind(
+        np.sin, np.cos, np.tanh, np.sign, np.floor, np.isnan
+    )
     asin, acos, atan, sinh, cosh = bind(np.asin, np.acos, np.atan, np.sinh, np.cosh)
     expm1, log1p, fmod = bind(np.expm1, np.log1p, np.fmod)
-    logical_not, logical_and, logical_or = bind(np.logical_not, np.logical_and, np.logical_or)
+    logical_not, logical_and, logical_or = bind(
+        np.logical_not, np.logical_and, np.logical_or
+    )
     maximum, minimum, pow, where = bind(np.maximum, np.minimum, np.power, np.where)
     asarray, full, broadcast_to = bind(np.asarray, np.full, np.broadcast_to)
     permute_dims, concat, flip = bind(np.permute_dims, np.concat, np.flip)
@@ -92,7 +96,11 @@ class NumpyNamespace(Namespace):
         return np.take_along_axis(x, indices, axis), indices
 
     def windows(
-        self, x: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        x: Any,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Any:
         """A view: nothing is copied."""
         span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
@@ -103,12 +111,18 @@ class NumpyNamespace(Namespace):
         return view[key]
 
     def fold(
-        self, w: Any, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        w: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Any:
         n = len(shape)
         out: Any = np.zeros((*w.shape[: -2 * n], *shape), w.dtype)
         for at in offsets(w.shape[-n:]):
-            out[(..., *elements(at, w.shape[-2 * n : -n], strides, dilations))] += w[(..., *at)]
+            out[(..., *elements(at, w.shape[-2 * n : -n], strides, dilations))] += w[
+                (..., *at)
+            ]
         return out
 
     def stuff(self, x: Any, strides: Sequence[int]) -> Any:

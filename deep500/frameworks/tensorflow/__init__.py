@@ -104,7 +104,9 @@ class TensorFlow(Framework):
         """Through XLA."""
         return self.module.function(function, jit_compile=True, autograph=False)
 
-    def _derivative(self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]) -> Call:
+    def _derivative(
+        self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
+    ) -> Call:
         from .derivative import derivative
 
         return derivative(function, arrays, grads)
@@ -115,7 +117,9 @@ class TensorFlow(Framework):
 
         return custom_op(operator)
 
-    def _executor(self, network: Network, seed: int, compile: bool) -> "TensorFlowExecutor":
+    def _executor(
+        self, network: Network, seed: int, compile: bool
+    ) -> "TensorFlowExecutor":
         from .executor import TensorFlowExecutor
 
         return TensorFlowExecutor(self, network, seed, compile)
@@ -123,10 +127,15 @@ class TensorFlow(Framework):
     def _wrap(
         self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
     ) -> "WrappedKeras":
-        if not isinstance(model, self.module.keras.Model) or wrapping.params is not None:
+        if (
+            not isinstance(model, self.module.keras.Model)
+            or wrapping.params is not None
+        ):
             raise self.not_taken(model, "a Keras model")
         if (backend := self.module.keras.backend.backend()) != "tensorflow":
-            raise Unsupported(f"Keras computes with {backend} here: set KERAS_BACKEND=tensorflow")
+            raise Unsupported(
+                f"Keras computes with {backend} here: set KERAS_BACKEND=tensorflow"
+            )
         from .wrapped import WrappedKeras
 
         return WrappedKeras(self, model, wrapping, seed, compile)

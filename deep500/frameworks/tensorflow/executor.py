@@ -39,18 +39,28 @@ class TensorFlowExecutor(FunctionalExecutor):
     always_compiles = True
 
     def __init__(
-        self, framework: Framework, network: Network, seed: int = 0, compile: bool = False
+        self,
+        framework: Framework,
+        network: Network,
+        seed: int = 0,
+        compile: bool = False,
     ):
         super().__init__(framework, network, seed, compile)
         self.params = self._own_variables(network)
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
-        program, used = self.program(("inference", *inputs), lambda: self._inference(inputs))
+        program, used = self.program(
+            ("inference", *inputs), lambda: self._inference(inputs)
+        )
         return program(self.natives(inputs, used))
 
     def inference_and_backprop(
-        self, inputs: Mapping[str, Any], y: str = "loss", step: int = 0, first_row: int = 0
+        self,
+        inputs: Mapping[str, Any],
+        y: str = "loss",
+        step: int = 0,
+        first_row: int = 0,
     ) -> Values:
         training = self.training
         inputs = self.keyed(inputs, step, first_row)
@@ -132,27 +142,36 @@ class TensorFlowExecutor(FunctionalExecutor):
         return self.traced(run), used
 
     def _values(self) -> Values:
-        return {name: tf.convert_to_tensor(variable) for name, variable in self.params.items()}
+        return {
+            name: tf.convert_to_tensor(variable)
+            for name, variable in self.params.items()
+        }
 
 
 class Traced:
     """A function of named tensors, traced once for every shape of them."""
 
     def __init__(self, function: Callable[..., Any], compile: bool):
-        self.function = tf.function(function, autograph=False, jit_compile=compile or None)
+        self.function = tf.function(
+            function, autograph=False, jit_compile=compile or None
+        )
         self._graphs: dict[tuple, Any] = {}
 
     def __call__(self, inputs: Values) -> Any:
         shapes = (*inputs, *[tuple(value.shape) for value in inputs.values()])
         if shapes not in self._graphs:
-            specs = {name: tf.TensorSpec(v.shape, v.dtype) for name, v in inputs.items()}
+            specs = {
+                name: tf.TensorSpec(v.shape, v.dtype) for name, v in inputs.items()
+            }
             self._graphs[shapes] = self.function.get_concrete_function(specs)
         return self._graphs[shapes](inputs)
 
 
 def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
     """An operator's formula and its own derivative, as one step of TensorFlow's differentiation."""
-    places = [i for i, value in enumerate(inputs) if tf.is_tensor(value)]  # the others are static
+    places = [
+        i for i, value in enumerate(inputs) if tf.is_tensor(value)
+    ]  # the others are static
 
     @tf.custom_gradient
     def run(*arrays: Any) -> tuple[tuple, Callable]:

@@ -53,9 +53,13 @@ class TensorFlowNamespace(Namespace):
     floor, erf, isnan, sigmoid, relu = bind(
         tf.floor, tf.math.erf, tf.math.is_nan, tf.sigmoid, tf.nn.relu
     )
-    logical_not, logical_and, logical_or = bind(tf.logical_not, tf.logical_and, tf.logical_or)
+    logical_not, logical_and, logical_or = bind(
+        tf.logical_not, tf.logical_and, tf.logical_or
+    )
     maximum, minimum, pow = _pair(tf.maximum), _pair(tf.minimum), _pair(tf.pow)
-    asarray, reshape, permute_dims = bind(tf.convert_to_tensor, tf.reshape, tf.transpose)
+    asarray, reshape, permute_dims = bind(
+        tf.convert_to_tensor, tf.reshape, tf.transpose
+    )
     broadcast_to, stack, zeros_like, ones_like = bind(
         tf.broadcast_to, tf.stack, tf.zeros_like, tf.ones_like
     )
@@ -70,13 +74,19 @@ class TensorFlowNamespace(Namespace):
 
     def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
         name = FRAMEWORK.dtype(name_of(dtype))
-        return tf.cast(x, name) if "bool" in (name, x.dtype.name) else tf.bitcast(x, name)
+        return (
+            tf.cast(x, name) if "bool" in (name, x.dtype.name) else tf.bitcast(x, name)
+        )
 
     def fmod(self, x: Any, y: Any) -> Tensor:
         x, y = _alike(x, y)
         if (name := x.dtype.name).startswith("uint"):
             return tf.math.floormod(x, y)
-        if (wide := {"float16": tf.float32, "int8": tf.int32, "int16": tf.int32}.get(name)) is None:
+        if (
+            wide := {"float16": tf.float32, "int8": tf.int32, "int16": tf.int32}.get(
+                name
+            )
+        ) is None:
             return tf.truncatemod(x, y)
         return tf.cast(tf.truncatemod(tf.cast(x, wide), tf.cast(y, wide)), x.dtype)
 
@@ -96,7 +106,9 @@ class TensorFlowNamespace(Namespace):
         return tf.reverse(x, ints(axis))
 
     def enlarge(self, x: Tensor, pads: Pads, value: float) -> Tensor:
-        return tf.pad(x, [list(pair) for pair in pads], constant_values=_number(value, x.dtype))
+        return tf.pad(
+            x, [list(pair) for pair in pads], constant_values=_number(value, x.dtype)
+        )
 
     def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_sum(x, _axes(axis), keepdims)
@@ -120,7 +132,9 @@ class TensorFlowNamespace(Namespace):
     def matmul(self, x: Tensor, y: Tensor) -> Tensor:
         """tf.matmul takes no vectors."""
         dropped = (-2,) * (x.ndim == 1) + (-1,) * (y.ndim == 1)
-        both = tf.matmul(x[None] if x.ndim == 1 else x, y[:, None] if y.ndim == 1 else y)
+        both = tf.matmul(
+            x[None] if x.ndim == 1 else x, y[:, None] if y.ndim == 1 else y
+        )
         return tf.squeeze(both, dropped) if dropped else both
 
     def einsum(self, formula: str, *xs: Tensor) -> Tensor:
@@ -132,7 +146,8 @@ class TensorFlowNamespace(Namespace):
         ]
         long = {label for axes in named for label, n in axes if n != 1}
         gone = [
-            [i for i, (label, n) in enumerate(axes) if n == 1 and label in long] for axes in named
+            [i for i, (label, n) in enumerate(axes) if n == 1 and label in long]
+            for axes in named
         ]
         terms = ",".join(
             "".join(label for i, (label, _) in enumerate(axes) if i not in out)
@@ -140,7 +155,10 @@ class TensorFlowNamespace(Namespace):
         )
         return tf.einsum(
             terms + arrow + result,
-            *(tf.squeeze(x, out) if out else x for x, out in zip(xs, gone, strict=True)),
+            *(
+                tf.squeeze(x, out) if out else x
+                for x, out in zip(xs, gone, strict=True)
+            ),
         )
 
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
@@ -152,7 +170,9 @@ class TensorFlowNamespace(Namespace):
     def nonzero(self, x: Tensor) -> Tensor:
         return tf.where(x)
 
-    def scatter_add(self, x: Tensor, indices: Tensor, values: Tensor, axis: int) -> Tensor:
+    def scatter_add(
+        self, x: Tensor, indices: Tensor, values: Tensor, axis: int
+    ) -> Tensor:
         return tf.tensor_scatter_nd_add(x, _places(indices, axis), values)
 
     def sort_descending(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -173,7 +193,11 @@ class TensorFlowNamespace(Namespace):
         x = self.pad(x, [(0, 0), (0, 0), *pads])
         return _channels_second(
             tf.nn.conv2d(
-                _channels_last(x), _kernels_first(w), strides, "VALID", dilations=dilations
+                _channels_last(x),
+                _kernels_first(w),
+                strides,
+                "VALID",
+                dilations=dilations,
             )
         )
 
@@ -221,22 +245,33 @@ class TensorFlowNamespace(Namespace):
         )
         return tf.transpose(w, (3, 2, 0, 1))
 
-    def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
+    def scan(
+        self, f: Function, carry: tuple, xs: tuple, length: int
+    ) -> tuple[tuple, tuple]:
         if tf.executing_eagerly():
             return super().scan(f, carry, xs, length)
-        carry, first = f(carry, tuple(x[0] for x in xs))  # which says what the rows are like
+        carry, first = f(
+            carry, tuple(x[0] for x in xs)
+        )  # which says what the rows are like
         rows = tuple(
-            tf.TensorArray(y.dtype, length, element_shape=y.shape).write(0, y) for y in first
+            tf.TensorArray(y.dtype, length, element_shape=y.shape).write(0, y)
+            for y in first
         )
 
         def body(t: Tensor, carry: tuple, rows: tuple) -> tuple:
             carry, ys = f(carry, tuple(x[t] for x in xs))
-            return t + 1, carry, tuple(row.write(t, y) for row, y in zip(rows, ys, strict=True))
+            return (
+                t + 1,
+                carry,
+                tuple(row.write(t, y) for row, y in zip(rows, ys, strict=True)),
+            )
 
         _, carry, rows = tf.while_loop(lambda t, *_: t < length, body, (1, carry, rows))
         return carry, tuple(row.stack() for row in rows)
 
-    def cond(self, condition: Tensor, yes: Function, no: Function, *args: Any) -> Tensor:
+    def cond(
+        self, condition: Tensor, yes: Function, no: Function, *args: Any
+    ) -> Tensor:
         return tf.cond(condition, lambda: yes(*args), lambda: no(*args))
 
     def while_loop(self, condition: Function, body: Function, state: tuple) -> tuple:
@@ -252,17 +287,24 @@ class TensorFlowNamespace(Namespace):
     def shift_right(self, x: Tensor, by: Tensor | int) -> Tensor:
         return tf.bitwise.right_shift(x, tf.cast(by, x.dtype))
 
-    def host(self, function: Function, kinds: Sequence[Any], *xs: Tensor) -> list[Tensor]:
+    def host(
+        self, function: Function, kinds: Sequence[Any], *xs: Tensor
+    ) -> list[Tensor]:
         """Called back from the graph, which knows the shapes; one of None is found when it runs."""
         if (
             tf.executing_eagerly()
         ):  # there is nothing to call back from, and numpy_function would copy
-            return [tf.convert_to_tensor(y) for y in function(*(x.__array__() for x in xs))]
+            return [
+                tf.convert_to_tensor(y) for y in function(*(x.__array__() for x in xs))
+            ]
         made = tf.numpy_function(
             lambda *arrays: list(function(*arrays)), xs, [kind.dtype for kind in kinds]
         )
         results = made if isinstance(made, list) else [made]
-        return [tf.ensure_shape(y, kind.shape) for y, kind in zip(results, kinds, strict=True)]
+        return [
+            tf.ensure_shape(y, kind.shape)
+            for y, kind in zip(results, kinds, strict=True)
+        ]
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:
@@ -272,7 +314,9 @@ def _axes(axis: Axis) -> tuple[int, ...] | None:
 def _places(indices: Tensor, axis: int) -> Tensor:
     """The whole place of every element in an array of which these are the indices along one axis."""
     mesh = list(
-        tf.meshgrid(*(tf.range(n, dtype=indices.dtype) for n in indices.shape), indexing="ij")
+        tf.meshgrid(
+            *(tf.range(n, dtype=indices.dtype) for n in indices.shape), indexing="ij"
+        )
     )
     mesh[axis] = indices
     return tf.stack(mesh, -1)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 class KerasOptimizerStep(TensorFlowStep):
     """The state is in the variables of Keras's optimizer."""
 
-    def __init__(self, executor: "TensorFlowExecutor", optimizer: NativeOptimizer, y: str):
+    def __init__(
+        self, executor: "TensorFlowExecutor", optimizer: NativeOptimizer, y: str
+    ):
         super().__init__(executor, optimizer, y)
         self._keras_optimizer = optimizer.create(keras.optimizers, optimizer.rate_at(1))
         self._keras_optimizer.build([executor.params[name] for name in self.states])
@@ -40,7 +42,9 @@ class KerasOptimizerStep(TensorFlowStep):
     def _variables(self) -> dict[str, Any]:
         """Keras gives the same name to several variables, but always in the same order."""
         variables = self._keras_optimizer.variables
-        return {f"{i}.{variable.name}": variable for i, variable in enumerate(variables)}
+        return {
+            f"{i}.{variable.name}": variable for i, variable in enumerate(variables)
+        }
 
     def _assign(self, gradients: Values) -> Any:
         step = self._device_count.assign_add(1).read_value()

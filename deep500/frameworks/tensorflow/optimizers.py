@@ -47,7 +47,9 @@ class AdaGradOptimizer(NativeAdaGrad):
     framework = "tensorflow"
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.Adagrad(rate, initial_accumulator_value=0.0, epsilon=self.epsilon)
+        return library.Adagrad(
+            rate, initial_accumulator_value=0.0, epsilon=self.epsilon
+        )
 
 
 class RMSPropOptimizer(NativeRMSProp):
@@ -74,7 +76,9 @@ class AdamWOptimizer(NativeAdamW):
     framework = "tensorflow"
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.AdamW(rate, self.weight_decay, self.beta1, self.beta2, self.epsilon)
+        return library.AdamW(
+            rate, self.weight_decay, self.beta1, self.beta2, self.epsilon
+        )
 
 
 class LionOptimizer(NativeLion):
@@ -83,7 +87,9 @@ class LionOptimizer(NativeLion):
     framework = "tensorflow"
 
     def create(self, library: Any, rate: Any) -> Any:
-        return library.Lion(rate, self.beta1, self.beta2, weight_decay=self.weight_decay)
+        return library.Lion(
+            rate, self.beta1, self.beta2, weight_decay=self.weight_decay
+        )
 
 
 class LAMBOptimizer(NativeLAMB):

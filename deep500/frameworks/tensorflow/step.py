@@ -26,7 +26,9 @@ class TensorFlowStep(FunctionalStep):
         for name in executor.structure.trainable:
             param = tf.convert_to_tensor(executor.params[name])
             first = optimizer.init_named(executor.framework.xp, name, param)
-            self.states[name] = {key: tf.Variable(value) for key, value in first.items()}
+            self.states[name] = {
+                key: tf.Variable(value) for key, value in first.items()
+            }
         self.programs: Programs[Program] = Programs()
         self._half: Traced | None = None
         self._device_count = tf.Variable(tf.zeros((), "float32"))
@@ -83,4 +85,6 @@ class TensorFlowStep(FunctionalStep):
 
 def _tensors(variables: Mapping[str, Any]) -> Values:
     """The values that the variables have now."""
-    return {name: tf.convert_to_tensor(variable) for name, variable in variables.items()}
+    return {
+        name: tf.convert_to_tensor(variable) for name, variable in variables.items()
+    }

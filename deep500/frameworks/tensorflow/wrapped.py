@@ -56,7 +56,9 @@ class WrappedKeras(TensorFlowExecutor):
             )
         loss = self._loss(framework, wrapping.loss)
         arguments = _arguments(model, wrapping.inputs)
-        self._wrapped = Wrapped(type(model).__name__, self._call, arguments, wrapping, loss)
+        self._wrapped = Wrapped(
+            type(model).__name__, self._call, arguments, wrapping, loss
+        )
         super().__init__(framework, self._outline(), seed or 0, compile)
         if seed is not None:
             self._seed_generators(seed)
@@ -80,7 +82,10 @@ class WrappedKeras(TensorFlowExecutor):
 
     def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
         """The inputs that the model or the loss takes, in the dtypes that they have."""
-        return {name: tf.convert_to_tensor(inputs[name]) for name in self._wrapped.known(inputs)}
+        return {
+            name: tf.convert_to_tensor(inputs[name])
+            for name in self._wrapped.known(inputs)
+        }
 
     def _inference(self, inputs: Collection[str]) -> Program:
         return self.traced(lambda values: self._run(values, training=False)), [*inputs]
@@ -103,13 +108,17 @@ class WrappedKeras(TensorFlowExecutor):
         specs = {}
         for name, variable in self._variables.items():
             specs[name] = Tensor(tuple(variable.shape), variable.dtype)
-        trained = [name for name, variable in self._variables.items() if variable.trainable]
+        trained = [
+            name for name, variable in self._variables.items() if variable.trainable
+        ]
         return self._wrapped.outline(specs, trained)
 
     def _own_variables(self, network: Network) -> Values:
         return {name: variable.value for name, variable in self._variables.items()}
 
-    def _loss(self, framework: Framework, loss: Any) -> Callable[[Any, Any], Any] | None:
+    def _loss(
+        self, framework: Framework, loss: Any
+    ) -> Callable[[Any, Any], Any] | None:
         if isinstance(loss, Loss):
             return NativeLoss(loss, framework.xp, self._kernel)
         if loss is None:
@@ -133,7 +142,9 @@ def _arguments(model: keras.Model, names: Sequence[str] | None) -> Arguments:
     """The inputs: of a Sequential "input", of a Functional as its user has named them, else as `call` names them."""
     if not isinstance(model, keras.Sequential | Functional):
         return arguments_of(model.call, names, skip=CALL_OPTIONS)
-    tensors = keras.tree.flatten(model.input) if isinstance(model, Functional) else [None]
+    tensors = (
+        keras.tree.flatten(model.input) if isinstance(model, Functional) else [None]
+    )
     own = tuple(_input_name(tensor, i) for i, tensor in enumerate(tensors))
     if names is not None and len(names) != len(own):
         raise Deep500Error(

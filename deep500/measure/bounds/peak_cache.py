@@ -20,7 +20,12 @@ from ..sensing.others import BUSY, allowed_cpus
 from .peak_kernels import Peak
 
 PROCEDURE = 2  # raise it when the kernels change: older files are then measured again
-THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS")
+THREAD_SETTINGS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+)
 LIMIT = 100_000  # bytes; a file has about two thousand
 TOLERANCE = 0.05  # by which one peak may lie below another that it cannot lie below
 
@@ -118,7 +123,10 @@ def this_machine(seconds: float) -> dict[str, str]:
 
 
 def file_name(machine: dict[str, str]) -> str:
-    return hashlib.sha256(json.dumps(machine, sort_keys=True).encode()).hexdigest()[:16] + ".json"
+    return (
+        hashlib.sha256(json.dumps(machine, sort_keys=True).encode()).hexdigest()[:16]
+        + ".json"
+    )
 
 
 def read_peaks(path: Path, machine: dict[str, str]) -> Peaks | None:
@@ -136,26 +144,43 @@ def peaks_from_json(data: Any) -> Peaks:
     try:
         return _peaks(data)
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise Deep500Error("plan.json: the peaks of the machine do not have their form") from None
+        raise Deep500Error(
+            "plan.json: the peaks of the machine do not have their form"
+        ) from None
 
 
 def _peaks(data: Any) -> Peaks:
     flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
     machine = {str(name): str(value) for name, value in data["machine"].items()}
-    return Peaks(flops, _peak(data["bandwidth"]), machine, str(data["measured"]), str(data["note"]))
+    return Peaks(
+        flops,
+        _peak(data["bandwidth"]),
+        machine,
+        str(data["measured"]),
+        str(data["note"]),
+    )
 
 
 def _peak(fields: Any) -> Peak:
     peak = Peak(**fields)
-    numbers = [peak.value, peak.median, *([peak.low, peak.high] if peak.low is not None else [])]
-    if not all(isinstance(number, float) and 0 < number < math.inf for number in numbers):
+    numbers = [
+        peak.value,
+        peak.median,
+        *([peak.low, peak.high] if peak.low is not None else []),
+    ]
+    if not all(
+        isinstance(number, float) and 0 < number < math.inf for number in numbers
+    ):
         raise ValueError("a peak is a number above 0")
     if peak.median is not None and peak.median > peak.value:
         raise ValueError("the best of some values is not below their median")
-    if peak.others is not None and not (isinstance(peak.others, float) and 0 <= peak.others <= 1):
+    if peak.others is not None and not (
+        isinstance(peak.others, float) and 0 <= peak.others <= 1
+    ):
         raise ValueError("others use a share of the CPUs")
     if not isinstance(peak.n, int) or not all(
-        isinstance(text, str) for text in (peak.unit, peak.what, peak.note, peak.measured)
+        isinstance(text, str)
+        for text in (peak.unit, peak.what, peak.note, peak.measured)
     ):
         raise ValueError("a peak has a count, a unit and a description")
     return peak

@@ -14,7 +14,9 @@ from ..machine.host.memory import memory_available
 from ..sensing.others import allowed_cpus
 
 GEMM_SIZES = (256, 512, 1024, 2048, 4096)
-CHUNK = 2**17  # elements: what triad's first pass writes is still in a cache for its second
+CHUNK = (
+    2**17
+)  # elements: what triad's first pass writes is still in a cache for its second
 PIECES = 4  # of the arrays, one per run: short runs find a quiet moment, and all others pass before its turn comes
 ENOUGH = 6  # values: the fewest that have an interval of their median
 MIB = 2**20
@@ -32,7 +34,9 @@ class Peak:
     low: float | None = None
     high: float | None = None
     note: str = ""
-    others: float | None = None  # the share of the CPUs that others used meanwhile, if it is known
+    others: float | None = (
+        None  # the share of the CPUs that others used meanwhile, if it is known
+    )
     measured: str = ""  # when
 
     @property
@@ -84,7 +88,9 @@ def _matrix_product(size: int, dtype: str) -> Callable[[], float]:
     import numpy as np
 
     random = np.random.default_rng(0)
-    a, b = (random.random((size, size), dtype=np.dtype(dtype).type) - 0.5 for _ in range(2))
+    a, b = (
+        random.random((size, size), dtype=np.dtype(dtype).type) - 0.5 for _ in range(2)
+    )
     c = np.empty_like(a)
 
     def run() -> float:
@@ -103,12 +109,17 @@ def _stream_kernels(
 
     a, b, c = (np.empty(length) for _ in range(3))
     cuts = [i * length // (PIECES * threads) for i in range(PIECES * threads + 1)]
-    pieces = [list(map(slice, cuts[i:-1:PIECES], cuts[i + 1 :: PIECES])) for i in range(PIECES)]
+    pieces = [
+        list(map(slice, cuts[i:-1:PIECES], cuts[i + 1 :: PIECES]))
+        for i in range(PIECES)
+    ]
     turn = itertools.cycle(pieces)
 
     def touch(
         part: slice,
-    ) -> None:  # by the thread that will use it, so that it lies in that thread's memory
+    ) -> (
+        None
+    ):  # by the thread that will use it, so that it lies in that thread's memory
         a[part], b[part], c[part] = 0.0, 1.0, 2.0
 
     def copy(part: slice) -> None:
@@ -135,7 +146,11 @@ def _stream_kernels(
 
     for _ in pieces:
         timed(touch)()
-    return {"copy": (timed(copy), 2), "add": (timed(add), 3), "triad": (timed(triad), 3)}
+    return {
+        "copy": (timed(copy), 2),
+        "add": (timed(add), 3),
+        "triad": (timed(triad), 3),
+    }
 
 
 def _array_size() -> tuple[int, str]:
@@ -150,7 +165,9 @@ def _array_size() -> tuple[int, str]:
     size = max(min(wanted, room, 1024 * MIB), MIB) // MIB * MIB
     return (
         size,
-        "" if size >= wanted else f"four times the last-level caches would be {wanted // MIB} MiB",
+        ""
+        if size >= wanted
+        else f"four times the last-level caches would be {wanted // MIB} MiB",
     )
 
 
@@ -179,4 +196,6 @@ def _peak(rates: list[float], unit: str, what: str, note: str = "") -> Peak:
         low, high = found.low, found.high
     except TooFewSamples as error:
         note = "; ".join(filter(None, [note, f"no interval: {error}"]))
-    return Peak(max(rates), unit, what, len(rates), float(np.median(rates)), low, high, note)
+    return Peak(
+        max(rates), unit, what, len(rates), float(np.median(rates)), low, high, note
+    )

@@ -29,7 +29,9 @@ from .peak_kernels import (
 DTYPES = ("float32", "float64")
 SECONDS = 4.2  # of measuring
 TRIES = 3  # for peaks that contradict each other
-SUPERLINEAR = 0.05  # speed-ups up to 5 % above the number of processes are taken for noise
+SUPERLINEAR = (
+    0.05  # speed-ups up to 5 % above the number of processes are taken for noise
+)
 
 
 def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
@@ -48,7 +50,9 @@ def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
     found = _accepted(better(kept, _measure(machine, _seconds)), _seconds)
     try:
         write_peaks(path, found)
-    except OSError as error:  # a folder that cannot be written is no reason not to know the peaks
+    except (
+        OSError
+    ) as error:  # a folder that cannot be written is no reason not to know the peaks
         return _not_kept(found, error)
     return found
 
@@ -72,7 +76,9 @@ def kept_peaks() -> Peaks | None:
 
 
 def _not_kept(found: Peaks, error: Exception) -> Peaks:
-    return replace(found, note="; ".join(filter(None, [found.note, f"not kept: {error}"])))
+    return replace(
+        found, note="; ".join(filter(None, [found.note, f"not kept: {error}"]))
+    )
 
 
 def _is_better_moment(kept: Peaks) -> bool:
@@ -116,7 +122,9 @@ def _accepted(found: Peaks, seconds: float) -> Peaks:
     if not reason:
         return found
     flops = {dtype: peak for dtype, peak in found.flops.items() if dtype != "float32"}
-    note = f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
+    note = (
+        f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
+    )
     return replace(found, flops=flops, note=note)
 
 
@@ -129,7 +137,9 @@ class Roofline:
     limited_by: Literal["compute", "memory"]
     minimum_seconds: float
     fraction: float | None  # of the bound that was reached; None without a time
-    tolerance: float  # how far above 1 the fraction may be, for the peak was itself measured
+    tolerance: (
+        float  # how far above 1 the fraction may be, for the peak was itself measured
+    )
     alarm: str | None
 
 
@@ -155,11 +165,17 @@ def roofline(
     fraction = None if seconds is None else minimum / seconds
     alarm = None
     if fraction is not None and fraction > 1 + limit.uncertainty:
-        done = (bytes_moved if limit is bandwidth else flops) / float(seconds or math.nan)
+        done = (bytes_moved if limit is bandwidth else flops) / float(
+            seconds or math.nan
+        )
         alarm = (
             f"above a physical peak: {done:.3g} {limit.unit} is {fraction:.2f} x the {limit.value:.3g} of {limit.what} "
             f"({limit.uncertainty:.0%} above is tolerated): check the count of "
-            + ("bytes, whether the data stay in a cache" if limit is bandwidth else "flops")
+            + (
+                "bytes, whether the data stay in a cache"
+                if limit is bandwidth
+                else "flops"
+            )
             + ", the work done, the timer"
             + (f"; {known.caveat}" if known.caveat else "")
         )
@@ -179,9 +195,13 @@ def _check_work(flops: float, bytes_moved: float, seconds: float | None) -> None
         if not 0 <= value < math.inf:
             raise Deep500Error(f"{name} is {value}: give a finite count, 0 or more")
     if not flops and not bytes_moved:
-        raise Deep500Error("flops and bytes_moved are both 0: there is no work to bound")
+        raise Deep500Error(
+            "flops and bytes_moved are both 0: there is no work to bound"
+        )
     if seconds is not None and not 0 < seconds < math.inf:
-        raise Deep500Error(f"seconds is {seconds}: give a finite time above 0, or leave it out")
+        raise Deep500Error(
+            f"seconds is {seconds}: give a finite time above 0, or leave it out"
+        )
 
 
 def _this_machines_peaks() -> Peaks:
@@ -236,15 +256,21 @@ def scaling_lines(
             f"base_seconds is {base_seconds}: give the finite time of one process, above 0"
         )
     if not 0 <= serial_fraction <= 1:
-        raise Deep500Error(f"serial_fraction is {serial_fraction}: it is a share, from 0 to 1")
+        raise Deep500Error(
+            f"serial_fraction is {serial_fraction}: it is a share, from 0 to 1"
+        )
     if not counts or not all(p == int(p) and p >= 1 for p in counts):
         raise Deep500Error(f"processes is {list(counts)}: give whole numbers from 1")
     ideal = tuple(base_seconds / p for p in counts)
-    amdahl = tuple(base_seconds * (serial_fraction + (1 - serial_fraction) / p) for p in counts)
+    amdahl = tuple(
+        base_seconds * (serial_fraction + (1 - serial_fraction) / p) for p in counts
+    )
     if overhead is None:
         return ScalingLines(base_seconds, counts, ideal, amdahl, None)
     added = [overhead(p) for p in counts]
     if not all(0 <= value < math.inf for value in added):
-        raise Deep500Error(f"overhead gave {added}: it must give finite seconds, 0 or more")
+        raise Deep500Error(
+            f"overhead gave {added}: it must give finite seconds, 0 or more"
+        )
     with_overhead = tuple(time + more for time, more in zip(amdahl, added, strict=True))
     return ScalingLines(base_seconds, counts, ideal, amdahl, with_overhead)

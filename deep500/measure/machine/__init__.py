@@ -12,21 +12,32 @@ from .host.files import Host, Unavailable
 from .table import TABLE, Row
 from .text import one_line, tidy
 
-__all__ = ["Difference", "Environment", "Fact", "advice", "environment", "environment_difference"]
+__all__ = [
+    "Difference",
+    "Environment",
+    "Fact",
+    "advice",
+    "environment",
+    "environment_difference",
+]
 
 
 def environment(_root: Path = Path("/")) -> Environment:
     """Capture the environment of this process; what cannot be read is a reason, never an error."""
     host = Host(_root)
     return Environment(
-        {name: {row.fact: _capture(row, host) for row in TABLE[name]} for name in CLASSES}
+        {
+            name: {row.fact: _capture(row, host) for row in TABLE[name]}
+            for name in CLASSES
+        }
     )
 
 
 def _capture(row: Row, host: Host) -> Fact:
     try:
         return Fact(
-            tidy(host.line(row.source) if row.probe is None else row.probe(host)), row.source
+            tidy(host.line(row.source) if row.probe is None else row.probe(host)),
+            row.source,
         )
     except Unavailable as reason:
         return Fact(None, row.source, one_line(str(reason)))
@@ -37,5 +48,7 @@ def _capture(row: Row, host: Host) -> Fact:
         ArithmeticError,
     ) as odd:  # content that no probe expects
         return Fact(
-            None, row.source, one_line(f"cannot be understood: {type(odd).__name__}: {odd}")
+            None,
+            row.source,
+            one_line(f"cannot be understood: {type(odd).__name__}: {odd}"),
         )

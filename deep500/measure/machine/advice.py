@@ -39,7 +39,10 @@ def _boost(env: Environment) -> str | None:
 
 
 def _load(env: Environment) -> str | None:
-    load, cpus = _number(env, SETUP, "load (1 min)"), _number(env, COMPUTE, "logical cpus")
+    load, cpus = (
+        _number(env, SETUP, "load (1 min)"),
+        _number(env, COMPUTE, "logical cpus"),
+    )
     if load is None or load <= max(0.5, 0.1 * (cpus or 1)):
         return None
     return f"The load is {load:g}, so something else is running: top -o %CPU"
@@ -60,7 +63,10 @@ def _swap(env: Environment) -> str | None:
 
 
 def _quota(env: Environment) -> str | None:
-    quota, cpus = _number(env, SETUP, "cpu quota (CPUs)"), _number(env, SETUP, "usable cpus")
+    quota, cpus = (
+        _number(env, SETUP, "cpu quota (CPUs)"),
+        _number(env, SETUP, "usable cpus"),
+    )
     if quota is None or cpus is None or quota >= cpus:
         return None
     last = max(int(quota), 1) - 1
@@ -81,7 +87,9 @@ def _clock(env: Environment) -> str | None:
     if value is None or value in STEADY_CLOCKS or not better:
         return None
     file = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return f"The clock source {value} is slow to read: echo {better[0]} | sudo tee {file}"
+    return (
+        f"The clock source {value} is slow to read: echo {better[0]} | sudo tee {file}"
+    )
 
 
 def _battery(env: Environment) -> str | None:
@@ -94,7 +102,9 @@ def _compiler(env: Environment) -> str | None:
     fact = env.fact("software compiler", "c++ compiler")
     if fact.value is not None:
         return None
-    return f"There is no working C++ compiler ({fact.unavailable}): sudo apt install g++"
+    return (
+        f"There is no working C++ compiler ({fact.unavailable}): sudo apt install g++"
+    )
 
 
 def _tracing(env: Environment) -> str | None:

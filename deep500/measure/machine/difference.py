@@ -50,7 +50,9 @@ def _weight(group: str, name: str) -> Weight:
 def _rank(difference: Difference) -> tuple[int, bool, int, int]:
     one_sided = difference.left.value is None or difference.right.value is None
     group = (
-        CLASSES.index(difference.class_name) if difference.class_name in CLASSES else len(CLASSES)
+        CLASSES.index(difference.class_name)
+        if difference.class_name in CLASSES
+        else len(CLASSES)
     )
     place = _RANKED.get((difference.class_name, difference.fact), (SPEED, 10_000))[1]
     return WEIGHTS.index(difference.weight), one_sided, group, place

@@ -36,7 +36,9 @@ class Fact:
     def __str__(self) -> str:
         if self.value is None:
             return f"unknown ({self.unavailable})"
-        return "; ".join(self.value) if isinstance(self.value, list) else str(self.value)
+        return (
+            "; ".join(self.value) if isinstance(self.value, list) else str(self.value)
+        )
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,18 @@ class Environment:
     @property
     def completeness(self) -> Completeness:
         facts = [
-            (group, name, fact) for group, of in self.classes.items() for name, fact in of.items()
+            (group, name, fact)
+            for group, of in self.classes.items()
+            for name, fact in of.items()
         ]
         missing = [
-            (group, name, fact.unavailable) for group, name, fact in facts if fact.value is None
+            (group, name, fact.unavailable)
+            for group, name, fact in facts
+            if fact.value is None
         ]
-        unknown = [UnknownFact(group, name, reason or "") for group, name, reason in missing]
+        unknown = [
+            UnknownFact(group, name, reason or "") for group, name, reason in missing
+        ]
         return Completeness(len(facts) - len(unknown), len(facts), tuple(unknown))
 
     def to_json(self) -> dict[str, Any]:
@@ -105,14 +113,19 @@ class Environment:
 
 def _facts(group: str, data: object) -> dict[str, Fact]:
     facts = _dictionary(data, f"class {group!r}")
-    return {name: _fact(f"{_shown(name)} of {group!r}", fact) for name, fact in facts.items()}
+    return {
+        name: _fact(f"{_shown(name)} of {group!r}", fact)
+        for name, fact in facts.items()
+    }
 
 
 def _fact(name: str, data: object) -> Fact:
     fields = _dictionary(data, f"fact {name}")
     if set(fields) != {"value", "source", "unavailable"}:
         held = _shown(sorted(fields))
-        raise Deep500Error(f"Fact {name} must hold value, source and unavailable; it holds {held}.")
+        raise Deep500Error(
+            f"Fact {name} must hold value, source and unavailable; it holds {held}."
+        )
     value, source, reason = fields["value"], fields["source"], fields["unavailable"]
     if not (_is_text(source) and (reason is None or (_is_text(reason) and reason))):
         told = _shown([source, reason])

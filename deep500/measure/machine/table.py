@@ -39,13 +39,16 @@ class Row(NamedTuple):
 
 def _variables(weight: Weight, *names: str) -> tuple[Row, ...]:
     return tuple(
-        Row(name, "environment variable", weight, software.variable(name)) for name in names
+        Row(name, "environment variable", weight, software.variable(name))
+        for name in names
     )
 
 
 def _packages(weight: Weight, *names: str) -> tuple[Row, ...]:
     source = "importlib.metadata"
-    return tuple(Row(f"package {name}", source, weight, software.package(name)) for name in names)
+    return tuple(
+        Row(f"package {name}", source, weight, software.package(name)) for name in names
+    )
 
 
 CPU = compute.CPU

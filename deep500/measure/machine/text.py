@@ -21,14 +21,18 @@ def tidy(value: object) -> Value:
         shown = [one_line(str(item)) for item in value[:LONGEST_LIST]]
         return [*shown, f"... and {left} more"] if left > 0 else shown
     if not is_value(value):
-        raise Unavailable(f"the value is a {type(value).__name__} that cannot be recorded")
+        raise Unavailable(
+            f"the value is a {type(value).__name__} that cannot be recorded"
+        )
     return value  # type: ignore[return-value]  # is_value has just said so
 
 
 def one_line(text: str) -> str:
     """Printable text on one line, without secrets; what is too long ends in a hash of the whole."""
     safe = without_secrets(text)
-    safe = " ".join("".join(letter if letter.isprintable() else " " for letter in safe).split())
+    safe = " ".join(
+        "".join(letter if letter.isprintable() else " " for letter in safe).split()
+    )
     if len(safe) <= LONGEST_TEXT:
         return safe
     return f"{safe[:LONGEST_TEXT]}... sha256:{hashlib.sha256(safe.encode()).hexdigest()[:16]}"

@@ -123,7 +123,11 @@ def _row(path: Path, seen: Durations, inside: float, above: float, whole: float)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    interval = "n too small" if row.low_s is None else f"[{_time(row.low_s)}, {_time(row.high_s)}]"
+    interval = (
+        "n too small"
+        if row.low_s is None
+        else f"[{_time(row.low_s)}, {_time(row.high_s)}]"
+    )
     return (
         "  " * (len(row.path) - 1) + row.path[-1],
         f"{row.calls} + {row.open} open" if row.open else str(row.calls),

@@ -27,7 +27,9 @@ class Durations:
         self.kept = array("d")
         self.stride = 1
         self.raised = 0  # of the calls counted, how many ended in an exception
-        self.open = 0  # calls that go on: their time so far is in `total`, and nowhere else
+        self.open = (
+            0  # calls that go on: their time so far is in `total`, and nowhere else
+        )
 
     def add(self, seconds: list[float]) -> None:
         low = min(seconds, default=0.0)

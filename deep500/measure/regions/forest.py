@@ -95,7 +95,9 @@ class Forest:
     """The trees of all threads, and what is left of those of ended threads."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # re-entered by a signal handler that uses regions
+        self.lock = (
+            threading.RLock()
+        )  # re-entered by a signal handler that uses regions
         self.trees: list[Tree] = []
         self.paths: set[Path] = set()
         self.ended: dict[Path, Durations] = {}
@@ -134,7 +136,9 @@ class Forest:
                 found.setdefault(path, Durations()).join(durations)
             for tree in self.trees:
                 _read_tree(tree, found)
-            return found, self.out_of_order + sum(tree.out_of_order for tree in self.trees)
+            return found, self.out_of_order + sum(
+                tree.out_of_order for tree in self.trees
+            )
 
     def clear(self) -> None:
         with self.lock:

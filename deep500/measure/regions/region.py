@@ -27,7 +27,9 @@ from .forest import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
-PENDING = 256  # durations that a node collects before they are counted and thinned in one go
+PENDING = (
+    256  # durations that a node collects before they are counted and thinned in one go
+)
 
 
 class Region:

@@ -21,7 +21,15 @@ from .process import (
 __all__ = ["Reading", "Sensors", "sensors"]
 
 # Started from first to last and read from last to first: time is the innermost, and no bytes are ours.
-SENSORS: tuple[type[Sensor], ...] = (GpuEnergy, PackageEnergy, Memory, Cores, Bytes, Switches, Time)
+SENSORS: tuple[type[Sensor], ...] = (
+    GpuEnergy,
+    PackageEnergy,
+    Memory,
+    Cores,
+    Bytes,
+    Switches,
+    Time,
+)
 
 
 class Sensors:
@@ -44,7 +52,9 @@ class Sensors:
         trace: TracebackType | None,
     ) -> None:
         parts = [sensor.read() for sensor in reversed(self._sensors)]
-        self._readings = {name: reading for part in parts for name, reading in part.items()}
+        self._readings = {
+            name: reading for part in parts for name, reading in part.items()
+        }
 
     def readings(self) -> dict[str, Reading]:
         """Every quantity by name, with its source, or None with the reason."""

@@ -28,7 +28,9 @@ class PackageEnergy(Sensor):
     def start(self) -> None:
         self.before: list[Package] | Unavailable
         try:
-            self.before = [_package(self.host, folder) for folder in _packages(self.host)]
+            self.before = [
+                _package(self.host, folder) for folder in _packages(self.host)
+            ]
         except Unavailable as reason:
             self.before = reason
         self.since = time.monotonic()
@@ -69,7 +71,9 @@ class GpuEnergy(Sensor):
             self.before = reason
 
     def read(self) -> dict[str, Reading]:
-        reading = attempt("NVML total energy consumption, all devices", "J", "cost", self._joule)
+        reading = attempt(
+            "NVML total energy consumption, all devices", "J", "cost", self._joule
+        )
         if self.library is not None:
             self.library.nvmlShutdown()
         return {"energy_gpu": reading}
@@ -86,14 +90,18 @@ class GpuEnergy(Sensor):
             )
         used = [end - start for end, start in zip(after, self.before, strict=True)]
         if min(used) < 0:
-            raise Unavailable("an energy counter of NVML went back: the driver was loaded again")
+            raise Unavailable(
+                "an energy counter of NVML went back: the driver was loaded again"
+            )
         return sum(used) / 1000
 
 
 def _packages(host: Host) -> list[str]:
     """The folders of whole packages; others, such as `core` inside and `psys` around, would count twice."""
     folders = host.glob(f"{POWERCAP}/intel-rapl:*")
-    packages = [path for path in folders if host.line(f"{path}/name").startswith("package")]
+    packages = [
+        path for path in folders if host.line(f"{path}/name").startswith("package")
+    ]
     if not packages:
         raise Unavailable(
             f"{POWERCAP}: no package is listed (a virtual machine, or no RAPL driver)"
@@ -112,5 +120,9 @@ def _energy(host: Host, folder: str) -> int:
     try:
         return host.number(f"{folder}/energy_uj")
     except Unavailable as reason:
-        hint = f" (sudo chmod a+r {folder}/energy_uj)" if "Permission denied" in str(reason) else ""
+        hint = (
+            f" (sudo chmod a+r {folder}/energy_uj)"
+            if "Permission denied" in str(reason)
+            else ""
+        )
         raise Unavailable(f"{reason}{hint}") from None

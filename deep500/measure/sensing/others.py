@@ -51,7 +51,9 @@ class Others:
 
     def _usage(self) -> Usage | None:
         try:
-            return Usage(time.monotonic(), _all_seconds(self.host), _own_seconds(self.host))
+            return Usage(
+                time.monotonic(), _all_seconds(self.host), _own_seconds(self.host)
+            )
         except Unavailable:
             return None
 
@@ -91,7 +93,9 @@ def _descendants(host: Host, pid: str) -> list[str]:
     children: list[str] = []
     for thread in host.glob(f"/proc/{pid}/task/[0-9]*"):
         children += _children(host, thread)
-    below = [grandchild for child in children for grandchild in _descendants(host, child)]
+    below = [
+        grandchild for child in children for grandchild in _descendants(host, child)
+    ]
     return children + below
 
 
@@ -108,7 +112,9 @@ def _process_seconds(host: Host, pid: str) -> float:
     """CPU time of a process and of the children that it has waited for; 0 if it has just ended."""
     path = f"/proc/{pid}/stat"
     try:
-        fields = host.text(path).rpartition(")")[2].split()  # numbered from 3 in proc(5)
+        fields = (
+            host.text(path).rpartition(")")[2].split()
+        )  # numbered from 3 in proc(5)
     except Unavailable:
         return 0.0
     return sum(whole(ticks, path) for ticks in fields[14 - 3 : 18 - 3]) * TICK_S

@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 from ..machine.host.files import (
@@ -66,7 +67,8 @@ class Time(Sensor):
     def read(self) -> dict[str, Reading]:
         wall = (time.perf_counter_ns() - self.inner) / 1e9
         user, system = (
-            after - before for after, before in zip(_cpu_seconds(), self.cpu, strict=True)
+            after - before
+            for after, before in zip(_cpu_seconds(), self.cpu, strict=True)
         )
         around = (time.perf_counter_ns() - self.outer) / 1e9
         usage = "getrusage: this process and children it waited for"
@@ -75,7 +77,10 @@ class Time(Sensor):
             "cpu_user": Reading(user, "s", "cost", usage),
             "cpu_system": Reading(system, "s", "cost", usage),
             "cpu_utilisation": Reading(
-                (user + system) / around, "cores", "ratio", f"{usage}, by perf_counter_ns"
+                (user + system) / around,
+                "cores",
+                "ratio",
+                f"{usage}, by perf_counter_ns",
             ),
         }
 
@@ -98,7 +103,10 @@ class Cores(Sensor):
 
 
 def _cpu_seconds() -> tuple[float, float]:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    used = [
+        resource.getrusage(who)
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
     return sum(each.ru_utime for each in used), sum(each.ru_stime for each in used)
 
 
@@ -142,7 +150,9 @@ class Memory(Sensor):
             return
         try:
             peak = self._bytes("VmHWM")
-        except Unavailable:  # then no block's peak can be read, and each says so by itself
+        except (
+            Unavailable
+        ):  # then no block's peak can be read, and each says so by itself
             return
         for outer in self._open:
             outer.seen = max(outer.seen, peak)
@@ -169,10 +179,11 @@ class Bytes(Sensor):
     def read(self) -> dict[str, Reading]:
         after, _ = self._counters()
         source = f"{self.IO}, this process and children it waited for"
-        return {
-            name: attempt(f"{source}: {key}", "B", "cost", lambda key=key: self._change(after, key))  # type: ignore[misc]
-            for name, key in self.NAMES.items()
-        }
+        changes = {}
+        for name, key in self.NAMES.items():
+            change = partial(self._change, after, key)
+            changes[name] = attempt(f"{source}: {key}", "B", "cost", change)
+        return changes
 
     def _change(self, after: dict[str, str], key: str) -> int:
         if "reason" in after or "reason" in self.before:

@@ -14,7 +14,9 @@ from .effects import Effect, paired_effect, two_sample_effect
 from .intervals import Interval, interval
 
 Verdict = Literal["slower", "faster", "same", "inconclusive"]
-Samples = ArrayLike | Sequence[ArrayLike]  # one series in the order of time, or one per process
+Samples = (
+    ArrayLike | Sequence[ArrayLike]
+)  # one series in the order of time, or one per process
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 ROUNDING = 1e-12  # of a log ratio: a hundred times its rounding error, a nanosecond in a quarter of an hour
 SMALLEST = 1 / LARGEST  # so that ratios stay finite
@@ -82,10 +84,13 @@ def compare(
     if paired:
         differences = _differences(logs_a, logs_b)
         found = _log_interval(differences, 0.5, level)
-        effect = paired_effect(np.concatenate(differences), _level_if_independent(found))
+        effect = paired_effect(
+            np.concatenate(differences), _level_if_independent(found)
+        )
     else:
         found = _mover(
-            _log_interval(logs_a, quantile, level), _log_interval(logs_b, quantile, level)
+            _log_interval(logs_a, quantile, level),
+            _log_interval(logs_b, quantile, level),
         )
         effect = two_sample_effect(
             np.concatenate(logs_a), np.concatenate(logs_b), _level_if_independent(found)
@@ -203,7 +208,10 @@ def _log_interval(logs: list[Array], quantile: float, level: float) -> Interval:
     centre = float(np.median(np.concatenate(logs)))
     found = _interval([x - centre for x in logs], quantile, level)
     return replace(
-        found, estimate=found.estimate + centre, low=found.low + centre, high=found.high + centre
+        found,
+        estimate=found.estimate + centre,
+        low=found.low + centre,
+        high=found.high + centre,
     )
 
 
@@ -230,7 +238,9 @@ def _mover(a: Interval, b: Interval) -> Interval:
 
 
 def _level_if_independent(found: Interval) -> float | None:
-    return found.level if found.processes == 1 and found.effective_n >= found.n else None
+    return (
+        found.level if found.processes == 1 and found.effective_n >= found.n else None
+    )
 
 
 def _absolute(

@@ -34,18 +34,28 @@ def as_series(values: ArrayLike) -> Array:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
-        raise Deep500Error("samples must be numbers in one dimension, these are ragged") from error
+        raise Deep500Error(
+            "samples must be numbers in one dimension, these are ragged"
+        ) from error
     if array.ndim != 1 or (array.dtype.kind not in "iuf" and array.size):
         found = f"{array.ndim}-D {array.dtype}"
-        advice = "; for rows that are processes pass list(samples)" if array.ndim == 2 else ""
-        raise Deep500Error(f"samples must be numbers in one dimension, got {found}{advice}")
+        advice = (
+            "; for rows that are processes pass list(samples)"
+            if array.ndim == 2
+            else ""
+        )
+        raise Deep500Error(
+            f"samples must be numbers in one dimension, got {found}{advice}"
+        )
     if not array.size:
         raise Deep500Error("no samples: at least one value is needed")
     array = array.astype(float)
     bad = int(np.count_nonzero(~(np.abs(array) <= LARGEST)))
     if bad:
         limit = f"finite (up to {LARGEST:g})"
-        raise Deep500Error(f"samples must be {limit}, {bad} of {array.size} are not: find out why")
+        raise Deep500Error(
+            f"samples must be {limit}, {bad} of {array.size} are not: find out why"
+        )
     return array
 
 
@@ -89,8 +99,12 @@ def _copula_table(quantile: float) -> tuple[Array, Array]:
     angle = np.linspace(-math.pi / 2, math.pi / 2, 2001)
     square = float(normal_quantile(quantile)) ** 2
     rate = np.exp(-square / np.maximum(1 + np.sin(angle), 1e-12))
-    integral = np.concatenate(([0.0], np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(angle))))
-    return angle, (integral - integral[1000]) / (2 * math.pi * quantile * (1 - quantile))
+    integral = np.concatenate(
+        ([0.0], np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(angle)))
+    )
+    return angle, (integral - integral[1000]) / (
+        2 * math.pi * quantile * (1 - quantile)
+    )
 
 
 def initial_monotone(rho: Array) -> tuple[float, int]:
@@ -99,7 +113,9 @@ def initial_monotone(rho: Array) -> tuple[float, int]:
     pairs = rho[0 : 2 * half : 2] + rho[1 : 2 * half : 2]
     negative = pairs <= 0
     count = int(negative.argmax()) if negative.any() else half
-    return max(2 * float(np.minimum.accumulate(pairs[:count]).sum()) - 1, 1e-3), 2 * count - 1
+    return max(
+        2 * float(np.minimum.accumulate(pairs[:count]).sum()) - 1, 1e-3
+    ), 2 * count - 1
 
 
 def first_order(rho_1: float, n: int) -> float:
@@ -130,13 +146,21 @@ def dependence(x: Array, quantile: float = 0.5) -> Dependence:
         # half of all independent series end here; of those that matter, next to none
         if n * float(rho[1 : _GATE_LAGS + 1] @ rho[1 : _GATE_LAGS + 1]) < _GATE:
             return Dependence(1.0, math.inf)
-        wide, cut = initial_monotone(indicator_correlation(without_bias(rho, n), quantile))
+        wide, cut = initial_monotone(
+            indicator_correlation(without_bias(rho, n), quantile)
+        )
         tau, df = max(tau, wide), n / (2 * cut + 1)
-    return Dependence(tau, max(df, 3.0)) if tau >= NEGLIGIBLE else Dependence(1.0, math.inf)
+    return (
+        Dependence(tau, max(df, 3.0))
+        if tau >= NEGLIGIBLE
+        else Dependence(1.0, math.inf)
+    )
 
 
 def _first_order_tau(r: float, quantile: float) -> float:
     if r <= 0:
         return 1.0
     lags = np.arange(1, min(int(9 / -math.log(r)), 5000) + 2)
-    return 1 + 2 * float(indicator_correlation(np.exp(math.log(r) * lags), quantile).sum())
+    return 1 + 2 * float(
+        indicator_correlation(np.exp(math.log(r) * lags), quantile).sum()
+    )

@@ -81,7 +81,9 @@ def normal_quantile(p: ArrayLike) -> Array:
             divide="ignore", invalid="ignore"
         ):  # p = 0 or 1: inf / inf, replaced below
             root = np.sqrt(-np.log(tail))
-            x = np.where(root <= 5, _ratio(_SHOULDER, root - 1.6), _ratio(_FAR_TAIL, root - 5))
+            x = np.where(
+                root <= 5, _ratio(_SHOULDER, root - 1.6), _ratio(_FAR_TAIL, root - 5)
+            )
         x = np.where(tail == 0, np.inf, x)
         result = np.array(result)
         result[outside] = np.copysign(x, offset[outside])
@@ -108,7 +110,9 @@ def _t_tail(t: float, df: float) -> float:
     square = t * t
     if df > 1e6:  # the fraction loses digits there; this is off by less than 1e-12
         return normal_cdf(-t * (1 - 0.25 / df) / math.sqrt(1 + square / (2 * df)))
-    return 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + square), square / (df + square))
+    return 0.5 * _incomplete_beta(
+        df / 2, 0.5, df / (df + square), square / (df + square)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -129,9 +133,13 @@ def _t_of_tail(tail: float, df: float) -> float:
     )
     z = max(z, 1e-3)  # Hastings' normal quantile, only a start, can fall below zero
     log_t = math.log(
-        z + ((z**3 + z) / 4 + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df)) / df if df > 2 else z
+        z + ((z**3 + z) / 4 + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df)) / df
+        if df > 2
+        else z
     )
-    log_norm = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
+    log_norm = (
+        math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
+    )
     for _ in range(60):
         t = math.exp(log_t)
         reached = _t_tail(t, df)
@@ -158,10 +166,12 @@ def chi_square_survival(x: float, df: float) -> float:
     if math.isinf(x):
         return 0.0
     excess = (x - a) / a
-    scale = math.exp(a * (math.log1p(excess) - excess) - _stirling_error(a)) * math.sqrt(
-        a / (2 * math.pi)
+    scale = math.exp(
+        a * (math.log1p(excess) - excess) - _stirling_error(a)
+    ) * math.sqrt(a / (2 * math.pi))
+    return (
+        1 - scale * _gamma_series(a, x) if x < a + 1 else scale * _gamma_fraction(a, x)
     )
-    return 1 - scale * _gamma_series(a, x) if x < a + 1 else scale * _gamma_fraction(a, x)
 
 
 def _gamma_series(a: float, x: float) -> float:
@@ -199,8 +209,19 @@ def _incomplete_beta(a: float, b: float, x: float, y: float) -> float:
     away = x * b - y * a  # = n x - a
     left = math.log1p(away / a) if abs(away) < a / 2 else math.log(x * n / a)
     right = math.log1p(-away / b) if abs(away) < b / 2 else math.log(y * n / b)
-    power = a * left + b * right + _stirling_error(n) - _stirling_error(a) - _stirling_error(b)
-    return math.sqrt(a * b / (2 * math.pi * n)) * math.exp(power) / a * _beta_fraction(a, b, x)
+    power = (
+        a * left
+        + b * right
+        + _stirling_error(n)
+        - _stirling_error(a)
+        - _stirling_error(b)
+    )
+    return (
+        math.sqrt(a * b / (2 * math.pi * n))
+        * math.exp(power)
+        / a
+        * _beta_fraction(a, b, x)
+    )
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
@@ -210,7 +231,10 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
     value = d
     for m in range(1, 1_000_000):
         even = a + 2 * m
-        up, down = m * (b - m) / ((even - 1) * even), -(a + m) * (a + b + m) / (even * (even + 1))
+        up, down = (
+            m * (b - m) / ((even - 1) * even),
+            -(a + m) * (a + b + m) / (even * (even + 1)),
+        )
         for numerator in (up * x, down * x):
             d = 1 / _nonzero(1 + numerator * d)
             c = _nonzero(1 + numerator / c)
@@ -227,6 +251,8 @@ def _nonzero(x: float) -> float:
 def _stirling_error(z: float) -> float:
     """log Gamma(z) minus Stirling's main terms."""
     if z < 16:
-        return math.lgamma(z) - ((z - 0.5) * math.log(z) - z + 0.5 * math.log(2 * math.pi))
+        return math.lgamma(z) - (
+            (z - 0.5) * math.log(z) - z + 0.5 * math.log(2 * math.pi)
+        )
     s = 1 / (z * z)
     return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - s / 1188) * s) * s) * s) / z

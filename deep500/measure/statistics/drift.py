@@ -39,7 +39,9 @@ def drift(logs: Sequence[Array], level: float = 0.95) -> Drift | None:
     n = len(medians)
     if n < FEWEST:
         return None
-    place = (np.arange(n) + 0.5) / n - 0.5  # the middle of each, in a run from -1/2 to 1/2
+    place = (
+        np.arange(n) + 0.5
+    ) / n - 0.5  # the middle of each, in a run from -1/2 to 1/2
     spread = float(place @ place)
     slope = float(place @ medians) / spread
     residuals = medians - medians.mean() - slope * place

@@ -34,13 +34,20 @@ class Effect:
     probability_high: float | None
 
 
-def two_sample_effect(log_a: np.ndarray, log_b: np.ndarray, level: float | None) -> Effect:
+def two_sample_effect(
+    log_a: np.ndarray, log_b: np.ndarray, level: float | None
+) -> Effect:
     """The effect between independent samples, given as logarithms; level None leaves the bounds out."""
     n, m = log_a.size, log_b.size
-    a, b = _thinned(log_a, max(MOST, MOST**2 // m)), _thinned(log_b, max(MOST, MOST**2 // n))
+    a, b = (
+        _thinned(log_a, max(MOST, MOST**2 // m)),
+        _thinned(log_b, max(MOST, MOST**2 // n)),
+    )
     differences = np.subtract.outer(b, a).ravel()
     ordered = np.sort(log_a)
-    halves = np.searchsorted(ordered, log_b, "left") + np.searchsorted(ordered, log_b, "right")
+    halves = np.searchsorted(ordered, log_b, "left") + np.searchsorted(
+        ordered, log_b, "right"
+    )
     share = int(halves.sum()) / (2 * n * m)
     if level is None:
         return Effect(math.exp(np.median(differences)), None, None, share, None, None)
@@ -49,7 +56,9 @@ def two_sample_effect(log_a: np.ndarray, log_b: np.ndarray, level: float | None)
     def plausible(
         seen: float, p: float
     ) -> bool:  # Hanley & McNeil's variance with both sizes at their mean
-        spread = p * (1 - p) * (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p)))
+        spread = (
+            p * (1 - p) * (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p)))
+        )
         return seen - p <= z * math.sqrt(spread / (n * m))
 
     margin = z * math.sqrt((n + m + 1) / (12 * n * m))
@@ -74,7 +83,9 @@ def paired_effect(differences: np.ndarray, level: float | None) -> Effect:
     return Effect(*_middle(walsh, margin), *_bounded(share, plausible))
 
 
-def _middle(values: np.ndarray, margin: float) -> tuple[float, float | None, float | None]:
+def _middle(
+    values: np.ndarray, margin: float
+) -> tuple[float, float | None, float | None]:
     """exp of the median, and of the order statistics at the shares 1/2 -+ margin as far as there are any."""
     k = math.floor((0.5 - margin) * values.size)
     if k < 1:
@@ -83,7 +94,9 @@ def _middle(values: np.ndarray, margin: float) -> tuple[float, float | None, flo
     return math.exp(np.median(values)), math.exp(values[k - 1]), math.exp(values[-k])
 
 
-def _bounded(share: float, plausible: Callable[[float, float], bool]) -> tuple[float, float, float]:
+def _bounded(
+    share: float, plausible: Callable[[float, float], bool]
+) -> tuple[float, float, float]:
     """The share, and the least and the largest probability with which it is plausible."""
     return share, _least(share, plausible), 1 - _least(1 - share, plausible)
 
@@ -102,4 +115,6 @@ def _thinned(values: np.ndarray, most: int) -> np.ndarray:
         return values
     ordered = np.sort(values)
     position = (np.arange(most) + 0.5) * (values.size / most) - 0.5
-    return (ordered[np.floor(position).astype(int)] + ordered[np.ceil(position).astype(int)]) / 2
+    return (
+        ordered[np.floor(position).astype(int)] + ordered[np.ceil(position).astype(int)]
+    ) / 2

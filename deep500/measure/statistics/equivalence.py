@@ -32,7 +32,9 @@ class Equivalence:
     p: float  # the larger one of the two tests: that the difference is beyond the margin
 
 
-def equivalence(differences: Sequence[float], margin: float, alpha: float = 0.05) -> Equivalence:
+def equivalence(
+    differences: Sequence[float], margin: float, alpha: float = 0.05
+) -> Equivalence:
     """Test paired differences against a margin; each wrong verdict has a probability of alpha at most."""
     if not 0 < margin < math.inf:
         raise Deep500Error(f"the margin is {margin!r}: give a number above 0")
@@ -48,7 +50,9 @@ def equivalence(differences: Sequence[float], margin: float, alpha: float = 0.05
     width = _t_quantile(1 - alpha, n - 1) * error
     low, high = mean - width, mean + width
     p = _p_value(mean, error, margin, n)
-    return Equivalence(_verdict(low, high, margin), mean, low, high, margin, n, alpha, p)
+    return Equivalence(
+        _verdict(low, high, margin), mean, low, high, margin, n, alpha, p
+    )
 
 
 def _verdict(low: float, high: float, margin: float) -> Verdict:

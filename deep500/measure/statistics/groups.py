@@ -50,7 +50,9 @@ def compare_family(
     return holm([look_at(a, b) for a, b in pairs], level)
 
 
-def holm(looks: Sequence[Look], level: float = 0.95) -> list[Comparison | TooFewSamples]:
+def holm(
+    looks: Sequence[Look], level: float = 0.95
+) -> list[Comparison | TooFewSamples]:
     """Settle a family of comparisons, each a function of the level, by Holm's step-down.
 
     With r members open, each is looked at with level 1 - (1 - level) / r; those that get a verdict are
@@ -59,7 +61,9 @@ def holm(looks: Sequence[Look], level: float = 0.95) -> list[Comparison | TooFew
     interval at the plain level, or as the error where even that is refused.
     """
     if not 0 < level < 1:
-        raise Deep500Error(f"the level is {level!r}: give a number between 0 and 1, such as 0.95")
+        raise Deep500Error(
+            f"the level is {level!r}: give a number between 0 and 1, such as 0.95"
+        )
     settled: dict[int, Comparison | TooFewSamples] = {}
     while len(settled) < len(looks):
         still_open = [i for i in range(len(looks)) if i not in settled]
@@ -113,7 +117,11 @@ def kruskal_wallis(groups: Sequence[Samples]) -> GroupTest:
     n, df = ranks.size, len(values) - 1
     own = np.split(ranks, np.cumsum([v.size for v in values])[:-1])
     spread = sum(r.size * (r.mean() - (n + 1) / 2) ** 2 for r in own)
-    tau = 1.0 if len(processes[0]) > 1 else sum(_tau(v) * (1 - v.size / n) for v in values) / df
+    tau = (
+        1.0
+        if len(processes[0]) > 1
+        else sum(_tau(v) * (1 - v.size / n) for v in values) / df
+    )
     h = float(12 * spread / (n * (n + 1) * untied)) / tau if untied else 0.0
     notes = tuple(_notes(len(processes[0]), min(v.size for v in values), tau))
     return GroupTest(h, df, chi_square_survival(h, df), n, notes)

@@ -72,7 +72,9 @@ def interval(samples: Samples, quantile: float = 0.5, level: float = 0.95) -> In
     series = _processes(samples)
     if len(series) > 1:
         return _of_processes(series, quantile, level)
-    return _of_series(series[0], quantile, level, (ONE_PROCESS,) if _is_nested(samples) else ())
+    return _of_series(
+        series[0], quantile, level, (ONE_PROCESS,) if _is_nested(samples) else ()
+    )
 
 
 def smallest_sample(quantile: float, level: float) -> int:
@@ -89,12 +91,18 @@ def _fewest(quantile: float, alpha: float) -> int:
 
 
 def _is_nested(samples: Any) -> bool:
-    return isinstance(samples, list | tuple) and len(samples) > 0 and not np.isscalar(samples[0])
+    return (
+        isinstance(samples, list | tuple)
+        and len(samples) > 0
+        and not np.isscalar(samples[0])
+    )
 
 
 def _processes(samples: Any) -> list[Array]:
     return (
-        [as_series(values) for values in samples] if _is_nested(samples) else [as_series(samples)]
+        [as_series(values) for values in samples]
+        if _is_nested(samples)
+        else [as_series(samples)]
     )
 
 
@@ -104,7 +112,9 @@ def _fraction(name: str, value: float) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < 1:
-        raise Deep500Error(f"{name} must lie between 0 and 1 (such as 0.95), got {value!r}")
+        raise Deep500Error(
+            f"{name} must lie between 0 and 1 (such as 0.95), got {value!r}"
+        )
     return number
 
 
@@ -112,7 +122,9 @@ def _name(quantile: float) -> str:
     return "the median" if quantile == 0.5 else f"p{100 * quantile:g}"
 
 
-def _of_series(x: Array, quantile: float, level: float, notes: tuple[str, ...]) -> Interval:
+def _of_series(
+    x: Array, quantile: float, level: float, notes: tuple[str, ...]
+) -> Interval:
     n, alpha = len(x), 1 - level
     asked = f"{_name(quantile)} at {100 * level:g} % was asked of {n} values"
     needed = smallest_sample(quantile, level)
@@ -122,7 +134,16 @@ def _of_series(x: Array, quantile: float, level: float, notes: tuple[str, ...]) 
     if ordered[0] == ordered[-1]:
         value = float(ordered[0])
         return Interval(
-            value, value, value, n, level, quantile, "all values equal", float(n), 1, notes
+            value,
+            value,
+            value,
+            n,
+            level,
+            quantile,
+            "all values equal",
+            float(n),
+            1,
+            notes,
         )
     tau, df = dependence(x, quantile)
     size, method = float(n), "binomial ranks, Nyblom-interpolated"
@@ -163,28 +184,41 @@ def _nyblom_rank(n: float, quantile: float, tail: float) -> float:
     """The rank whose value, interpolated linearly, exceeds the quantile with probability tail (Nyblom)."""
     # without the tolerance, rounding would cost the extreme rank where the tail is exactly its probability
     rank = bisect_right(
-        range(math.ceil(n)), tail * (1 + 1e-12), key=lambda k: binomial_cdf(k, n, quantile)
+        range(math.ceil(n)),
+        tail * (1 + 1e-12),
+        key=lambda k: binomial_cdf(k, n, quantile),
     )
     rank = max(rank, 1)
     outer, inner = binomial_cdf(rank - 1, n, quantile), binomial_cdf(rank, n, quantile)
     if rank >= n or tail <= outer:
         return float(rank)
     return rank + 1 / (
-        1 + rank * (1 - quantile) * (inner - tail) / ((n - rank) * quantile * (tail - outer))
+        1
+        + rank
+        * (1 - quantile)
+        * (inner - tail)
+        / ((n - rank) * quantile * (tail - outer))
     )
 
 
 def _at(ordered: Array, rank: float) -> float:
     """The value of a fractional rank, counted from 1."""
     whole = int(rank)
-    here, after = float(ordered[max(whole, 1) - 1]), float(ordered[min(whole, len(ordered) - 1)])
+    here, after = (
+        float(ordered[max(whole, 1) - 1]),
+        float(ordered[min(whole, len(ordered) - 1)]),
+    )
     # weights rather than a step, so that mirrored values give exactly mirrored results
     return (
-        here if whole < 1 or here == after else (1 - rank + whole) * here + (rank - whole) * after
+        here
+        if whole < 1 or here == after
+        else (1 - rank + whole) * here + (rank - whole) * after
     )
 
 
-def _between(ordered: Array, from_below: float, from_above: float) -> tuple[float, float]:
+def _between(
+    ordered: Array, from_below: float, from_above: float
+) -> tuple[float, float]:
     return _at(ordered, from_below), -_at(-ordered[::-1], from_above)
 
 
@@ -199,7 +233,9 @@ def _of_processes(series: list[Array], quantile: float, level: float) -> Interva
         raise TooFewSamples(
             f"an interval over {count} processes was asked for; at least 3 are needed"
         )
-    fewest = 1 if quantile == 0.5 else math.ceil(round(3 / min(quantile, 1 - quantile), 6))
+    fewest = (
+        1 if quantile == 0.5 else math.ceil(round(3 / min(quantile, 1 - quantile), 6))
+    )
     if shortest < fewest:
         asked = f"{_name(quantile)} was asked of a process of {shortest} values"
         raise TooFewSamples(f"{asked}; at least {fewest} are needed")
@@ -213,10 +249,20 @@ def _of_processes(series: list[Array], quantile: float, level: float) -> Interva
         values = np.concatenate(series)
         sign = 1 if values.min() > 0 else -1 if values.max() < 0 else 0
         method = f"t on log process {what}" if sign else f"t on process {what}"
-        estimate, low, high = _log_t(medians, level, sign) if sign else _t(medians, level)
+        estimate, low, high = (
+            _log_t(medians, level, sign) if sign else _t(medians, level)
+        )
     low, high = min(low, estimate), max(high, estimate)
     return Interval(
-        estimate, low, high, sum(map(len, series)), level, quantile, method, float(count), count
+        estimate,
+        low,
+        high,
+        sum(map(len, series)),
+        level,
+        quantile,
+        method,
+        float(count),
+        count,
     )
 
 
@@ -253,28 +299,41 @@ def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
         )
     x = as_series(samples)
     if len(x) < 3:
-        raise TooFewSamples(f"a t-interval was asked of {len(x)} values; at least 3 are needed")
-    return Interval(*_t(x, level), len(x), level, None, "t", float(len(x)), 1, _t_diagnostics(x))
+        raise TooFewSamples(
+            f"a t-interval was asked of {len(x)} values; at least 3 are needed"
+        )
+    return Interval(
+        *_t(x, level), len(x), level, None, "t", float(len(x)), 1, _t_diagnostics(x)
+    )
 
 
 def _t_diagnostics(x: Array) -> tuple[str, ...]:
     n = len(x)
     if x.min() == x.max():
-        return f"n = {n}", "warning: all values are equal, which a t-interval cannot judge"
+        return (
+            f"n = {n}",
+            "warning: all values are equal, which a t-interval cannot judge",
+        )
     from scipy.stats import shapiro
 
     z = (x - x.mean()) / np.ptp(x)
     p = float(shapiro(z[:: math.ceil(n / 5000)]).pvalue)
-    straight = float(np.corrcoef(np.sort(z), normal_quantile((np.arange(n) + 0.5) / n))[0, 1])
+    straight = float(
+        np.corrcoef(np.sort(z), normal_quantile((np.arange(n) + 0.5) / n))[0, 1]
+    )
     lag_1 = float(autocorrelation(z, 1)[1])
     notes = [f"n = {n}", f"Shapiro-Wilk p = {p:.3g}", f"Q-Q correlation {straight:.4f}"]
     notes.append(f"lag-1 autocorrelation {lag_1:.2f}")
     if n < SHORT:
         notes.append("warning: too few values to see whether they are normal")
     if p < 0.05 or (n >= SHORT and straight < 0.95):
-        notes.append("warning: the values are not normal, prefer the interval of the median")
+        notes.append(
+            "warning: the values are not normal, prefer the interval of the median"
+        )
     if abs(lag_1) > 1.96 / math.sqrt(n):
-        notes.append("warning: the values depend on one another, the interval is not to be trusted")
+        notes.append(
+            "warning: the values depend on one another, the interval is not to be trusted"
+        )
     return tuple(notes)
 
 
@@ -290,7 +349,9 @@ def bootstrap(
     series = _processes(processes)
     count, n = len(series), sum(map(len, series))
     if count == 2:
-        raise TooFewSamples("a bootstrap over 2 processes was asked for; at least 3 are needed")
+        raise TooFewSamples(
+            "a bootstrap over 2 processes was asked for; at least 3 are needed"
+        )
     if count == 1 and n < (needed := smallest_sample(0.5, level)):
         raise TooFewSamples(
             f"a bootstrap of {n} values was asked for; at least {needed} are needed"
@@ -299,22 +360,37 @@ def bootstrap(
         raise Deep500Error(f"a bootstrap needs resamples, got {resamples}")
     draws = _resampled(series, statistic, resamples, np.random.default_rng(seed))
     estimate = float(statistic(np.concatenate(series)))
-    low, high = (float(end) for end in np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]))
-    low, high, size = min(low, estimate), max(high, estimate), float(count if count > 1 else n)
-    note = ONE_PROCESS if count == 1 else "few processes: a percentile bootstrap is too narrow"
+    low, high = (
+        float(end) for end in np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    )
+    low, high, size = (
+        min(low, estimate),
+        max(high, estimate),
+        float(count if count > 1 else n),
+    )
+    note = (
+        ONE_PROCESS
+        if count == 1
+        else "few processes: a percentile bootstrap is too narrow"
+    )
     notes = (note,) if count < 10 else ()
     method = f"hierarchical bootstrap, {resamples} resamples"
     return Interval(estimate, low, high, n, level, None, method, size, count, notes)
 
 
 def _resampled(
-    series: list[Array], statistic: Callable[..., Any], resamples: int, random: np.random.Generator
+    series: list[Array],
+    statistic: Callable[..., Any],
+    resamples: int,
+    random: np.random.Generator,
 ) -> Array:
     """The statistic of every resample: all at once where processes have one size and it takes an axis."""
     count, sizes = len(series), {len(values) for values in series}
     if len(sizes) > 1 or statistic not in (np.median, np.mean):
         chosen = random.integers(count, size=(resamples, count))
-        pooled = ([random.choice(series[i], len(series[i])) for i in row] for row in chosen)
+        pooled = (
+            [random.choice(series[i], len(series[i])) for i in row] for row in chosen
+        )
         return np.array([float(statistic(np.concatenate(values))) for values in pooled])
     table, size, parts = np.array(series), sizes.pop(), []
     chunk = max(1, 2_000_000 // table.size)

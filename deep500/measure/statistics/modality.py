@@ -32,7 +32,9 @@ def modes(samples: ArrayLike, smallest_gap: float = 0.02) -> tuple[Mode, ...]:
     positive = bool(x[0] > 0)
     grid, density, width = _density(np.log(y) if positive else y)
     gap = math.log1p(smallest_gap) if positive else smallest_gap
-    cuts = [float(grid[valley]) for valley in _valleys(grid, density, width, len(x), gap)]
+    cuts = [
+        float(grid[valley]) for valley in _valleys(grid, density, width, len(x), gap)
+    ]
     parts = np.split(x, np.searchsorted(y, np.exp(cuts) if positive else cuts))
     return tuple(Mode(float(np.median(part)), len(part) / len(x)) for part in parts)
 
@@ -67,17 +69,24 @@ def _density(y: Array) -> tuple[Array, Array, float]:
     return start + step * np.arange(count), density, width
 
 
-def _valleys(grid: Array, density: Array, width: float, n: int, gap: float) -> list[int]:
+def _valleys(
+    grid: Array, density: Array, width: float, n: int, gap: float
+) -> list[int]:
     """Grid indices of the valleys that stand up to scrutiny; the most doubtful one is given up first."""
     inside = density[1:-1]
-    valleys = (np.flatnonzero((inside < density[:-2]) & (inside <= density[2:])) + 1).tolist()
+    valleys = (
+        np.flatnonzero((inside < density[:-2]) & (inside <= density[2:])) + 1
+    ).tolist()
     mass = np.cumsum(density) / density.sum()
     # depth in standard errors times share; calibrated on one mode, normal to Pareto, and on 80/20 mixtures
     scale = math.sqrt(2 * n * width * 2 * math.sqrt(math.pi)) / 0.2
     doubtful = max(40 / n, min(n / 250, 3.0))
     while valleys:
         shares = np.diff([0.0, *mass[valleys], 1.0])
-        peaks = [a + int(density[a:b].argmax()) for a, b in pairwise([0, *valleys, len(grid)])]
+        peaks = [
+            a + int(density[a:b].argmax())
+            for a, b in pairwise([0, *valleys, len(grid)])
+        ]
         lower = np.minimum(density[peaks[:-1]], density[peaks[1:]])
         depth = (
             (np.sqrt(lower) - np.sqrt(density[valleys]))

@@ -16,7 +16,9 @@ from ...errors import Deep500Error
 
 TAU_MAX = 4.0
 RESAMPLES = 2000
-Costs = Mapping[str, Mapping[str, float | None]]  # by system and problem; None or infinity: failed
+Costs = Mapping[
+    str, Mapping[str, float | None]
+]  # by system and problem; None or infinity: failed
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,9 @@ def performance_profiles(
         low, high = np.quantile(resampled[i], [tail, 1 - tail])
         alone = dict(zip(problems, without[i].tolist(), strict=True))
         own = tuple(ratios[i].tolist())
-        profiles.append(Profile(name, own, float(areas[i].mean()), float(low), float(high), alone))
+        profiles.append(
+            Profile(name, own, float(areas[i].mean()), float(low), float(high), alone)
+        )
     profiles.sort(key=lambda profile: -profile.score)
     first = names.index(profiles[0].system)
     return Profiles(
@@ -101,11 +105,15 @@ def _problems(costs: Costs) -> list[str]:
 
 def _check(costs: Costs, problems: Sequence[str], tau_max: float, level: float) -> None:
     if not problems:
-        raise Deep500Error("no problem was tried by every system: there is nothing to rank them by")
+        raise Deep500Error(
+            "no problem was tried by every system: there is nothing to rank them by"
+        )
     if not 1 < tau_max < math.inf:
         raise Deep500Error(f"tau_max is {tau_max}: give a number above 1")
     if not 0 < level < 1:
-        raise Deep500Error(f"level must lie between 0 and 1 (such as 0.95), got {level!r}")
+        raise Deep500Error(
+            f"level must lie between 0 and 1 (such as 0.95), got {level!r}"
+        )
     for system, row in costs.items():
         for problem in problems:
             if not _cost(row[problem]) > 0:
@@ -160,7 +168,9 @@ def _is_first(scores: np.ndarray, first: int) -> np.ndarray:
     return scores[first] >= scores.max(axis=0)
 
 
-def _swapping(without: np.ndarray, first: int, problems: Sequence[str]) -> tuple[str, ...]:
+def _swapping(
+    without: np.ndarray, first: int, problems: Sequence[str]
+) -> tuple[str, ...]:
     """The problems without which another system has the best score."""
     if len(problems) == 1:
         return ()

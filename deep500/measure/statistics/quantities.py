@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 Kind = Literal["cost", "rate", "ratio", "count", "quality"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 MEANS = ("arithmetic", "harmonic", "geometric")
-PLURALS = {"cost": "costs", "rate": "rates", "count": "counts", "quality": "quality values"}
+PLURALS = {
+    "cost": "costs",
+    "rate": "rates",
+    "count": "counts",
+    "quality": "quality values",
+}
 
 
 class Summary(float):
@@ -38,10 +43,22 @@ class Summary(float):
     note: str
 
     def __new__(
-        cls, value: float, kind: Kind, how: str, n: int, interval: Interval | None, note: str
+        cls,
+        value: float,
+        kind: Kind,
+        how: str,
+        n: int,
+        interval: Interval | None,
+        note: str,
     ) -> Summary:
         self = super().__new__(cls, value)
-        self.kind, self.how, self.n, self.interval, self.note = kind, how, n, interval, note
+        self.kind, self.how, self.n, self.interval, self.note = (
+            kind,
+            how,
+            n,
+            interval,
+            note,
+        )
         return self
 
     @property
@@ -67,13 +84,20 @@ def summarise(
     _check_mean(kind, mean)
     x = _numbers(values, "values")
     if kind == "rate" and min(x) < 1 / LARGEST:
-        raise Deep500Error(f"a rate of {min(x):g} has no harmonic mean: give rates above 0")
+        raise Deep500Error(
+            f"a rate of {min(x):g} has no harmonic mean: give rates above 0"
+        )
     if kind in ("cost", "count") and min(x) < 0:
-        raise Deep500Error(f"a {kind} of {min(x):g} cannot be: check it, or give kind='quality'")
+        raise Deep500Error(
+            f"a {kind} of {min(x):g} cannot be: check it, or give kind='quality'"
+        )
     if work is not None:
         return _of_unequal_work(x, kind, work)
     if kind == "rate":
-        value, how = _harmonic(x, [1.0] * len(x)), f"harmonic mean of {len(x)} rates of equal work"
+        value, how = (
+            _harmonic(x, [1.0] * len(x)),
+            f"harmonic mean of {len(x)} rates of equal work",
+        )
     else:
         value, how = (
             _within(x, math.fsum(x) / len(x)),
@@ -94,10 +118,17 @@ def _of_unequal_work(x: list[float], kind: Kind, work: ArrayLike) -> Summary:
             f"work holds {len(w)} counts for {len(x)} rates: give one count per rate"
         )
     if min(w) < 1 / LARGEST:
-        raise Deep500Error(f"a work of {min(w):g} was given: every count must be above 0")
+        raise Deep500Error(
+            f"a work of {min(w):g} was given: every count must be above 0"
+        )
     note = "no interval: rates of unequal work are not repetitions of one measurement"
     return Summary(
-        _harmonic(x, w), kind, f"total work / total time of {len(x)} rates", len(x), None, note
+        _harmonic(x, w),
+        kind,
+        f"total work / total time of {len(x)} rates",
+        len(x),
+        None,
+        note,
     )
 
 
@@ -146,7 +177,9 @@ def _check_kind(kind: str) -> None:
 def _check_mean(kind: str, mean: str | None) -> None:
     if mean is not None and mean not in MEANS:
         near = did_you_mean(str(mean), MEANS)
-        raise Deep500Error(f"there is no mean {mean!r}.{near} Leave mean= out: the kind decides")
+        raise Deep500Error(
+            f"there is no mean {mean!r}.{near} Leave mean= out: the kind decides"
+        )
     if mean == "geometric":
         raise Refused(
             f"the geometric mean of {PLURALS[kind]} is the exponential of a mean logarithm and says nothing "
@@ -167,6 +200,8 @@ def _median_interval(x: list[float]) -> tuple[Interval | None, str]:
     from .intervals import interval
 
     try:
-        return interval(x), "the interval is of the median of the values, not of their mean"
+        return interval(
+            x
+        ), "the interval is of the median of the values, not of their mean"
     except TooFewSamples as error:
         return None, f"no interval: {error}"

@@ -20,7 +20,9 @@ from .distributions import Array
 SHORTEST = 20  # fewer values show no change point
 TOLERANCE = 0.01  # levels that differ by less (of the value) are one level
 TAIL = 0.25  # the steady part must be at least this share of the series
-TREND_T = 3.9  # a rank trend of 20 block medians that chance gives once in a thousand series
+TREND_T = (
+    3.9  # a rank trend of 20 block medians that chance gives once in a thousand series
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,10 @@ def steady_state(series: ArrayLike) -> SteadyState:
     rest = y[lead:]
     bounds = _change_points(rest)
     levels = [float(np.median(part)) for part in np.split(rest, bounds)]
-    while bounds and abs(levels[len(bounds) - 1] - np.median(rest[bounds[-1] :])) <= TOLERANCE:
+    while (
+        bounds
+        and abs(levels[len(bounds) - 1] - np.median(rest[bounds[-1] :])) <= TOLERANCE
+    ):
         bounds.pop()
     start = bounds[-1] if bounds else 0
     tail = rest[start:]
@@ -52,7 +57,9 @@ def steady_state(series: ArrayLike) -> SteadyState:
     if not start:
         return SteadyState("warmup" if lead else "flat", lead, n)
     return SteadyState(
-        "slowdown" if levels[len(bounds) - 1] < np.median(tail) else "warmup", lead + start, n
+        "slowdown" if levels[len(bounds) - 1] < np.median(tail) else "warmup",
+        lead + start,
+        n,
     )
 
 
@@ -100,17 +107,23 @@ def _tau(z: Array) -> float:
         return 1.0
     rho = autocorrelation(z, min(n - 2, int(10 * math.sqrt(n))))
     r = min(first_order(float(rho[1]), n), 0.98)
-    return max(1.0, (1 + r) / (1 - r), min(initial_monotone(without_bias(rho, n))[0], n / 4))
+    return max(
+        1.0, (1 + r) / (1 - r), min(initial_monotone(without_bias(rho, n))[0], n / 4)
+    )
 
 
 def _trend(y: Array) -> bool:
     """Whether block medians drift, in rank and by more than twice the tolerance."""
     if len(y) < SHORTEST:
         return False
-    blocks = np.array([np.median(part) for part in np.array_split(y, min(20, len(y) // 5))])
+    blocks = np.array(
+        [np.median(part) for part in np.array_split(y, min(20, len(y) // 5))]
+    )
     count = len(blocks)
     later, earlier = np.triu_indices(count, 1)[::-1]
-    drift = float(np.median((blocks[later] - blocks[earlier]) / (later - earlier))) * (count - 1)
+    drift = float(np.median((blocks[later] - blocks[earlier]) / (later - earlier))) * (
+        count - 1
+    )
     if abs(drift) <= 2 * TOLERANCE:
         return False
     r = float(np.corrcoef(np.argsort(np.argsort(blocks)), np.arange(count))[0, 1])

@@ -53,14 +53,20 @@ def survival_curve(times: Sequence[float], arrived: Sequence[bool]) -> list[Step
         survival *= 1 - events / at_risk
         if events < at_risk:
             variance += events / (at_risk * (at_risk - events))
-        steps.append(Step(time, survival, _deviation(survival, variance), at_risk, events))
+        steps.append(
+            Step(time, survival, _deviation(survival, variance), at_risk, events)
+        )
     return steps
 
 
-def median_time(times: Sequence[float], arrived: Sequence[bool], level: float = 0.95) -> MedianTime:
+def median_time(
+    times: Sequence[float], arrived: Sequence[bool], level: float = 0.95
+) -> MedianTime:
     """The median of the times with its confidence interval; censored runs count as long as they lasted."""
     if not 0 < level < 1:
-        raise Deep500Error(f"level must lie between 0 and 1 (such as 0.95), got {level!r}")
+        raise Deep500Error(
+            f"level must lie between 0 and 1 (such as 0.95), got {level!r}"
+        )
     steps = survival_curve(times, arrived)
     z = float(normal_quantile((1 + level) / 2))
     estimate = _first_at_half(steps, 0.0)
@@ -98,7 +104,9 @@ def _check(times: Sequence[float], arrived: Sequence[bool]) -> None:
     if not times:
         raise Deep500Error("there is no run: give the time of at least one")
     if len(times) != len(arrived):
-        raise Deep500Error(f"{len(times)} times and {len(arrived)} runs do not go together")
+        raise Deep500Error(
+            f"{len(times)} times and {len(arrived)} runs do not go together"
+        )
     if not all(0 <= time < math.inf for time in times):
         raise Deep500Error(
             "a time is finite and not negative; say `arrived` False for a censored one"

@@ -28,7 +28,9 @@ def any_size_model(record: Record, inputs: Mapping[str, Tensor]) -> onnx.ModelPr
     """
     places = _places(inputs)
     plan = Plan(tuple(places))
-    models = [record(dict(zip(plan.names, point, strict=True))) for point in plan.points]
+    models = [
+        record(dict(zip(plan.names, point, strict=True))) for point in plan.points
+    ]
     if not places:
         return models[0]
     merged = _Merged(plan, models[0], places)
@@ -76,11 +78,15 @@ class _Merged:
     def merge(self, graphs: Sequence[onnx.GraphProto]) -> None:
         """Make the first graph right for any size; the others say how it depends on them."""
         if len({len(graph.node) for graph in graphs}) > 1:
-            raise Unsupported("the backward pass has other nodes for other sizes: give batch=")
+            raise Unsupported(
+                "the backward pass has other nodes for other sizes: give batch="
+            )
         reshapes = _only_for_reshape(graphs[0])
         kept = []
         for nodes in zip(*(graph.node for graph in graphs), strict=True):
-            if nodes[0].op_type == "Constant" and any(node != nodes[0] for node in nodes):
+            if nodes[0].op_type == "Constant" and any(
+                node != nodes[0] for node in nodes
+            ):
                 if self._constant(nodes, nodes[0].output[0] in reshapes):
                     kept.append(nodes[0])
             else:
@@ -106,7 +112,9 @@ class _Merged:
         for other in nodes[1:]:
             alike = (other.op_type, other.domain, other.input, other.output)
             if alike != (first.op_type, first.domain, first.input, first.output):
-                raise Unsupported("the backward pass has other nodes for other sizes: give batch=")
+                raise Unsupported(
+                    "the backward pass has other nodes for other sizes: give batch="
+                )
         for attributes in zip(*(node.attribute for node in nodes), strict=True):
             if attributes[0].type == onnx.AttributeProto.GRAPH:
                 bodies = [attribute.g for attribute in attributes]
@@ -137,7 +145,9 @@ class _Merged:
             self._range(name, values)
         elif all(value.size and np.all(value == values[0].flat[0]) for value in values):
             shape = self._shape(name, values)
-            self._node("Expand", [self._new_constant(values[0].reshape(-1)[:1]), shape], name)
+            self._node(
+                "Expand", [self._new_constant(values[0].reshape(-1)[:1]), shape], name
+            )
         else:
             raise Unsupported(
                 "a table in the backward pass depends on the size of the batch: give batch="
@@ -193,13 +203,19 @@ class _Merged:
         return name
 
     def _cast(self, value: str, dtype: np.dtype, name: str | None = None) -> str:
-        return self._node("Cast", [value], name, to=helper.np_dtype_to_tensor_dtype(dtype))
+        return self._node(
+            "Cast", [value], name, to=helper.np_dtype_to_tensor_dtype(dtype)
+        )
 
     def _new_constant(self, value: np.ndarray) -> str:
         return self._node("Constant", [], value=numpy_helper.from_array(value))
 
     def _node(
-        self, kind: str, inputs: Sequence[str], output: str | None = None, **attributes: Any
+        self,
+        kind: str,
+        inputs: Sequence[str],
+        output: str | None = None,
+        **attributes: Any,
     ) -> str:
         self._count += 1
         output = output or f"{SIZE}{self._count}"

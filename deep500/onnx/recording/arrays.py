@@ -119,7 +119,9 @@ def _cuts(keys: Sequence[Any], shape: tuple[int, ...]) -> list[Cut]:
 
 def _sliced(var: spox.Var, cuts: Sequence[Cut]) -> spox.Var:
     axes, starts, stops, steps = zip(*cuts, strict=True)
-    before_start = np.iinfo(np.int64).min  # what Python's -1 means as the end of a range
+    before_start = np.iinfo(
+        np.int64
+    ).min  # what Python's -1 means as the end of a range
     ends = [before_start if stop < 0 else stop for stop in stops]
     return op.slice(var, int64s(starts), int64s(ends), int64s(axes), int64s(steps))
 
@@ -129,7 +131,9 @@ def const(value: Any, dtype: Any = None) -> Recorded:
     if isinstance(value, Recorded):
         return value
     if isinstance(value, float) and np.dtype(dtype).kind in "iub":
-        raise TypeError(f"{value} does not go with {np.dtype(dtype).name}: cast the array first")
+        raise TypeError(
+            f"{value} does not go with {np.dtype(dtype).name}: cast the array first"
+        )
     return Recorded(op.const(np.asarray(value, dtype)))
 
 
@@ -142,10 +146,13 @@ def argument(shape: Sequence[int], dtype: Any) -> Recorded:
     return Recorded(spox.argument(spox.Tensor(np.dtype(dtype), tuple(shape))))
 
 
-def build(inputs: Mapping[str, Recorded], outputs: Mapping[str, Recorded]) -> onnx.ModelProto:
+def build(
+    inputs: Mapping[str, Recorded], outputs: Mapping[str, Recorded]
+) -> onnx.ModelProto:
     """The graph from arguments to what was computed from them; arguments that nothing used stay inputs."""
     return spox.build(
-        {name: x.var for name, x in inputs.items()}, {name: y.var for name, y in outputs.items()}
+        {name: x.var for name, x in inputs.items()},
+        {name: y.var for name, y in outputs.items()},
     )
 
 
@@ -161,4 +168,7 @@ def _not_negative(keys: tuple, shape: tuple[int, ...]) -> list[Any]:
     for k, size in zip(keys, shape, strict=True):
         if isinstance(k, int) and not -size <= k < size:
             raise IndexError(f"index {k} is outside an axis of length {size}")
-    return [k % size if isinstance(k, int) else k for k, size in zip(keys, shape, strict=True)]
+    return [
+        k % size if isinstance(k, int) else k
+        for k, size in zip(keys, shape, strict=True)
+    ]

@@ -6,7 +6,9 @@ from typing import Any
 
 from ...namespace import Namespace, Pads, elements, offsets
 
-WIDE_KERNEL = 16  # elements, from which on a Conv with examples and channels exchanged is faster
+WIDE_KERNEL = (
+    16  # elements, from which on a Conv with examples and channels exchanged is faster
+)
 
 
 def conv_weight(

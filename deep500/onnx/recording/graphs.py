@@ -50,7 +50,9 @@ def backward_model(
     words: dict[str, str] | None = None,
 ) -> onnx.ModelProto:
     """The network's outputs, what replaces its running statistics, and the gradients of y under their own names."""
-    inputs, outputs, gradients, new = _differentiated(xp, network, y, shapes, training, words)
+    inputs, outputs, gradients, new = _differentiated(
+        xp, network, y, shapes, training, words
+    )
     named = {name: gradients[param] for param, name in network.gradient(y)}
     return build(inputs, outputs | _new(new) | named)
 
@@ -68,7 +70,9 @@ def step_model(
 
     An elementwise rule goes over all parameters as one vector, FLAT, which is one more input.
     """
-    inputs, outputs, gradients, new = _differentiated(xp, network, y, shapes, training, words)
+    inputs, outputs, gradients, new = _differentiated(
+        xp, network, y, shapes, training, words
+    )
     params = {name: inputs[name] for name in network.trainable}
     if is_flat(network, optimizer):
         params = _updated_params(network, optimizer)
@@ -77,13 +81,17 @@ def step_model(
     return build(inputs | params | more_inputs, outputs | _new(new | updates))
 
 
-def update_model(xp: Recorder, network: Network, optimizer: Optimizer) -> onnx.ModelProto:
+def update_model(
+    xp: Recorder, network: Network, optimizer: Optimizer
+) -> onnx.ModelProto:
     """The second half of a step: from parameters, gradients and the optimizer's state to what replaces them.
 
     Gradients are inputs whose names begin with GRADIENT.
     """
     params = _updated_params(network, optimizer)
-    gradients = {name: argument(param.shape, param.dtype) for name, param in params.items()}
+    gradients = {
+        name: argument(param.shape, param.dtype) for name, param in params.items()
+    }
     more_inputs, updates = _updates(xp, network, optimizer, params, gradients)
     named = {GRADIENT + name: gradient for name, gradient in gradients.items()}
     return build(params | named | more_inputs, _new(updates))
@@ -110,7 +118,9 @@ def _updates(
     return inputs, new
 
 
-def state_model(xp: Recorder, network: Network, optimizer: Optimizer) -> onnx.ModelProto:
+def state_model(
+    xp: Recorder, network: Network, optimizer: Optimizer
+) -> onnx.ModelProto:
     """The optimizer's state before the first step, under the names "parameter.key"."""
     params = _updated_params(network, optimizer)
     state: dict[str, Recorded] = {}
@@ -178,7 +188,9 @@ def _differentiated(
     )
 
 
-def kernel(xp: Recorder, training: bool, words: dict[str, str] | None = None) -> tape.Kernel:
+def kernel(
+    xp: Recorder, training: bool, words: dict[str, str] | None = None
+) -> tape.Kernel:
     """How the tape records a node: as itself where `is_native` says so, else by its formula."""
 
     def record(where: Node, inputs: Sequence[Any]) -> tuple:
@@ -207,7 +219,9 @@ def _native_results(
         return node(xp, operator, inputs, len(where.outputs))
     results = node(xp, operator, inputs, _result_count(where))
     if len(results) > 1 and operator.differentiable:
-        own_dtypes = [name_of(tensor.dtype) for tensor in operator.infer(*specs_of(inputs))]
+        own_dtypes = [
+            name_of(tensor.dtype) for tensor in operator.infer(*specs_of(inputs))
+        ]
         if [y.dtype.name for y in results] != own_dtypes[: len(results)]:
             return None
     return results
@@ -236,7 +250,9 @@ def _result_count(where: Node) -> int:
     return count
 
 
-def _inputs(network: Network, used: Sequence[str], shapes: Shapes) -> dict[str, Recorded]:
+def _inputs(
+    network: Network, used: Sequence[str], shapes: Shapes
+) -> dict[str, Recorded]:
     return {name: argument(shapes[name], network.inputs[name].dtype) for name in used}
 
 
@@ -259,7 +275,9 @@ def _updated_params(network: Network, optimizer: Optimizer) -> dict[str, Recorde
     return {FLAT: argument((size,), dtype)}
 
 
-def _flat_gradient(xp: Recorder, network: Network, gradients: Mapping[str, Recorded]) -> Recorded:
+def _flat_gradient(
+    xp: Recorder, network: Network, gradients: Mapping[str, Recorded]
+) -> Recorded:
     """All gradients as one vector, laid out as the parameters are."""
     layout = network.layout()
     [(dtype, size)] = layout.sizes.items()

@@ -15,7 +15,9 @@ OPSET = 21  # the version of ONNX that everything is recorded in
 class Kernels:
     """The choice by ONNX's schema. The adapter of an engine derives from this and says what the engine lacks."""
 
-    by_float32: ClassVar[tuple[str, ...]] = ()  # dtypes whose formulas are computed in float32
+    by_float32: ClassVar[
+        tuple[str, ...]
+    ] = ()  # dtypes whose formulas are computed in float32
 
     def dtype(self, name: str) -> str:
         """The name itself; raises `Unsupported` if the engine has no such dtype."""
@@ -24,7 +26,10 @@ class Kernels:
     def takes(self, node: str, dtype: str) -> bool:
         """Whether this ONNX operator takes values of this dtype (as its type T)."""
         schema = onnx.defs.get_schema(node, OPSET)
-        types = {rule.type_param_str: rule.allowed_type_strs for rule in schema.type_constraints}
+        types = {
+            rule.type_param_str: rule.allowed_type_strs
+            for rule in schema.type_constraints
+        }
         return type_name(dtype) in types["T"]
 
     def has_node(self, operator: Operator) -> bool:
@@ -33,17 +38,26 @@ class Kernels:
         if operator.domain != "" or operator.random or not onnx.defs.has(name, OPSET):
             return False
         schema = onnx.defs.get_schema(name, OPSET)
-        return not schema.deprecated and fields(operator).keys() <= schema.attributes.keys()
+        return (
+            not schema.deprecated
+            and fields(operator).keys() <= schema.attributes.keys()
+        )
 
     def has_kernel(self, operator: Operator, dtypes: Sequence[str | None]) -> bool:
         """Whether the node can be used for inputs of these dtypes (None: the input is static, or left out)."""
         name = type(operator).__name__
         if not self.has_node(operator):
             return False
-        if name == "Mod" and not operator.settings["fmod"] and "float" in str(dtypes[0]):
+        if (
+            name == "Mod"
+            and not operator.settings["fmod"]
+            and "float" in str(dtypes[0])
+        ):
             return False  # ONNX had no such Mod before opset 28
         pairs = typed_inputs(name, dtypes)
-        return bool(pairs) and all(type_name(dtype) in formal.types for formal, dtype in pairs)
+        return bool(pairs) and all(
+            type_name(dtype) in formal.types for formal, dtype in pairs
+        )
 
 
 ONNX = Kernels()
@@ -71,7 +85,9 @@ def typed_inputs(operator: str, dtypes: Sequence[str | None]) -> list[tuple[Any,
 
 def type_name(dtype: str) -> str:
     """A dtype as ONNX writes it: float32 is tensor(float)."""
-    short = {"float32": "float", "float64": "double"}.get(dtype) or dtype.replace("_", "")
+    short = {"float32": "float", "float64": "double"}.get(dtype) or dtype.replace(
+        "_", ""
+    )
     return f"tensor({short})"
 
 

@@ -40,7 +40,9 @@ def _binary(f: Callable[[spox.Var, spox.Var], spox.Var]) -> Callable:
 
 
 def _reduction(f: Callable) -> Callable:
-    def method(self: Namespace, x: Recorded, axis: Axis = None, keepdims: bool = False) -> Recorded:
+    def method(
+        self: Namespace, x: Recorded, axis: Axis = None, keepdims: bool = False
+    ) -> Recorded:
         axes = range(x.ndim) if axis is None else ints(axis)
         if not axes:  # ONNX takes no axes for all of them
             return x
@@ -77,7 +79,9 @@ class Recorder(Namespace):
         narrow = x.dtype if isinstance(x, Recorded) else y.dtype
         if self.kernels.takes("Where", narrow.name):
             return Recorded(op.where(condition.var, *_vars(x, y)))
-        wide = [self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)]
+        wide = [
+            self.astype(v, "int32") if isinstance(v, Recorded) else v for v in (x, y)
+        ]
         return self.astype(self.where(condition, *wide), narrow)
 
     def astype(self, x: Recorded, dtype: Any) -> Recorded:
@@ -86,7 +90,9 @@ class Recorder(Namespace):
             return x
         if isinstance(x, Zeros):
             return Zeros(x.shape, name)
-        return Recorded(op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8)))
+        return Recorded(
+            op.cast(x.var, to=np.dtype(name), saturate=int(name not in FLOAT8))
+        )
 
     def bitcast(self, x: Recorded, dtype: Any) -> Recorded:
         name = name_of(dtype)
@@ -131,7 +137,9 @@ class Recorder(Namespace):
 
     def flip(self, x: Recorded, axis: int | Sequence[int]) -> Recorded:
         axes = {a % x.ndim for a in ints(axis)}
-        return x[tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))]
+        return x[
+            tuple(slice(None, None, -1 if a in axes else None) for a in range(x.ndim))
+        ]
 
     def enlarge(self, x: Recorded, pads: Pads, value: float) -> Recorded:
         return Recorded(op.pad(x.var, int64s(_flat(pads)), const(value, x.dtype).var))
@@ -151,9 +159,13 @@ class Recorder(Namespace):
     def take_along_axis(self, x: Recorded, indices: Recorded, axis: int) -> Recorded:
         return Recorded(op.gather_elements(x.var, indices.var, axis=axis))
 
-    def scatter_add(self, x: Recorded, indices: Recorded, values: Recorded, axis: int) -> Recorded:
+    def scatter_add(
+        self, x: Recorded, indices: Recorded, values: Recorded, axis: int
+    ) -> Recorded:
         return Recorded(
-            op.scatter_elements(x.var, indices.var, values.var, axis=axis, reduction="add")
+            op.scatter_elements(
+                x.var, indices.var, values.var, axis=axis, reduction="add"
+            )
         )
 
     def sort_descending(self, x: Recorded, axis: int) -> tuple[Recorded, Recorded]:
@@ -173,7 +185,12 @@ class Recorder(Namespace):
             return super().conv(x, w, strides, pads, dilations, groups)
         return Recorded(
             op.conv(
-                x.var, w.var, strides=strides, pads=_flat(pads), dilations=dilations, group=groups
+                x.var,
+                w.var,
+                strides=strides,
+                pads=_flat(pads),
+                dilations=dilations,
+                group=groups,
             )
         )
 
@@ -217,20 +234,27 @@ class Recorder(Namespace):
             return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
         return conv_weight(self, x, y, kernel, strides, pads, dilations, groups)
 
-    def scan(self, f: Function, carry: tuple, xs: tuple, length: int) -> tuple[tuple, tuple]:
+    def scan(
+        self, f: Function, carry: tuple, xs: tuple, length: int
+    ) -> tuple[tuple, tuple]:
         """A Loop (spox 0.18.2 types the body of Scan wrongly), whose body forgets the shapes."""
         shapes = [c.shape for c in carry]
         row_shapes: list[tuple[int, ...]] = []
 
         def body(t: spox.Var, go: spox.Var, *state: spox.Var) -> list[spox.Var]:
             before = _reshaped(state, shapes)
-            rows = tuple(self.reshape(Recorded(op.gather(x.var, t)), x.shape[1:]) for x in xs)
+            rows = tuple(
+                self.reshape(Recorded(op.gather(x.var, t)), x.shape[1:]) for x in xs
+            )
             after, ys = f(before, rows)
             row_shapes[:] = [y.shape for y in ys]
             return [op.identity(go), *(v.var for v in (*after, *ys))]
 
         out = op.loop(
-            int64s([length]), op.const(np.array([True])), [c.var for c in carry], body=body
+            int64s([length]),
+            op.const(np.array([True])),
+            [c.var for c in carry],
+            body=body,
         )
         values = _reshaped(out, [*shapes, *((length, *shape) for shape in row_shapes)])
         return values[: len(carry)], values[len(carry) :]
@@ -243,11 +267,15 @@ class Recorder(Namespace):
                 result = f(*args)
                 returns_tuple.append(isinstance(result, tuple))
                 results = result if isinstance(result, tuple) else (result,)
-                return [op.identity(y.var) for y in results]  # y may come from outside the branch
+                return [
+                    op.identity(y.var) for y in results
+                ]  # y may come from outside the branch
 
             return run
 
-        variables = op.if_(condition.var, then_branch=branch(yes), else_branch=branch(no))
+        variables = op.if_(
+            condition.var, then_branch=branch(yes), else_branch=branch(no)
+        )
         values = tuple(map(Recorded, variables))
         return values if returns_tuple[0] else values[0]
 
@@ -271,7 +299,9 @@ class Recorder(Namespace):
         inside = op.gather(op.const(np.asarray([True])), index.var)
         return Recorded(op.where(inside, x.var, x.var))
 
-    def host(self, function: Function, kinds: Sequence[Any], *xs: Recorded) -> Sequence[Recorded]:
+    def host(
+        self, function: Function, kinds: Sequence[Any], *xs: Recorded
+    ) -> Sequence[Recorded]:
         raise Unsupported(
             "ONNX has no node that calls Python back: the session is split around such an operator"
         )
@@ -279,7 +309,9 @@ class Recorder(Namespace):
     def shift_left(self, x: Recorded, by: Recorded | int) -> Recorded:
         if isinstance(by, int):
             return x * (1 << by)
-        if self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float":  # which ONNX refuses
+        if (
+            self.kernels.takes("BitShift", x.dtype.name) or kind(x) == "float"
+        ):  # which ONNX refuses
             return Recorded(op.bit_shift(x.var, by.var, direction="LEFT"))
         wide = self.astype(x, "int64") * self._powers(by)
         return self.astype(wide, x.dtype)  # the lowest bits stay
@@ -312,10 +344,15 @@ def _reduced_shape(x: Recorded, axes: Sequence[int], keepdims: bool) -> list[int
     return [size for axis, size in enumerate(x.shape) if axis not in gone]
 
 
-def _reshaped(values: Sequence[spox.Var], shapes: Sequence[Sequence[int]]) -> tuple[Recorded, ...]:
+def _reshaped(
+    values: Sequence[spox.Var], shapes: Sequence[Sequence[int]]
+) -> tuple[Recorded, ...]:
     """Values whose shapes ONNX has forgotten, with their shapes."""
     pairs = zip(values, shapes, strict=True)
-    return tuple(Recorded(op.reshape(value, int64s(shape), allowzero=1)) for value, shape in pairs)
+    return tuple(
+        Recorded(op.reshape(value, int64s(shape), allowzero=1))
+        for value, shape in pairs
+    )
 
 
 def _flat(pads: Pads) -> list[int]:

@@ -47,7 +47,9 @@ def dtypes_of(inputs: Sequence[Any]) -> list[str | None]:
 
 def specs_of(inputs: Sequence[Any]) -> list[Any]:
     """The recorded inputs as shapes and dtypes, the others as they are."""
-    return [Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs]
+    return [
+        Tensor(x.shape, x.dtype.name) if isinstance(x, Recorded) else x for x in inputs
+    ]
 
 
 def node(
@@ -109,7 +111,9 @@ def _model(
         [onnx.ValueInfoProto(name=name) for name in outputs],
         [numpy_helper.from_array(value, name) for name, value in constants.items()],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10
+    )
     return onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
 
 
@@ -134,7 +138,9 @@ def _typed(value: Any, kind: Any) -> Any:
 
 
 def _info(name: str, x: Recorded) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+    return helper.make_tensor_value_info(
+        name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape
+    )
 
 
 def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dtype]:
@@ -145,7 +151,9 @@ def _static_dtypes(operator: Operator, inputs: Sequence[Any]) -> dict[int, np.dt
     for type_name, value in zip(types, inputs, strict=True):
         if isinstance(value, Recorded):
             dtypes[type_name] = value.dtype
-    return {i: dtypes[type_name] for i, type_name in enumerate(types) if type_name in dtypes}
+    return {
+        i: dtypes[type_name] for i, type_name in enumerate(types) if type_name in dtypes
+    }
 
 
 def _constant(value: Any, dtype: np.dtype | None) -> np.ndarray:

@@ -8,7 +8,11 @@ import numpy as np
 
 from ...errors import Unsupported
 
-PRIMES = ((11, 13, 17), (19, 23, 29), (31, 37, 41))  # of every dimension: two sizes, one to verify
+PRIMES = (
+    (11, 13, 17),
+    (19, 23, 29),
+    (31, 37, 41),
+)  # of every dimension: two sizes, one to verify
 Point = tuple[int, ...]  # a size of every dimension
 
 
@@ -78,7 +82,9 @@ def fitted(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
 
 def _integer_formula(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None:
     formula = _interpolated(plan, values, reciprocal=False)
-    whole = {names: np.rint(c).astype(np.int64) for names, c in formula.coefficients.items()}
+    whole = {
+        names: np.rint(c).astype(np.int64) for names, c in formula.coefficients.items()
+    }
     rounded = Formula(whole)
     for point, value in zip(plan.points, values, strict=True):
         if not np.array_equal(rounded.at(_named(plan, point)), value):
@@ -86,7 +92,9 @@ def _integer_formula(plan: Plan, values: Sequence[np.ndarray]) -> Formula | None
     return rounded
 
 
-def _interpolated(plan: Plan, values: Sequence[np.ndarray], reciprocal: bool) -> Formula:
+def _interpolated(
+    plan: Plan, values: Sequence[np.ndarray], reciprocal: bool
+) -> Formula:
     """The multilinear polynomial through the corners, one dimension after the other."""
     count = len(plan.names)
     shape = values[0].shape
@@ -99,7 +107,9 @@ def _interpolated(plan: Plan, values: Sequence[np.ndarray], reciprocal: bool) ->
         grid = np.stack([first - slope * low, slope], axis)
     coefficients = {}
     for chosen in product((0, 1), repeat=count):
-        names = tuple(name for name, used in zip(plan.names, chosen, strict=True) if used)
+        names = tuple(
+            name for name, used in zip(plan.names, chosen, strict=True) if used
+        )
         coefficients[names] = grid[chosen]
     return Formula(coefficients, reciprocal)
 
@@ -110,7 +120,9 @@ def _agrees(plan: Plan, formula: Formula, value: np.ndarray) -> bool:
     return bool(np.allclose(computed, value, rtol=digits, atol=0))
 
 
-def _factor(names: Sequence[str], sizes: Mapping[str, float], reciprocal: bool) -> float:
+def _factor(
+    names: Sequence[str], sizes: Mapping[str, float], reciprocal: bool
+) -> float:
     factor: float = 1
     for name in names:
         factor = factor / sizes[name] if reciprocal else factor * sizes[name]

@@ -32,7 +32,9 @@ class Answer:
     @property
     def sentence(self) -> list[Text]:
         figures = listed([[label, " ", value] for label, value in self.figures], "; ")
-        colon = any(": " in part for part in flat(self.headline) if not isinstance(part, Code))
+        colon = any(
+            ": " in part for part in flat(self.headline) if not isinstance(part, Code)
+        )
         return [
             *self.headline,
             "; " if colon and figures else ": " if figures else "",
@@ -47,7 +49,9 @@ def answer(data: ReportData) -> Answer:
     if not is_busy(data.interference):
         return found
     used = rounded(data.interference["others"])
-    return replace(found, headline=[*found.headline, f", on a machine that others used to {used}"])
+    return replace(
+        found, headline=[*found.headline, f", on a machine that others used to {used}"]
+    )
 
 
 def _answer(data: ReportData) -> Answer:
@@ -59,7 +63,9 @@ def _answer(data: ReportData) -> Answer:
         return Answer({Verdict("refused"): 1}, ["Nothing was measured"])
     if len(data.entries) == 1:
         return _alone(data.entries[0])
-    return Answer({}, [f"{len(data.entries)} entries were measured and none were compared"])
+    return Answer(
+        {}, [f"{len(data.entries)} entries were measured and none were compared"]
+    )
 
 
 def status(data: ReportData) -> str:
@@ -73,7 +79,9 @@ def status(data: ReportData) -> str:
     return ": ".join(filter(None, (reason, text))) + ("." if reason or text else "")
 
 
-def _by_verdict(rows: Sequence[Mapping[str, Any]]) -> dict[Verdict, list[Mapping[str, Any]]]:
+def _by_verdict(
+    rows: Sequence[Mapping[str, Any]],
+) -> dict[Verdict, list[Mapping[str, Any]]]:
     groups = {
         Verdict(word): [c for c in rows if verdict_of(c.get("verdict")) == word]
         for word in VERDICTS
@@ -82,7 +90,11 @@ def _by_verdict(rows: Sequence[Mapping[str, Any]]) -> dict[Verdict, list[Mapping
 
 
 def _one(data: ReportData, c: Mapping[str, Any]) -> Answer:
-    verdict, base, other = verdict_of(c.get("verdict")), _name(c["base"]), _name(c["other"])
+    verdict, base, other = (
+        verdict_of(c.get("verdict")),
+        _name(c["base"]),
+        _name(c["other"]),
+    )
     margin = percent(c.get("margin"))
     headline = {
         "faster": [other, " is faster than ", base],
@@ -121,8 +133,13 @@ def _many(data: ReportData) -> Answer:
         ]
     rest = len(bases) - MOST_NAMES
     headline += [f"; and so on for {rest} more"] if rest > 0 else []
-    counts = {verdict: len(rows) for verdict, rows in _by_verdict(data.comparisons).items()}
-    takes = [([_name(base), " takes"], absolute(data.entry(base))) for base in bases[:MOST_NAMES]]
+    counts = {
+        verdict: len(rows) for verdict, rows in _by_verdict(data.comparisons).items()
+    }
+    takes = [
+        ([_name(base), " takes"], absolute(data.entry(base)))
+        for base in bases[:MOST_NAMES]
+    ]
     return Answer(counts, headline, takes)
 
 
@@ -136,7 +153,9 @@ def _who(verdict: Verdict, rows: Sequence[Mapping[str, Any]]) -> Text:
 
 def _by_how_much(verdict: Verdict, rows: Sequence[Mapping[str, Any]]) -> list[Text]:
     """The ratio, or the smallest and the largest of several, each with interval and n."""
-    known = sorted((c for c in rows if is_number(c.get("ratio"))), key=lambda c: c["ratio"])
+    known = sorted(
+        (c for c in rows if is_number(c.get("ratio"))), key=lambda c: c["ratio"]
+    )
     if verdict not in ("faster", "slower") or not known:
         return []
     smallest, largest = ratio_of(known[0]), ratio_of(known[-1])

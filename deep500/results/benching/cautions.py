@@ -45,7 +45,11 @@ def _interference(found: Mapping[str, Any]) -> list[Text]:
     if not is_busy(found):
         return []
     low, high = found.get("low"), found.get("high")
-    limits = f" [{rounded(low)}, {rounded(high)}]" if is_number(low) and is_number(high) else ""
+    limits = (
+        f" [{rounded(low)}, {rounded(high)}]"
+        if is_number(low) and is_number(high)
+        else ""
+    )
     used = f"{rounded(found['others'])}{limits} of the {plain(found.get('cpus'))} CPUs"
     return [
         f"others used {used} while this was measured (median of the blocks, {count(found.get('n'))}): "
@@ -82,7 +86,10 @@ def _refusals(what: str, row: Mapping[str, Any]) -> list[str]:
     refused = [q for q in row.get("quantiles") or [] if q.get("refused")]
     if not refused:
         return []
-    names = [quantile_name(q["q"]) if is_number(q.get("q")) else "a quantile" for q in refused]
+    names = [
+        quantile_name(q["q"]) if is_number(q.get("q")) else "a quantile"
+        for q in refused
+    ]
     return [f"{what} {', '.join(names)} ({clean(refused[0]['refused'])})"]
 
 
@@ -93,7 +100,10 @@ def _by_message(kind: str, said: Sequence[tuple[Text, list[str]]]) -> list[Text]
         for message in messages:
             about.setdefault(message, []).append(who)
     return [
-        [*([f"every {kind}"] if 2 < len(who) == len(said) else listed(who)), f": {message}"]
+        [
+            *([f"every {kind}"] if 2 < len(who) == len(said) else listed(who)),
+            f": {message}",
+        ]
         for message, who in about.items()
     ]
 
@@ -103,4 +113,6 @@ def _control(control: object) -> list[Text]:
         return []
     verdict = verdict_of(control.get("verdict"))
     name = Code(clean(control.get("base", "?")))
-    return [["Control, ", name, " against itself: ", verdict, ", ", ratio_of(control), "."]]
+    return [
+        ["Control, ", name, " against itself: ", verdict, ", ", ratio_of(control), "."]
+    ]

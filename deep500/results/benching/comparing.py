@@ -61,10 +61,14 @@ def _judged(c: Answer, *results: Result) -> Answer:
     alone = any(len(r.processes) == 1 and not r.each_call_is_a_process for r in results)
     if isinstance(c, TooFewSamples) or not alone:
         return c
-    return replace(c, verdict="inconclusive", notes=(*c.notes, f"no verdict: {ONE_PROCESS}"))
+    return replace(
+        c, verdict="inconclusive", notes=(*c.notes, f"no verdict: {ONE_PROCESS}")
+    )
 
 
-def _beside_others(c: Answer, results: tuple[Result, Result], names: tuple[str, str]) -> Answer:
+def _beside_others(
+    c: Answer, results: tuple[Result, Result], names: tuple[str, str]
+) -> Answer:
     """No verdict that others on the machine could explain, who used it during one of the runs."""
     for side, (result, name) in enumerate(zip(results, names, strict=True)):
         if isinstance(c, TooFewSamples) or result.interference is None:
@@ -103,7 +107,10 @@ def _entry_differences(
 
 
 def _blocks(
-    answers: Mapping[str, Answer], only_in_a: list[str], only_in_b: list[str], plan: list[str]
+    answers: Mapping[str, Answer],
+    only_in_a: list[str],
+    only_in_b: list[str],
+    plan: list[str],
 ) -> list[Block]:
     rows = [[clean(name), *_row(c)] for name, c in answers.items()]
     blocks: list[Block] = [Table(["entry", "A", "B", "B / A", "B is"], rows)]
@@ -121,11 +128,20 @@ def _blocks(
 def _row(c: Answer) -> list[Text]:
     if isinstance(c, TooFewSamples):
         return [NOTHING, NOTHING, clean(c), Verdict("inconclusive")]
-    return [_side(c.a), _side(c.b), ratio(c.ratio, c.low, c.high, c.n, c.level), Verdict(c.verdict)]
+    return [
+        _side(c.a),
+        _side(c.b),
+        ratio(c.ratio, c.low, c.high, c.n, c.level),
+        Verdict(c.verdict),
+    ]
 
 
 def _side(side: Interval | None) -> str:
-    return measured(side.estimate, side.low, side.high, side.n, side.level) if side else NOTHING
+    return (
+        measured(side.estimate, side.low, side.high, side.n, side.level)
+        if side
+        else NOTHING
+    )
 
 
 def _verdict(c: Answer) -> str:

@@ -25,7 +25,12 @@ from ...reports.text import (
 )
 from .data import ReportData
 
-WARMUP = {"flat": "flat", "warmup": "warm-up", "slowdown": "slows down", "none": "never steady"}
+WARMUP = {
+    "flat": "flat",
+    "warmup": "warm-up",
+    "slowdown": "slows down",
+    "none": "never steady",
+}
 
 
 def entries(data: ReportData) -> Table:
@@ -60,7 +65,9 @@ def quantiles(data: ReportData) -> Table:
         by_q = {q["q"]: q for q in _quantiles(e)}
         cells = [_quantile(by_q.get(q), e) for q in found]
         rows.append([entry_name(data, e["name"]), one_value(e, plural=True), *cells])
-    return Table(["entry", "quantiles of", *map(quantile_name, found)], rows if found else [])
+    return Table(
+        ["entry", "quantiles of", *map(quantile_name, found)], rows if found else []
+    )
 
 
 def comparisons(data: ReportData) -> list[tuple[Text, Table]]:
@@ -73,7 +80,12 @@ def comparisons(data: ReportData) -> list[tuple[Text, Table]]:
 
 def effects(data: ReportData) -> Table:
     """How large each difference is for single values; point estimates, as the headers say."""
-    headers = ["effect size (point estimates)", "shift (Hodges-Lehmann)", "base is cheaper in", "n"]
+    headers = [
+        "effect size (point estimates)",
+        "shift (Hodges-Lehmann)",
+        "base is cheaper in",
+        "n",
+    ]
     rows = [
         [
             between(data, c),
@@ -92,10 +104,17 @@ def ratios(data: ReportData) -> Table:
     found = sorted({q["q"] for c in data.comparisons for q in _quantiles(c)})
     rows: list[list[Text]] = []
     for c in data.comparisons:
-        by_q = {q["q"]: ratio_of({"level": c.get("level")} | dict(q)) for q in _quantiles(c)}
-        cells = [Number(by_q[q].value, by_q[q].interval) if q in by_q else NOTHING for q in found]
+        by_q = {
+            q["q"]: ratio_of({"level": c.get("level")} | dict(q)) for q in _quantiles(c)
+        }
+        cells = [
+            Number(by_q[q].value, by_q[q].interval) if q in by_q else NOTHING
+            for q in found
+        ]
         rows.append([between(data, c), *cells, count(c.get("n"))])
-    return Table(["ratio of costs", *map(quantile_name, found), "n"], rows if found else [])
+    return Table(
+        ["ratio of costs", *map(quantile_name, found), "n"], rows if found else []
+    )
 
 
 def _base(data: ReportData, base: str) -> Text:
@@ -138,13 +157,19 @@ def measured_things(data: ReportData) -> Table:
         for e in data.plan.get("entries") or []
         if isinstance(e, Mapping)
     ]
-    return _without_empty(Table(["entry", "kind", "what runs", "setup"], rows, "lltt"), "setup")
+    return _without_empty(
+        Table(["entry", "kind", "what runs", "setup"], rows, "lltt"), "setup"
+    )
 
 
 def absolute(entry: Mapping[str, Any]) -> Text:
     """What a candidate costs: the median with its interval, and beside it the modes, if it has several."""
     median = measured(
-        entry.get("median"), entry.get("low"), entry.get("high"), entry.get("n"), entry.get("level")
+        entry.get("median"),
+        entry.get("low"),
+        entry.get("high"),
+        entry.get("n"),
+        entry.get("level"),
     )
     modes = entry.get("modes")
     if not isinstance(modes, list) or not modes:
@@ -166,7 +191,11 @@ def is_busy(interference: Mapping[str, Any]) -> bool:
 
 def ratio_of(row: Mapping[str, Any]) -> Number:
     return ratio(
-        row.get("ratio"), row.get("low"), row.get("high"), row.get("n"), row.get("level", 0.95)
+        row.get("ratio"),
+        row.get("low"),
+        row.get("high"),
+        row.get("n"),
+        row.get("level", 0.95),
     )
 
 
@@ -196,7 +225,9 @@ def quantile_name(q: float) -> str:
 
 def _quantiles(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [
-        q for q in row.get("quantiles") or [] if isinstance(q, Mapping) and is_number(q.get("q"))
+        q
+        for q in row.get("quantiles") or []
+        if isinstance(q, Mapping) and is_number(q.get("q"))
     ]
 
 
@@ -204,12 +235,18 @@ def _quantile(row: Mapping[str, Any] | None, entry: Mapping[str, Any]) -> Text:
     if row is None:
         return NOTHING
     return measured(
-        row.get("value"), row.get("low"), row.get("high"), entry.get("n"), entry.get("level")
+        row.get("value"),
+        row.get("low"),
+        row.get("high"),
+        entry.get("n"),
+        entry.get("level"),
     )
 
 
 def _levels(entry: Mapping[str, Any]) -> str:
-    return ", ".join(f"{clean(k)} = {plain(v)}" for k, v in dict(entry.get("levels") or {}).items())
+    return ", ".join(
+        f"{clean(k)} = {plain(v)}" for k, v in dict(entry.get("levels") or {}).items()
+    )
 
 
 def _start(entry: Mapping[str, Any]) -> str:

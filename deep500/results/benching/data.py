@@ -74,7 +74,12 @@ class ReportData:
 
 Shape: TypeAlias = Mapping[str, type]
 _PLAN: Shape = {"entries": list, "factors": Mapping}
-_DERIVED: Shape = {"notes": list, "control": Mapping, "stopped": str, "interference": Mapping}
+_DERIVED: Shape = {
+    "notes": list,
+    "control": Mapping,
+    "stopped": str,
+    "interference": Mapping,
+}
 _ENTRY: Shape = {
     "name": str,
     "levels": Mapping,
@@ -93,7 +98,9 @@ def _check(what: str, document: Mapping[str, Any], shape: Shape) -> None:
     for key, kind in shape.items():
         value = document.get(key)
         if not isinstance(value, kind) and (value is not None or key in _NEEDED):
-            raise Deep500Error(f"{what} has no usable {key!r}: see what is wrong with `d5 verify`")
+            raise Deep500Error(
+                f"{what} has no usable {key!r}: see what is wrong with `d5 verify`"
+            )
 
 
 def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

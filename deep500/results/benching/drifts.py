@@ -33,7 +33,10 @@ def drifts(data: ReportData) -> list[Text]:
         elif change["detectable"] > max(width, matters):
             hidden.append([name, " ", _limit(change, width)])
     return [
-        *_line("the level drifted over the run, so its interval holds for this time only: ", seen),
+        *_line(
+            "the level drifted over the run, so its interval holds for this time only: ",
+            seen,
+        ),
         *_line(
             "a slow drift cannot be excluded, for it would have been seen only from this size on: ",
             hidden,

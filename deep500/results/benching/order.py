@@ -56,8 +56,15 @@ def run_order(data: ReportData) -> Picture | None:
 
 
 def _caption(drawn: list[Series], most: int) -> str:
-    total, shown = sum(len(s.values) for s in drawn), sum(min(most, len(s.values)) for s in drawn)
-    thinning = f" {shown} of {total} values are drawn, chosen at random." if shown < total else ""
+    total, shown = (
+        sum(len(s.values) for s in drawn),
+        sum(min(most, len(s.values)) for s in drawn),
+    )
+    thinning = (
+        f" {shown} of {total} values are drawn, chosen at random."
+        if shown < total
+        else ""
+    )
     cut = ""
     if any(values.size for s in drawn for values in s.discarded):
         cut = " Grey points left of a dashed line: warm-up, cut (a selection where there is much of it)."
@@ -75,7 +82,13 @@ def _panel(axes: "Axes", s: Series, most: int) -> None:
     axes.set_ylabel(time_axis(axes, "y", view.low, view.high, view.log))
     axes.grid(axis="y")
     starts = np.cumsum(
-        [0, *(len(cut) + len(kept) for cut, kept in zip(s.discarded, s.processes, strict=True))]
+        [
+            0,
+            *(
+                len(cut) + len(kept)
+                for cut, kept in zip(s.discarded, s.processes, strict=True)
+            ),
+        ]
     )
     borders = starts[:-1] + [len(cut) for cut in s.discarded]
     axes.set_xlim(-0.5, starts[-1] - 0.5)
@@ -85,7 +98,9 @@ def _panel(axes: "Axes", s: Series, most: int) -> None:
         (s.processes, borders, 1, colour(s.index)),
     ):
         values = np.concatenate(runs)
-        x = np.concatenate([a + np.arange(len(v)) for a, v in zip(first, runs, strict=False)])
+        x = np.concatenate(
+            [a + np.arange(len(v)) for a, v in zip(first, runs, strict=False)]
+        )
         some = thinned(values, most // share)
         _dots(axes, x[some], values[some], view, ink)
     cuts = borders[[len(cut) > 0 for cut in s.discarded]] - 0.5
@@ -115,13 +130,17 @@ def _shade(axes: "Axes", starts: np.ndarray) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    spans = [(a - 0.5, b - 0.5) for a, b in zip(starts[1:-1:2], starts[2::2], strict=True)]
+    spans = [
+        (a - 0.5, b - 0.5) for a, b in zip(starts[1:-1:2], starts[2::2], strict=True)
+    ]
     if spans:
         ground = Path.make_compound_path_from_polys(
             np.array([[(a, 0), (b, 0), (b, 1), (a, 1)] for a, b in spans])
         )
         axes.add_patch(
-            PathPatch(ground, color=INK, alpha=0.1, lw=0, transform=axes.get_xaxis_transform())
+            PathPatch(
+                ground, color=INK, alpha=0.1, lw=0, transform=axes.get_xaxis_transform()
+            )
         )
 
 

@@ -12,7 +12,14 @@ def peaks_blocks(found: Peaks, before: Peaks | None) -> list[Block]:
     """One row per peak; `before` holds those that were kept until now."""
     named = [*found.flops.items(), ("memory", found.bandwidth)]
     rows = [_row(name, peak, _same(name, before)) for name, peak in named]
-    headers = ["peak of", "best", "median [95 % interval], n", "others used", "measured", "before"]
+    headers = [
+        "peak of",
+        "best",
+        "median [95 % interval], n",
+        "others used",
+        "measured",
+        "before",
+    ]
     kernels = [f"{name}: {clean(peak.what)}" for name, peak in named]
     return [
         Table(headers, rows, "lrlrlr"),
@@ -30,8 +37,17 @@ def _row(name: str, peak: Peak, before: Peak | None) -> list[Text]:
     unit = "GB/s" if peak.unit == "B/s" else "GFLOP/s"
     usual: Text = f"refused, {count(peak.n)}"
     if peak.median is not None and peak.low is not None and peak.high is not None:
-        median, low, high = (number(value / 1e9) for value in (peak.median, peak.low, peak.high))
+        median, low, high = (
+            number(value / 1e9) for value in (peak.median, peak.low, peak.high)
+        )
         usual = Number(f"{median} {unit}", f"[{low}, {high}]", count(peak.n))
     others = NOTHING if peak.others is None else f"{rounded(peak.others)} of the CPUs"
     kept = NOTHING if before is None else f"{number(before.value / 1e9)} {unit}"
-    return [name, f"{number(peak.value / 1e9)} {unit}", usual, others, clean(peak.measured), kept]
+    return [
+        name,
+        f"{number(peak.value / 1e9)} {unit}",
+        usual,
+        others,
+        clean(peak.measured),
+        kept,
+    ]

@@ -18,15 +18,21 @@ def plan_table(data: ReportData) -> Table:
     rows: list[list[Text]] = [["factors varied", _factors(asked.pop("factors", None))]]
     if len(data.entries) > 1:
         seed = plain(asked.pop("seed", NOTHING))
-        rows.append(["order", f"random interleaving in mirrored rounds (ABBA), seed {seed}"])
+        rows.append(
+            ["order", f"random interleaving in mirrored rounds (ABBA), seed {seed}"]
+        )
     for key, (label, words) in _SETTINGS.items():
         if key in asked:
             rows.append([label, words(asked.pop(key))])
-    rows += [[clean(key).replace("_", " "), plain(value)] for key, value in asked.items()]
+    rows += [
+        [clean(key).replace("_", " "), plain(value)] for key, value in asked.items()
+    ]
     rows += _moment(about)
     method = sorted({clean(e["method"]) for e in data.entries if e.get("method")})
     rows += [["intervals by", "; ".join(method)]] if method else []
-    rows.append(["procedure", f"version {plain(data.derived.get('procedure', NOTHING))}"])
+    rows.append(
+        ["procedure", f"version {plain(data.derived.get('procedure', NOTHING))}"]
+    )
     return Table(["setting", "value"], rows, "lt")
 
 
@@ -47,7 +53,9 @@ def _moment(about: object) -> list[list[Text]]:
     used = f"others used {rounded(moment['others'])} of the CPUs"
     if not moment.get("asked_s"):
         return [["before the run", used]]
-    waited = f"{_duration(moment.get('waited_s'))} of {_duration(moment['asked_s'])} allowed"
+    waited = (
+        f"{_duration(moment.get('waited_s'))} of {_duration(moment['asked_s'])} allowed"
+    )
     return [["before the run", f"waited {waited} for a quiet machine, then {used}"]]
 
 
@@ -77,9 +85,15 @@ _SETTINGS = {
     ),
     "budget_s": ("time budget", _duration),
     "precision": ("precision asked for", lambda p: f"±{percent(p)}"),
-    "margin": ("margin", lambda m: f"{percent(m)}: differences up to that count as the same"),
+    "margin": (
+        "margin",
+        lambda m: f"{percent(m)}: differences up to that count as the same",
+    ),
     "level": ("level of intervals", percent),
-    "control": ("control", lambda c: "the first candidate was measured twice" if c else "none"),
+    "control": (
+        "control",
+        lambda c: "the first candidate was measured twice" if c else "none",
+    ),
     "layout": (
         "place in memory",
         lambda p: (

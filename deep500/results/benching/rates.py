@@ -44,7 +44,11 @@ def rates(data: ReportData) -> Table:
         "of the roofline",
         "memory of a call",
     ]
-    rows = [_row(entry, work) for entry in data.entries if (work := _work(data, entry["name"]))]
+    rows = [
+        _row(entry, work)
+        for entry in data.entries
+        if (work := _work(data, entry["name"]))
+    ]
     return Table(headers, rows, "llllllrrrr")
 
 
@@ -54,16 +58,27 @@ def remarks(data: ReportData) -> list[Text]:
     if not isinstance(about, Mapping):
         return []
     found: list[Text] = [clean(about["scope"]) + "."] if about.get("scope") else []
-    for key, words in (("wrong", "WRONG, and so without a time"), ("left_out", "left out")):
+    for key, words in (
+        ("wrong", "WRONG, and so without a time"),
+        ("left_out", "left out"),
+    ):
         found += [
             [f"{words}: ", *listed([Code(name) for name in names]), f": {reason}"]
             for reason, names in _by_reason(about.get(key)).items()
         ]
-    used = {str(work.get("kernel")) for e in data.entries if (work := _work(data, e["name"]))}
+    used = {
+        str(work.get("kernel"))
+        for e in data.entries
+        if (work := _work(data, e["name"]))
+    }
     if used:
         found.append(
             "; ".join(f"{word}: {KERNELS[word]}" for word in KERNELS if word in used)
-            + ("; ratios between them compare different programs" if len(used) > 1 else "")
+            + (
+                "; ratios between them compare different programs"
+                if len(used) > 1
+                else ""
+            )
             + "."
         )
         found.append(

@@ -24,12 +24,18 @@ from .plan import plan_table
 from .rates import rates, remarks
 
 
-def bench_report(data: ReportData, with_samples: Callable[[], ReportData] | None = None) -> Report:
+def bench_report(
+    data: ReportData, with_samples: Callable[[], ReportData] | None = None
+) -> Report:
     """The blocks; `with_samples` gives the data with the samples that pictures are drawn from."""
     numbers = (
-        {"ratios": Details("The same as numbers", [ratios(data)])} if ratios(data).rows else {}
+        {"ratios": Details("The same as numbers", [ratios(data)])}
+        if ratios(data).rows
+        else {}
     )
-    figures = Figures(lambda: pictures(with_samples() if with_samples else data), numbers)
+    figures = Figures(
+        lambda: pictures(with_samples() if with_samples else data), numbers
+    )
     blocks: list[Block] = [
         _banner(data),
         Problems(data.problems),
@@ -52,7 +58,9 @@ def bench_report(data: ReportData, with_samples: Callable[[], ReportData] | None
 
 def _banner(data: ReportData) -> Banner:
     found = answer(data)
-    return Banner(found.sentence, found.headline, found.verdicts, found.figures, status(data))
+    return Banner(
+        found.sentence, found.headline, found.verdicts, found.figures, status(data)
+    )
 
 
 def _times(data: ReportData) -> list[Block]:

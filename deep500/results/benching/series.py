@@ -84,7 +84,9 @@ def omitted(data: ReportData) -> str:
     """A sentence for the caption where there are more entries than a picture holds."""
     total = len(data.entries)
     return (
-        f" The first {MOST_ENTRIES} of {total} entries are drawn." if total > MOST_ENTRIES else ""
+        f" The first {MOST_ENTRIES} of {total} entries are drawn."
+        if total > MOST_ENTRIES
+        else ""
     )
 
 
@@ -105,9 +107,13 @@ def _fences(series: Sequence[np.ndarray]) -> tuple[float, float]:
 
 def _drawable(data: ReportData, name: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """What was kept and what was cut, of the processes that kept anything."""
-    pairs = zip_longest(data.samples.get(name, ()), data.discarded.get(name, ()), fillvalue=())
+    pairs = zip_longest(
+        data.samples.get(name, ()), data.discarded.get(name, ()), fillvalue=()
+    )
     usable = [(_positive(kept), _positive(cut)) for kept, cut in pairs]
-    return [kept for kept, _ in usable if kept.size], [cut for kept, cut in usable if kept.size]
+    return [kept for kept, _ in usable if kept.size], [
+        cut for kept, cut in usable if kept.size
+    ]
 
 
 def _positive(values: ArrayLike) -> np.ndarray:

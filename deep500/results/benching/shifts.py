@@ -45,7 +45,9 @@ def quantile_differences(data: ReportData) -> Picture | None:
     rows = math.ceil(len(drawn) / columns)
     canvas = figure(3.2 if rows == 1 else 2.1 * rows)
     panels = canvas.subplots(rows, columns, sharey=True, squeeze=False).ravel()
-    quantiles = sorted({q["q"] for c in drawn for q in c["quantiles"] if is_number(q.get("q"))})
+    quantiles = sorted(
+        {q["q"] for c in drawn for q in c["quantiles"] if is_number(q.get("q"))}
+    )
     short = labels(names, LABEL[columns])
     bases = {c["base"] for c in drawn}
     for axes, c in zip(panels, drawn, strict=False):
@@ -62,7 +64,9 @@ def quantile_differences(data: ReportData) -> Picture | None:
     return Picture("ratios", "Ratio at each quantile", drawing, CAPTION)
 
 
-def _panel(axes: "Axes", c: Mapping[str, Any], quantiles: list[float], ink: str) -> None:
+def _panel(
+    axes: "Axes", c: Mapping[str, Any], quantiles: list[float], ink: str
+) -> None:
     margin = c.get("margin")
     if is_number(margin) and margin >= 0:
         axes.axhspan(1 / (1 + margin), 1 + margin, color=INK, alpha=0.18, lw=0)
@@ -103,7 +107,11 @@ def _scale(axes: "Axes", drawn: list[Mapping[str, Any]]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     ends = [
-        q[end] for c in drawn for q in c["quantiles"] if _has_interval(q) for end in ("low", "high")
+        q[end]
+        for c in drawn
+        for q in c["quantiles"]
+        if _has_interval(q)
+        for end in ("low", "high")
     ] + [1.0]
     low, high = min(ends), max(ends)
     if low > 0 and high > 10 * low:

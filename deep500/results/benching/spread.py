@@ -79,7 +79,9 @@ def ecdf(data: ReportData) -> Picture | None:
     for s in drawn:
         ordered = np.sort(s.values)
         ranks = np.unique(
-            np.linspace(0, len(ordered) - 1, min(len(ordered), ECDF_STEPS)).round().astype(int)
+            np.linspace(0, len(ordered) - 1, min(len(ordered), ECDF_STEPS))
+            .round()
+            .astype(int)
         )
         axes.step(
             np.r_[ordered[0], ordered[ranks]],
@@ -91,9 +93,14 @@ def ecdf(data: ReportData) -> Picture | None:
             label=s.label,
         )
     canvas.legend(
-        loc="outside lower left", ncols=2 if len(drawn) > 1 else 1, frameon=False, handlelength=2.6
+        loc="outside lower left",
+        ncols=2 if len(drawn) > 1 else 1,
+        frameon=False,
+        handlelength=2.6,
     )
-    caption = f"A curve further left is faster. Drawn at up to {ECDF_STEPS} ranks per entry."
+    caption = (
+        f"A curve further left is faster. Drawn at up to {ECDF_STEPS} ranks per entry."
+    )
     return Picture(
         "ecdf",
         "Share of values up to a time",
@@ -106,7 +113,8 @@ def _violin(axes: "Axes", row: int, s: Series, view: Window) -> None:
     scale, back = (np.log, np.exp) if view.log else (np.asarray, np.asarray)
     values, (low, high) = scale(s.values), scale([view.low, view.high])
     spread = (
-        min(values.std(), np.subtract(*np.quantile(values, (0.75, 0.25))) / 1.34) or values.std()
+        min(values.std(), np.subtract(*np.quantile(values, (0.75, 0.25))) / 1.34)
+        or values.std()
     )
     if not spread:
         return
@@ -117,7 +125,9 @@ def _violin(axes: "Axes", row: int, s: Series, view: Window) -> None:
     )
     density = np.exp(-0.5 * distances**2).sum(axis=1)
     half = 0.38 * density / density.max()
-    axes.fill_between(back(grid), row - half, row + half, color=colour(s.index), alpha=0.28, lw=0)
+    axes.fill_between(
+        back(grid), row - half, row + half, color=colour(s.index), alpha=0.28, lw=0
+    )
 
 
 def _sample(values: np.ndarray, most: int = 4000) -> np.ndarray:
@@ -133,10 +143,18 @@ def _sample(values: np.ndarray, most: int = 4000) -> np.ndarray:
 def _box(axes: "Axes", row: int, s: Series) -> None:
     mine = colour(s.index)
     low, q1, q3, high = np.quantile(s.values, (0.05, 0.25, 0.75, 0.95))
-    axes.plot([s.values.min(), s.values.max()], [row, row], lw=0.6, alpha=0.7, color=mine)
+    axes.plot(
+        [s.values.min(), s.values.max()], [row, row], lw=0.6, alpha=0.7, color=mine
+    )
     axes.plot([low, high], [row, row], lw=1.6, color=mine, solid_capstyle="butt")
     for end in (low, high):
-        axes.plot([end, end], [row - 0.07, row + 0.07], lw=1.6, color=mine, solid_capstyle="butt")
+        axes.plot(
+            [end, end],
+            [row - 0.07, row + 0.07],
+            lw=1.6,
+            color=mine,
+            solid_capstyle="butt",
+        )
     axes.fill_between([q1, q3], row - 0.13, row + 0.13, color=mine, alpha=0.55, lw=0)
 
 
@@ -145,7 +163,11 @@ def _median(axes: "Axes", row: int, s: Series) -> None:
         median, low, high = s.interval
         axes.plot([low, high], [row, row], color=INK, lw=4, solid_capstyle="butt")
         axes.plot(
-            [median, median], [row - 0.24, row + 0.24], color=INK, lw=1.8, solid_capstyle="butt"
+            [median, median],
+            [row - 0.24, row + 0.24],
+            color=INK,
+            lw=1.8,
+            solid_capstyle="butt",
         )
     modes = [
         mode["at"]

@@ -35,7 +35,13 @@ STEPS = {
     "outside": NUMBER,
     "recording": NUMBER,
 }
-EVALUATION = {"step": int, "split": str, "qualities": dict, "seconds": NUMBER, "regions": dict}
+EVALUATION = {
+    "step": int,
+    "split": str,
+    "qualities": dict,
+    "seconds": NUMBER,
+    "regions": dict,
+}
 END = {"seconds": NUMBER, "reason": str}
 KINDS = {"steps", "evaluation", "end"}
 DIRECTIONS = ("higher", "lower")
@@ -74,7 +80,9 @@ def _only_entry(where: str, block: object) -> dict[str, Any]:
     """The block, if it has one of the three entries and no other."""
     if isinstance(block, dict) and len(block) == 1 and KINDS & block.keys():
         return block
-    raise Deep500Error(f"{where} is neither steps nor an evaluation nor the end of a run")
+    raise Deep500Error(
+        f"{where} is neither steps nor an evaluation nor the end of a run"
+    )
 
 
 def _check_steps(where: str, block: Any, before: int) -> int:
@@ -88,7 +96,9 @@ def _check_steps(where: str, block: Any, before: int) -> int:
     lists = {"examples": steps["examples"], **steps["values"], **steps["regions"]}
     for name, numbers in lists.items():
         if not isinstance(numbers, list) or len(numbers) != count:
-            raise Deep500Error(f"{where}: {name[:40]!r} has not one entry for each step")
+            raise Deep500Error(
+                f"{where}: {name[:40]!r} has not one entry for each step"
+            )
     for name, numbers in steps["regions"].items():
         check_object(where, {name: numbers}, {name: [NUMBER]})
     for name, numbers in steps["values"].items():
@@ -99,7 +109,9 @@ def _check_steps(where: str, block: Any, before: int) -> int:
 def _check_evaluation(where: str, block: Any, steps: int) -> None:
     evaluation = check_object(where, block["evaluation"], EVALUATION)
     if evaluation["step"] != steps:
-        raise Deep500Error(f"{where} evaluates step {evaluation['step']}, and {steps} were done")
+        raise Deep500Error(
+            f"{where} evaluates step {evaluation['step']}, and {steps} were done"
+        )
     for name, seconds in evaluation["regions"].items():
         check_object(where, {name: seconds}, {name: NUMBER})
     for name, value in evaluation["qualities"].items():

@@ -61,14 +61,25 @@ def _ratio(
     name: str, a: list[float], b: list[float], margin: float, level: float
 ) -> dict[str, Any]:
     """B / A of the medians."""
-    row: dict[str, Any] = {"name": name, "ratio": None, "low": None, "high": None, "n": 0}
+    row: dict[str, Any] = {
+        "name": name,
+        "ratio": None,
+        "low": None,
+        "high": None,
+        "n": 0,
+    }
     if min(*a, *b) <= 0:
         return row | {"note": "not entered in every step: no ratio"}
     try:
         answer: Comparison = compare(a, b, margin, level)
     except TooFewSamples as reason:
         return row | {"n": min(len(a), len(b)), "note": f"no interval: {reason}"}
-    facts = {"ratio": answer.ratio, "low": answer.low, "high": answer.high, "n": answer.n}
+    facts = {
+        "ratio": answer.ratio,
+        "low": answer.low,
+        "high": answer.high,
+        "n": answer.n,
+    }
     return row | facts | {"note": ""}
 
 
@@ -81,7 +92,9 @@ def _qualities(a: Record, b: Record) -> list[dict[str, Any]]:
         if other is not None:
             facts = {"split": row["split"], "name": row["name"]}
             difference = other["last"] - row["last"]
-            rows.append(facts | {"a": row["last"], "b": other["last"], "difference": difference})
+            rows.append(
+                facts | {"a": row["last"], "b": other["last"], "difference": difference}
+            )
     return rows
 
 
@@ -91,14 +104,20 @@ def _course(a: Record, b: Record) -> dict[str, Any]:
     losses_b = value_series(b.blocks).get(LOSS, [])
     shared = min(len(losses_a), len(losses_b))
     if not shared:
-        return {"parted_at": None, "shared": 0, "sentence": "One of the runs recorded no loss."}
+        return {
+            "parted_at": None,
+            "shared": 0,
+            "sentence": "One of the runs recorded no loss.",
+        }
     parted = None
     for step, (x, y) in enumerate(zip(losses_a, losses_b, strict=False), 1):
         if repr(x) != repr(y):
             parted = step
             break
     if parted is None:
-        sentence = f"The losses of all {shared} shared steps are the same to the last bit."
+        sentence = (
+            f"The losses of all {shared} shared steps are the same to the last bit."
+        )
     else:
         sentence = f"The losses part at step {parted} of {shared}."
     return {"parted_at": parted, "shared": shared, "sentence": sentence}
@@ -116,7 +135,12 @@ def _settings(a: Record, b: Record) -> list[list[Any]]:
 
 def _planned(record: Record) -> dict[str, Any]:
     plan = record.plan
-    return {"name": plan["name"], "seed": plan["seed"], "wait": plan["wait"], **plan["settings"]}
+    return {
+        "name": plan["name"],
+        "seed": plan["seed"],
+        "wait": plan["wait"],
+        **plan["settings"],
+    }
 
 
 def _derived(record: Record) -> Mapping[str, Any]:

@@ -28,7 +28,9 @@ def numbers(plan: Plan, blocks: Blocks) -> dict[str, Any] | None:
         "examples_per_second": _throughput(blocks),
         "parts": _parts(blocks),
         "regions": _regions(blocks),
-        "values": {name: _course(series) for name, series in value_series(blocks).items()},
+        "values": {
+            name: _course(series) for name, series in value_series(blocks).items()
+        },
         "qualities": _qualities(blocks, plan["better"]),
         "ended": _reason(blocks),
     }
@@ -56,7 +58,9 @@ def region_series(blocks: Blocks) -> dict[str, list[float]]:
 def value_series(blocks: Blocks) -> dict[str, list[float | None]]:
     """What the steps gave by name; None where a step gave nothing."""
     series = _by_name(blocks, "values", None)
-    return {name: [_number(value) for value in values] for name, values in series.items()}
+    return {
+        name: [_number(value) for value in values] for name, values in series.items()
+    }
 
 
 def quality_series(blocks: Blocks) -> dict[tuple[str, str], list[float]]:
@@ -74,7 +78,14 @@ def quality_series(blocks: Blocks) -> dict[tuple[str, str], list[float]]:
 def summary(seconds: Sequence[float]) -> dict[str, Any]:
     """Median with its interval, total and extremes of some times."""
     if not seconds:
-        return {"n": 0, "median": None, "low": None, "high": None, "total": 0.0, "notes": []}
+        return {
+            "n": 0,
+            "median": None,
+            "low": None,
+            "high": None,
+            "total": 0.0,
+            "notes": [],
+        }
     facts: dict[str, Any] = {
         "n": len(seconds),
         "median": median(seconds),
@@ -184,7 +195,9 @@ def _course(series: Sequence[float | None]) -> dict[str, Any]:
             finite.append(value)
         else:
             others.append(step)
-    course: dict[str, Any] = dict.fromkeys(("first", "last", "least", "most", "not_finite_at"))
+    course: dict[str, Any] = dict.fromkeys(
+        ("first", "last", "least", "most", "not_finite_at")
+    )
     course["n"] = len(finite) + len(others)
     if finite:
         course["first"], course["last"] = finite[0], finite[-1]

@@ -50,5 +50,10 @@ def _curve(name: str, label: str, values: Sequence[float | None]) -> list[Pictur
     axes.grid()
     every = "Every step" if stride == 1 else f"Every {stride}th step"
     return [
-        Picture(name, label, svg(canvas, name, ALT), f"{every} of the run, as it was recorded.")
+        Picture(
+            name,
+            label,
+            svg(canvas, name, ALT),
+            f"{every} of the run, as it was recorded.",
+        )
     ]

@@ -32,7 +32,9 @@ QUEUED = (
     "Times are the host's. With an engine that works asynchronously (JAX, a GPU), a step ends when it is queued; "
     "`wait=True` makes each step wait for its values."
 )
-ONE_RUN = "Intervals are of the steps of this one run; they say nothing about other runs."
+ONE_RUN = (
+    "Intervals are of the steps of this one run; they say nothing about other runs."
+)
 
 
 def script_report(record: Record) -> Report:
@@ -93,7 +95,15 @@ def _values(derived: Mapping[str, Any]) -> Table:
     for name, course in derived["values"].items():
         ends = [number(course[key]) for key in ("first", "last", "least", "most")]
         rows.append([clean(name), *ends, str(course["n"]), _not_finite(course)])
-    headers = ["value", "first", "last", "least", "most", "steps", "not finite from step"]
+    headers = [
+        "value",
+        "first",
+        "last",
+        "least",
+        "most",
+        "steps",
+        "not finite from step",
+    ]
     return Table(headers, rows, "lrrrrrr")
 
 
@@ -105,7 +115,9 @@ def _regions(derived: Mapping[str, Any]) -> Table:
     rows: list[list[Text]] = []
     for region in derived["regions"]:
         share = percent(region["share"], 3)
-        rows.append([clean(region["path"]), seconds(region["total"]), share, step_time(region)])
+        rows.append(
+            [clean(region["path"]), seconds(region["total"]), share, step_time(region)]
+        )
     return Table(["region", "total", "of all steps", "per step"], rows, "lrrl")
 
 
@@ -119,7 +131,9 @@ def _parts(derived: Mapping[str, Any]) -> Table:
     if whole:
         known = sum(parts[name] for name in PARTS)
         rest = whole - known
-        rows.append(["rest", seconds(rest), percent(rest / whole, 3), "after the last of these"])
+        rows.append(
+            ["rest", seconds(rest), percent(rest / whole, 3), "after the last of these"]
+        )
     return Table(["part", "seconds", "of the run", "what it is"], rows, "lrrt")
 
 

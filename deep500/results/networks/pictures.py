@@ -32,7 +32,11 @@ def pictures(data: ReportData) -> list[Picture]:
     """All that the data allow."""
     from ...reports.canvas import settings
 
-    makers: tuple[Callable[[ReportData], Picture | None], ...] = (breakdown_bars, latency, memory)
+    makers: tuple[Callable[[ReportData], Picture | None], ...] = (
+        breakdown_bars,
+        latency,
+        memory,
+    )
     with settings():
         return [picture for make in makers if (picture := make(data))]
 
@@ -57,12 +61,20 @@ def breakdown_bars(data: ReportData) -> Picture | None:
     axes.set_yticks(range(len(found)), names)
     axes.invert_yaxis()
     axes.set_xlabel(f"time ({unit}); the thick line is the whole network")
-    axes.legend(fontsize=7, ncols=4, loc="upper center", bbox_to_anchor=(0.4, -0.35), frameon=False)
+    axes.legend(
+        fontsize=7,
+        ncols=4,
+        loc="upper center",
+        bbox_to_anchor=(0.4, -0.35),
+        frameon=False,
+    )
     text = (
         "Medians of each operator alone, by kind; a line right of its bar is overhead, left of it "
         "operators run faster together."
     )
-    return Picture("breakdown", "Where the time goes", svg(drawn, "breakdown", text), text)
+    return Picture(
+        "breakdown", "Where the time goes", svg(drawn, "breakdown", text), text
+    )
 
 
 def latency(data: ReportData) -> Picture | None:
@@ -84,7 +96,9 @@ def latency(data: ReportData) -> Picture | None:
     panels[0].set_ylabel("time per run")
     panels[0].legend(fontsize=7, frameon=False)
     text = "Median latency with its interval; both scales are logarithmic."
-    return Picture("latency", "Latency against batch", svg(drawn, "latency", text), text)
+    return Picture(
+        "latency", "Latency against batch", svg(drawn, "latency", text), text
+    )
 
 
 def memory(data: ReportData) -> Picture | None:
@@ -108,7 +122,11 @@ def memory(data: ReportData) -> Picture | None:
     low, high = min(numbers), max(numbers)
     axes.plot([low, high], [low, high], color=INK, linewidth=1)
     axes.fill_between(
-        [low, high], [0.8 * low, 0.8 * high], [1.2 * low, 1.2 * high], color=INK, alpha=0.15
+        [low, high],
+        [0.8 * low, 0.8 * high],
+        [1.2 * low, 1.2 * high],
+        color=INK,
+        alpha=0.15,
     )
     for which in ("x", "y"):
         number_axis(axes, which, low, high, log=True)
@@ -119,11 +137,16 @@ def memory(data: ReportData) -> Picture | None:
         "Peak memory of one run: bytes that the allocator handed out; the band is 20 % around the "
         "prediction."
     )
-    return Picture("memory", "Memory against prediction", svg(drawn, "memory", text), text)
+    return Picture(
+        "memory", "Memory against prediction", svg(drawn, "memory", text), text
+    )
 
 
 def _latency_panel(
-    axes: Any, points: Sequence[Point], candidates: Sequence[str], batches: Sequence[float]
+    axes: Any,
+    points: Sequence[Point],
+    candidates: Sequence[str],
+    batches: Sequence[float],
 ) -> None:
     from ...reports.canvas import colour, dashes, time_axis
 
@@ -212,4 +235,6 @@ def _point(entry: Mapping[str, Any], work: Mapping[str, Any]) -> Point | None:
     told = work.get("memory_by") == "allocator"
     if not (told and is_number(predicted) and is_number(measured)):
         return Point(candidate, mode, batch, median, low, high)
-    return Point(candidate, mode, batch, median, low, high, predicted / MIB, measured / MIB)
+    return Point(
+        candidate, mode, batch, median, low, high, predicted / MIB, measured / MIB
+    )

@@ -17,7 +17,15 @@ from ...reports.blocks import (
     Table,
 )
 from ...reports.surroundings import environment_section, raw_data
-from ...reports.tables import NOTHING, Number, count, is_number, measured, number, percent
+from ...reports.tables import (
+    NOTHING,
+    Number,
+    count,
+    is_number,
+    measured,
+    number,
+    percent,
+)
 from ...reports.text import Code, Text, clean, plain
 from ..benching.answers import answer, status
 from ..benching.cautions import cautions
@@ -38,7 +46,11 @@ def network_report(data: ReportData) -> Report:
         Section("Memory", [memory(data)], quiet=True),
         Section("Comparisons", _compared(data), quiet=True),
         *_breakdowns(data),
-        Section("Notes and warnings", [Bullets([*remarks(data), *cautions(data)])], quiet=True),
+        Section(
+            "Notes and warnings",
+            [Bullets([*remarks(data), *cautions(data)])],
+            quiet=True,
+        ),
         PageOnly(
             [
                 Section("Pictures", [Figures(lambda: pictures(data))]),
@@ -62,7 +74,9 @@ def work_of(data: ReportData, name: str) -> Mapping[str, Any]:
 
 def breakdowns_of(data: ReportData) -> list[Mapping[str, Any]]:
     found = data.derived.get("breakdowns")
-    return [b for b in found if isinstance(b, Mapping)] if isinstance(found, list) else []
+    return (
+        [b for b in found if isinstance(b, Mapping)] if isinstance(found, list) else []
+    )
 
 
 def candidate_of(data: ReportData, name: str) -> str:
@@ -84,7 +98,9 @@ def latencies(data: ReportData) -> Table:
     for entry in data.entries:
         levels = dict(entry.get("levels") or {})
         by_q = {q.get("q"): q for q in entry.get("quantiles") or []}
-        middle = measured(*(entry.get(k) for k in ("median", "low", "high", "n", "level")))
+        middle = measured(
+            *(entry.get(k) for k in ("median", "low", "high", "n", "level"))
+        )
         high = [_quantile(by_q.get(q), entry) for q in (0.9, 0.99)]
         words = [
             candidate_of(data, entry["name"]),
@@ -117,19 +133,34 @@ def memory(data: ReportData) -> Table:
             plain(levels.get("mode")),
             plain(levels.get("batch")),
         ]
-        ratio = number(wanted / got) if same and is_number(got) and is_number(wanted) else NOTHING
+        ratio = (
+            number(wanted / got)
+            if same and is_number(got) and is_number(wanted)
+            else NOTHING
+        )
         rows.append([*words, _mib(got), plain(by), _mib(wanted), ratio])
     return Table(headers, rows, "llrrlrr")
 
 
 def breakdown_table(found: Mapping[str, Any], most: int | None = None) -> Table:
     """The operators from the slowest on, with their share of the sum."""
-    headers = ["node", "operator", "kernel", "direction", "median [interval], n", "of the sum"]
+    headers = [
+        "node",
+        "operator",
+        "kernel",
+        "direction",
+        "median [interval], n",
+        "of the sum",
+    ]
     total = dict(found.get("operators_sum") or {}).get("median")
     rows: list[list[Text]] = []
     for row in list(found.get("operators") or [])[:most]:
-        share = percent(row["median"] / total, 3) if is_number(total) and total else NOTHING
-        words = [plain(row.get(key)) for key in ("node", "operator", "kernel", "direction")]
+        share = (
+            percent(row["median"] / total, 3) if is_number(total) and total else NOTHING
+        )
+        words = [
+            plain(row.get(key)) for key in ("node", "operator", "kernel", "direction")
+        ]
         rows.append([Code(clean(words[0])), *words[1:], _time(row, found), share])
     return Table(headers, rows, "lllllr")
 
@@ -155,7 +186,10 @@ def remarks(data: ReportData) -> list[Text]:
     about = data.plan.get("about")
     about = about if isinstance(about, Mapping) else {}
     found: list[Text] = []
-    for key, words in (("wrong", "WRONG, and so without a time"), ("left_out", "left out")):
+    for key, words in (
+        ("wrong", "WRONG, and so without a time"),
+        ("left_out", "left out"),
+    ):
         entries = about.get(key)
         for name, reason in entries.items() if isinstance(entries, Mapping) else ():
             found.append([f"{words}: ", Code(clean(name)), f": {clean(reason)}"])
@@ -174,12 +208,18 @@ def remarks(data: ReportData) -> list[Text]:
 
 def _banner(data: ReportData) -> Banner:
     found = answer(data)
-    return Banner(found.sentence, found.headline, found.verdicts, found.figures, status(data))
+    return Banner(
+        found.sentence, found.headline, found.verdicts, found.figures, status(data)
+    )
 
 
 def _title(data: ReportData) -> str:
     about = data.plan.get("about")
-    return clean(str(about.get("network", ""))) if isinstance(about, Mapping) else data.title
+    return (
+        clean(str(about.get("network", "")))
+        if isinstance(about, Mapping)
+        else data.title
+    )
 
 
 def _compared(data: ReportData) -> list[Block]:
@@ -194,7 +234,9 @@ def _breakdowns(data: ReportData) -> list[Block]:
     for found in breakdowns_of(data):
         title = f"Operators of {clean(str(found.get('of')))}"
         if "unsupported" in found:
-            said = Sentence(f"{title}: not taken apart: {clean(str(found['unsupported']))}")
+            said = Sentence(
+                f"{title}: not taken apart: {clean(str(found['unsupported']))}"
+            )
             blocks.append(Section(title, [said], quiet=True))
             continue
         whole = Details("All operators", [breakdown_table(found)], long=True)
@@ -211,7 +253,11 @@ def _quantile(row: Mapping[str, Any] | None, entry: Mapping[str, Any]) -> Text:
     if row is None or not is_number(row.get("value")):
         return "too few" if entry.get("batch", 1) == 1 else "calls timed together"
     return measured(
-        row["value"], row.get("low"), row.get("high"), entry.get("n"), entry.get("level")
+        row["value"],
+        row.get("low"),
+        row.get("high"),
+        entry.get("n"),
+        entry.get("level"),
     )
 
 

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DIRECTIONS = ("forward", "backward")
-LEAST, MOST = 1e-4, 1e6  # of a share that is drawn; what lies outside is drawn at the edge
+LEAST, MOST = (
+    1e-4,
+    1e6,
+)  # of a share that is drawn; what lies outside is drawn at the edge
 LONGEST_NAME = 30
 CAPTION = (
     "A dot is one node, in the order of the network: its error as a share of what rounding explains for it. "
@@ -31,11 +34,15 @@ def shares(sides: Sequence[Side]) -> list[Picture]:
         for axes, direction in zip(panels, drawn, strict=True):
             _panel(axes, direction, sides)
         image = svg(canvas, "shares", "Error of every node as a share of its bound")
-    return [Picture("shares", "Error of every node as a share of its bound", image, CAPTION)]
+    return [
+        Picture("shares", "Error of every node as a share of its bound", image, CAPTION)
+    ]
 
 
 def _judged(side: Side, direction: str) -> list[NodeCheck]:
-    return [check for check in side.checks if check.direction == direction and check.bound]
+    return [
+        check for check in side.checks if check.direction == direction and check.bound
+    ]
 
 
 def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
@@ -49,7 +56,9 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
         heights = [min(max(check.share, LEAST), MOST) for check in checks]
         highest = max([highest, *heights])
         ink, label = colour(number), clean(side.framework)
-        axes.plot(range(len(heights)), heights, "o", ms=3.5, color=ink, alpha=0.8, label=label)
+        axes.plot(
+            range(len(heights)), heights, "o", ms=3.5, color=ink, alpha=0.8, label=label
+        )
         _name_first(axes, checks, heights, ink)
     number_axis(axes, "y", LEAST, 10 * highest, log=True)
     axes.set_ylabel("share of the bound")
@@ -57,7 +66,11 @@ def _panel(axes: "Axes", direction: str, sides: Sequence[Side]) -> None:
     axes.grid(axis="y")
     above = (1.0, 1.2)
     axes.legend(
-        loc="upper right", bbox_to_anchor=above, fontsize=8, frameon=False, ncols=len(sides)
+        loc="upper right",
+        bbox_to_anchor=above,
+        fontsize=8,
+        frameon=False,
+        ncols=len(sides),
     )
 
 
@@ -69,6 +82,10 @@ def _name_first(
             name = shortened(clean(check.node), LONGEST_NAME)
             above = (4, 2)
             axes.annotate(
-                name, (place, heights[place]), above, textcoords="offset points", color=ink
+                name,
+                (place, heights[place]),
+                above,
+                textcoords="offset points",
+                color=ink,
             )
             return

@@ -18,8 +18,23 @@ from .contents import amount, metric_name, short_value
 from .splitting import split_blocks, split_data, time_splits
 
 FEW_SEEDS = 6  # from here on ranks give an interval of the median
-MACHINE = ("cpu model", "logical cpus", "physical cores", "memory size (GiB)", "accelerators")
-THIS_RUN = ("epochs", "tier", "scale", "seeds", "threads", "division", "kernels", "update")
+MACHINE = (
+    "cpu model",
+    "logical cpus",
+    "physical cores",
+    "memory size (GiB)",
+    "accelerators",
+)
+THIS_RUN = (
+    "epochs",
+    "tier",
+    "scale",
+    "seeds",
+    "threads",
+    "division",
+    "kernels",
+    "update",
+)
 
 
 @dataclass(frozen=True)
@@ -74,10 +89,14 @@ def contrast(a: Record, b: Record, margin: float, level: float) -> Contrast:
         *split_blocks(splits),
         *_recipe_blocks(parts, a, b),
     ]
-    return Contrast(data, blocks, [answer.name for answer in answers if answer.verdict == "worse"])
+    return Contrast(
+        data, blocks, [answer.name for answer in answers if answer.verdict == "worse"]
+    )
 
 
-def _shared_metrics(a: Record, b: Record) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _shared_metrics(
+    a: Record, b: Record
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     of_a, of_b = ({metric_name(m): m for m in _metrics(record)} for record in (a, b))
     pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
         (metric, of_b[name]) for name, metric in of_a.items() if name in of_b
@@ -113,13 +132,17 @@ def _compare(
     missing = sum(value is None for value in [*a["values"], *b["values"]])
     if missing:
         note = f"{missing} seeds never reached it, or diverged: no interval"
-        return MetricContrast(*about, None, None, None, n, paired, "none", "inconclusive", note)
+        return MetricContrast(
+            *about, None, None, None, n, paired, "none", "inconclusive", note
+        )
     try:
         compared = _ratio if is_ratio else _difference
         found = compared(a["values"], b["values"], paired, level)
     except TooFewSamples as reason:
         note = f"no interval: {str(reason).replace('processes', 'seeds')}"
-        return MetricContrast(*about, None, None, None, n, paired, "none", "inconclusive", note)
+        return MetricContrast(
+            *about, None, None, None, n, paired, "none", "inconclusive", note
+        )
     method = found.method.replace("process medians", "seeds")
     room = math.log1p(margin) if is_ratio else margin * abs(a["median"])
     verdict = _verdict(found.low, found.high, room, a["better"])
@@ -128,7 +151,9 @@ def _compare(
     return MetricContrast(*about, value, low, high, found.n, paired, method, verdict)
 
 
-def _ratio(a: Sequence[float], b: Sequence[float], paired: bool, level: float) -> Interval:
+def _ratio(
+    a: Sequence[float], b: Sequence[float], paired: bool, level: float
+) -> Interval:
     """The log of B / A."""
     if min(*a, *b) <= 0:
         raise TooFewSamples("a ratio needs values above 0")
@@ -138,11 +163,21 @@ def _ratio(a: Sequence[float], b: Sequence[float], paired: bool, level: float) -
     found = compare([[x] for x in a], [[y] for y in b], level=level)
     middle, low, high = (math.log(end) for end in (found.ratio, found.low, found.high))
     return Interval(
-        middle, low, high, found.n, level, 0.5, found.method, float(found.n), found.processes
+        middle,
+        low,
+        high,
+        found.n,
+        level,
+        0.5,
+        found.method,
+        float(found.n),
+        found.processes,
     )
 
 
-def _difference(a: Sequence[float], b: Sequence[float], paired: bool, level: float) -> Interval:
+def _difference(
+    a: Sequence[float], b: Sequence[float], paired: bool, level: float
+) -> Interval:
     """B - A."""
     if paired:
         return _of_pairs([y - x for x, y in zip(a, b, strict=True)], level)
@@ -151,7 +186,9 @@ def _difference(a: Sequence[float], b: Sequence[float], paired: bool, level: flo
     low = middle - math.hypot(y.estimate - y.low, x.high - x.estimate)
     high = middle + math.hypot(y.high - y.estimate, x.estimate - x.low)
     n = min(len(a), len(b))
-    return Interval(middle, low, high, n, level, 0.5, f"MOVER of {x.method}", float(n), n)
+    return Interval(
+        middle, low, high, n, level, 0.5, f"MOVER of {x.method}", float(n), n
+    )
 
 
 def _of_pairs(differences: Sequence[float], level: float) -> Interval:
@@ -159,7 +196,9 @@ def _of_pairs(differences: Sequence[float], level: float) -> Interval:
     if len(differences) >= FEW_SEEDS:
         return interval([[value] for value in differences], level=level)
     if len(differences) < 3:
-        raise TooFewSamples(f"{len(differences)} pairs of seeds were given; at least 3 are needed")
+        raise TooFewSamples(
+            f"{len(differences)} pairs of seeds were given; at least 3 are needed"
+        )
     return mean_interval(differences, level)
 
 
@@ -180,7 +219,9 @@ def _effect(answer: MetricContrast) -> Text:
     if answer.effect == "ratio":
         return ratio(answer.value, answer.low, answer.high, answer.n)
     value, low, high = (_signed(x) for x in (answer.value, answer.low, answer.high))
-    return Number(f"{value} {answer.unit}".rstrip(), f"[{low}, {high}]", count(answer.n))
+    return Number(
+        f"{value} {answer.unit}".rstrip(), f"[{low}, {high}]", count(answer.n)
+    )
 
 
 def _signed(x: float | None) -> str:
@@ -188,8 +229,12 @@ def _signed(x: float | None) -> str:
 
 
 def _how(answers: Sequence[MetricContrast], margin: float, level: float) -> str:
-    paired = "paired seed by seed" if answers[0].paired else "not paired: the seeds differ"
-    methods = ", ".join(sorted({answer.method for answer in answers if answer.value is not None}))
+    paired = (
+        "paired seed by seed" if answers[0].paired else "not paired: the seeds differ"
+    )
+    methods = ", ".join(
+        sorted({answer.method for answer in answers if answer.value is not None})
+    )
     return (
         f"{paired}; each interval holds by itself at {percent(level)}"
         + (f" (by {methods})" if methods else "")
@@ -238,7 +283,9 @@ def _warnings(
     run: Sequence[Sequence[Any]],
 ) -> list[str]:
     said = []
-    timed = [metric_name(metric) for metric, _ in pairs if metric["kind"] in ("cost", "rate")]
+    timed = [
+        metric_name(metric) for metric, _ in pairs if metric["kind"] in ("cost", "rate")
+    ]
     machines = _machine_differences(a, b)
     if timed and machines:
         said.append(
@@ -247,11 +294,17 @@ def _warnings(
         )
     changed = {row[0] for row in run}
     if "epochs" in changed:
-        said.append("A and B were trained for different numbers of epochs: no metric is comparable")
+        said.append(
+            "A and B were trained for different numbers of epochs: no metric is comparable"
+        )
     if "threads" in changed and timed:
-        said.append(f"A and B used different numbers of threads: this shows in {', '.join(timed)}")
+        said.append(
+            f"A and B used different numbers of threads: this shows in {', '.join(timed)}"
+        )
     if not (a.finished and b.finished):
-        said.append("a run is unfinished: its numbers are those of the seeds trained so far")
+        said.append(
+            "a run is unfinished: its numbers are those of the seeds trained so far"
+        )
     return said
 
 
@@ -288,7 +341,9 @@ def _proof(a: Record, b: Record) -> list[Text]:
         )
     for key in _changed_sources(a, b):
         what = clean(key).replace("_", " ")
-        lines.append(f"The source of the {what} differs: two versions of Deep500 ran it.")
+        lines.append(
+            f"The source of the {what} differs: two versions of Deep500 ran it."
+        )
     if of_a["metrics_hash"] != of_b["metrics_hash"]:
         lines.append("METRICS differ: another metric, or another target.")
     if of_a["data"] != of_b["data"] and of_a["data"] and of_b["data"]:
@@ -302,13 +357,21 @@ def _recipe_blocks(
     if parts["fixed"]:
         fixed = "FIXED differs: A and B are runs of two different recipes."
     elif parts["mutable"]:
-        fixed = "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
+        fixed = (
+            "FIXED is the same in both; what differs is MUTABLE, which a recipe allows."
+        )
     else:
         fixed = "FIXED and MUTABLE are the same in both."
     rows: list[list[Text]] = []
-    for part, label in (("fixed", "FIXED"), ("mutable", "MUTABLE"), ("run", "this run")):
+    for part, label in (
+        ("fixed", "FIXED"),
+        ("mutable", "MUTABLE"),
+        ("run", "this run"),
+    ):
         for key, of_a, of_b in parts[part]:
-            rows.append([clean(key).replace("_", " "), *map(_shown, (of_a, of_b)), label])
+            rows.append(
+                [clean(key).replace("_", " "), *map(_shown, (of_a, of_b)), label]
+            )
     table = Table(["setting", "A", "B", "part"], rows, "lttl")
     return [Sentence(fixed), table, Bullets(_proof(a, b))]
 

@@ -38,7 +38,9 @@ WORDS = {
 
 CHANGES_SHOWN = 8
 LONGEST_VALUE = 60
-SLOW_START = 5  # a first step that takes more than this part of all the time is worth a word
+SLOW_START = (
+    5  # a first step that takes more than this part of all the time is worth a word
+)
 
 
 def verdict(data: OutcomeData) -> Verdict:
@@ -141,7 +143,9 @@ def resumption_sentence(resumption: Resumption) -> str:
     changes = [_change(change) for change in resumption.changes[:CHANGES_SHOWN]]
     if (others := len(resumption.changes) - CHANGES_SHOWN) > 0:
         changes.append(f"and {others} more")
-    return f"{place} under other conditions than the run was begun: {'; '.join(changes)}."
+    return (
+        f"{place} under other conditions than the run was begun: {'; '.join(changes)}."
+    )
 
 
 def _change(change: Mapping[str, Any]) -> str:
@@ -209,7 +213,9 @@ def fixed_differences(plan: Mapping[str, Any]) -> list[Text]:
     """What the open division changed in FIXED, a sentence each."""
     said: list[Text] = []
     for key, was, now in plan.get("differences", ()):
-        before, after = (shortened(short_value(value), LONGEST_VALUE) for value in (was, now))
+        before, after = (
+            shortened(short_value(value), LONGEST_VALUE) for value in (was, now)
+        )
         said.append(
             f"Open division: FIXED {clean(key)!r} is {after}, and the recipe has {before}: this is not a result "
             "of the recipe as it stands."
@@ -231,7 +237,9 @@ def _kernels(plan: Mapping[str, Any]) -> str:
     words = plan.get("kernels")
     if not isinstance(words, Mapping):
         return NOTHING
-    counts = [f"{list(words.values()).count(word)} {word}" for word in ("native", "composed")]
+    counts = [
+        f"{list(words.values()).count(word)} {word}" for word in ("native", "composed")
+    ]
     return f"{', '.join(counts)}; update {plain(plan.get('update', NOTHING))}"
 
 
@@ -349,10 +357,18 @@ def _doubt(m: Mapping[str, Any]) -> str:
         return f"{_seeds(m['n'])} give{'s' if m['n'] == 1 else ''} no interval, so how sure this is cannot be said"
     if m["acceptable"]:
         return (
-            "" if m["sure"] else "the estimate meets the target, but the interval does not clear it"
+            ""
+            if m["sure"]
+            else "the estimate meets the target, but the interval does not clear it"
         )
-    reaches = m["high"] >= m["target"] if m["better"] == "higher" else m["low"] <= m["target"]
-    return "the interval reaches the target: more seeds may decide otherwise" if reaches else ""
+    reaches = (
+        m["high"] >= m["target"] if m["better"] == "higher" else m["low"] <= m["target"]
+    )
+    return (
+        "the interval reaches the target: more seeds may decide otherwise"
+        if reaches
+        else ""
+    )
 
 
 def _range(m: Mapping[str, Any]) -> str:
@@ -386,7 +402,13 @@ def merged_entries(entries: Mapping[str, Any]) -> dict[str, Text]:
             else []
         )
         what = short_value(value)
-        name = "framework" if key == "executor" else "data set" if key == "dataset" else key
+        name = (
+            "framework"
+            if key == "executor"
+            else "data set"
+            if key == "dataset"
+            else key
+        )
         shown[name] = (
             Code(f"{what}({', '.join(given)})")
             if given
@@ -402,7 +424,9 @@ def short_value(value: object) -> str:
     if own := _framework(value):
         return own
     if isinstance(value, Mapping) and isinstance(value.get("settings"), Mapping):
-        settings = ", ".join(f"{clean(k)}={plain(v)}" for k, v in value["settings"].items())
+        settings = ", ".join(
+            f"{clean(k)}={plain(v)}" for k, v in value["settings"].items()
+        )
         return f"{plain(value.get('definition'))}({settings})"
     name = value.get("name") if isinstance(value, Mapping) else None
     return clean(name.rpartition(":")[2]) if isinstance(name, str) else plain(value)

@@ -50,12 +50,28 @@ def convergence(data: OutcomeData) -> Picture | None:
     axes.grid()
     ink = colour(0)
     axes.fill_between(
-        band.steps, band.worst, band.best, color=ink, alpha=0.15, lw=0, label="all seeds"
+        band.steps,
+        band.worst,
+        band.best,
+        color=ink,
+        alpha=0.15,
+        lw=0,
+        label="all seeds",
     )
     if band.low is not None and band.high is not None:
         label = f"{percent(data.plan['level'])} interval of the median"
-        axes.fill_between(band.steps, band.low, band.high, color=ink, alpha=0.35, lw=0, label=label)
-    axes.plot(band.steps, band.median, color=ink, lw=2, marker="o", ms=3, label="median over seeds")
+        axes.fill_between(
+            band.steps, band.low, band.high, color=ink, alpha=0.35, lw=0, label=label
+        )
+    axes.plot(
+        band.steps,
+        band.median,
+        color=ink,
+        lw=2,
+        marker="o",
+        ms=3,
+        label="median over seeds",
+    )
     draw_targets(axes, data, main)
     canvas.legend(loc="outside lower left", ncols=3, frameon=False, labelcolor=INK)
     inner = ""
@@ -96,7 +112,9 @@ def _qualities(evaluations: Sequence[dict], main: Quality) -> list[float]:
     return values
 
 
-def _intervals(table: np.ndarray, level: float) -> tuple[list[float] | None, list[float] | None]:
+def _intervals(
+    table: np.ndarray, level: float
+) -> tuple[list[float] | None, list[float] | None]:
     """The ends of the interval of the median in every column."""
     lows, highs = [], []
     for column in table.T:

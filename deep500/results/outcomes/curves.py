@@ -44,7 +44,9 @@ def quality(data: OutcomeData) -> Picture | None:
     """The task's first quality on validation data against seconds of training."""
     main = next(iter(qualities(data.plan).values()))
     name = clean(main.name)
-    curves = [(i, run, _points(run, main)) for i, run in enumerate(data.runs[:MOST_SEEDS])]
+    curves = [
+        (i, run, _points(run, main)) for i, run in enumerate(data.runs[:MOST_SEEDS])
+    ]
     curves = [(i, run, points) for i, run, points in curves if len(points)]
     if not curves:
         return None
@@ -52,8 +54,12 @@ def quality(data: OutcomeData) -> Picture | None:
     axes = canvas.subplots()
     times = np.concatenate([points[:, 0] for *_, points in curves])
     log = bool(times.max() > WIDE * times.min())
-    low, high = (times.min() / 1.15, times.max() * 1.15) if log else (0.0, 1.04 * times.max())
-    axes.set_xlabel(f"time of training ({time_axis(axes, 'x', float(low), float(high), log)})")
+    low, high = (
+        (times.min() / 1.15, times.max() * 1.15) if log else (0.0, 1.04 * times.max())
+    )
+    axes.set_xlabel(
+        f"time of training ({time_axis(axes, 'x', float(low), float(high), log)})"
+    )
     axes.set_ylabel(f"{name} ({clean(main.unit)})" if main.unit else name)
     axes.grid()
     for i, run, points in curves:
@@ -69,17 +75,34 @@ def quality(data: OutcomeData) -> Picture | None:
         test = run.final("test", main.name)
         if drawable(test, main):
             axes.plot(
-                points[-1, 0], test, marker="D", ms=7, mfc="none", mec=colour(i), mew=1.6, ls="none"
+                points[-1, 0],
+                test,
+                marker="D",
+                ms=7,
+                mfc="none",
+                mec=colour(i),
+                mew=1.6,
+                ls="none",
             )
     axes.plot(
-        [], [], marker="D", ms=6, mfc="none", mec=INK, mew=1.4, ls="none", label=f"test {name}"
+        [],
+        [],
+        marker="D",
+        ms=6,
+        mfc="none",
+        mec=INK,
+        mew=1.4,
+        ls="none",
+        label=f"test {name}",
     )
     targets = draw_targets(axes, data, main)
     _legend(canvas, axes, len(curves))
     return Picture(
         "quality",
         f"{name[:1].upper()}{name[1:]} over the time of training",
-        svg(canvas, "quality", f"Validation {name} over the time of training, per seed"),
+        svg(
+            canvas, "quality", f"Validation {name} over the time of training, per seed"
+        ),
         CURVES.format(name)
         + "".join(
             f" Level {_with_unit(level, main)}: the target of {' and '.join(names)}."
@@ -139,7 +162,9 @@ def losses(data: OutcomeData) -> Picture | None:
     )
 
 
-def draw_targets(axes: "Axes", data: OutcomeData, main: Quality) -> dict[float, list[str]]:
+def draw_targets(
+    axes: "Axes", data: OutcomeData, main: Quality
+) -> dict[float, list[str]]:
     """A line for every level of the quality that the recipe names; returns the levels and whose they are."""
     targets = _targets(data, main)
     for i, level in enumerate(targets):
@@ -202,12 +227,18 @@ def _level(m: Mapping[str, Any], main: Quality) -> tuple[Any, str]:
 
 def _moving_median(runs: list[np.ndarray], width: int) -> tuple[np.ndarray, np.ndarray]:
     longest = max(map(len, runs))
-    places = np.unique(np.linspace(0, longest - 1, min(longest, 250)).round().astype(int))
+    places = np.unique(
+        np.linspace(0, longest - 1, min(longest, 250)).round().astype(int)
+    )
     near = [
-        np.concatenate([values[max(0, p - width // 2) : p + width // 2 + 1] for values in runs])
+        np.concatenate(
+            [values[max(0, p - width // 2) : p + width // 2 + 1] for values in runs]
+        )
         for p in places
     ]
-    return places + 1, np.array([np.nanmedian(v) if np.isfinite(v).any() else np.nan for v in near])
+    return places + 1, np.array(
+        [np.nanmedian(v) if np.isfinite(v).any() else np.nan for v in near]
+    )
 
 
 def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
@@ -219,7 +250,11 @@ def _legend(canvas: "Figure", axes: "Axes", seeds: int) -> None:
         if seeds <= MOST_ENTRIES or not n.startswith("seed ")
     ]
     canvas.legend(
-        *zip(*kept, strict=True), loc="outside lower left", ncols=4, frameon=False, handlelength=2.4
+        *zip(*kept, strict=True),
+        loc="outside lower left",
+        ncols=4,
+        frameon=False,
+        handlelength=2.4,
     )
 
 

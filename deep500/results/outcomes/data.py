@@ -74,7 +74,9 @@ def _check_division(plan: Mapping[str, Any]) -> None:
     present = {key: kind for key, kind in optional.items() if key in plan}
     check_object("plan.json", plan, present)
     for entry in plan.get("sources", {}).values():
-        check_object("plan.json: a source", entry, {"name": str, "source": (str, type(None))})
+        check_object(
+            "plan.json: a source", entry, {"name": str, "source": (str, type(None))}
+        )
     differences = plan.get("differences", [])
     if not isinstance(differences, list):
         raise Deep500Error("plan.json: the differences are not a list")

@@ -38,7 +38,9 @@ def dots(data: OutcomeData) -> Picture | None:
     places = {run.seed: i for i, run in enumerate(data.runs)}
     colours = [colour(places[seed]) for seed in data.done]
     canvas = figure(0.2 + 1.3 * len(drawn))
-    for axes, m in zip(canvas.subplots(len(drawn), squeeze=False).ravel(), drawn, strict=True):
+    for axes, m in zip(
+        canvas.subplots(len(drawn), squeeze=False).ravel(), drawn, strict=True
+    ):
         _panel(axes, m, colours)
     return Picture(
         "seeds",
@@ -49,18 +51,28 @@ def dots(data: OutcomeData) -> Picture | None:
 
 
 def _drawable(m: Mapping[str, Any]) -> list[float]:
-    return [value for value in m["values"] if value is not None and abs(value) < LARGEST]
+    return [
+        value for value in m["values"] if value is not None and abs(value) < LARGEST
+    ]
 
 
 def _panel(axes: "Axes", m: Mapping[str, Any], colours: list[str]) -> None:
     values = _drawable(m)
-    marks = [x for x in (m["target"], m["low"], m["high"]) if x is not None and abs(x) < LARGEST]
+    marks = [
+        x
+        for x in (m["target"], m["low"], m["high"])
+        if x is not None and abs(x) < LARGEST
+    ]
     low, high = min(values + marks), max(values + marks)
     log = low > 0 and high > WIDE * low
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     if m["unit"] == "s" and low > 0:
         unit = time_axis(
-            axes, "x", low / 1.2 if log else low - room, high * 1.2 if log else high + room, log
+            axes,
+            "x",
+            low / 1.2 if log else low - room,
+            high * 1.2 if log else high + room,
+            log,
         )
     else:
         scale = number_axis(axes, "x", low, high, log)
@@ -77,11 +89,15 @@ def _panel(axes: "Axes", m: Mapping[str, Any], colours: list[str]) -> None:
     heights = np.linspace(0, 0.8, len(m["values"])) if len(m["values"]) > 1 else [0.4]
     for value, height, ink in zip(m["values"], heights, colours, strict=True):
         if value is not None:
-            axes.plot(value, height, marker="o", ms=5.5, color=ink, alpha=0.85, ls="none")
+            axes.plot(
+                value, height, marker="o", ms=5.5, color=ink, alpha=0.85, ls="none"
+            )
     if m["low"] is not None:
         end = (
             axes.get_xlim()[1] if m["high"] is None else m["high"]
         )  # an open end runs off the panel
         axes.plot([m["low"], end], [1.1, 1.1], color=INK, lw=4, solid_capstyle="butt")
     if m["median"] is not None:
-        axes.plot([m["median"]] * 2, [0.93, 1.27], color=INK, lw=1.8, solid_capstyle="butt")
+        axes.plot(
+            [m["median"]] * 2, [0.93, 1.27], color=INK, lw=1.8, solid_capstyle="butt"
+        )

@@ -31,7 +31,9 @@ def equivalence_contrast(a: Record, b: Record, margin: float, level: float) -> C
         if isinstance(answer, str):
             notes.append(f"{name}: {answer}")
     if not answers:
-        raise Deep500Error("A and B share no metric that is a quality: there is nothing to test")
+        raise Deep500Error(
+            "A and B share no metric that is a quality: there is nothing to test"
+        )
     notes.append(_method(level))
     table = Table(["quality", "B - A", "margin", "A and B are"], rows)
     blocks: list[Block] = [table, Bullets(notes)]
@@ -72,7 +74,10 @@ def quality_margin(metric: Mapping[str, Any], margin: float) -> float:
 
 
 def paired_values(
-    a: Mapping[str, Any], b: Mapping[str, Any], seeds_a: Sequence[int], seeds_b: Sequence[int]
+    a: Mapping[str, Any],
+    b: Mapping[str, Any],
+    seeds_a: Sequence[int],
+    seeds_b: Sequence[int],
 ) -> list[tuple[float, float]]:
     """The values of the seeds that both have; seeds without a value are left out."""
     of_b = dict(zip(seeds_b, b["values"], strict=True))

@@ -16,4 +16,8 @@ def outcome_pictures(data: OutcomeData) -> list[Picture]:
     from .dots import dots
 
     with settings():
-        return [picture for make in (quality, convergence, losses, dots) if (picture := make(data))]
+        return [
+            picture
+            for make in (quality, convergence, losses, dots)
+            if (picture := make(data))
+        ]

@@ -41,7 +41,9 @@ def profile_picture(found: Profiles, metric: str) -> Picture:
         axes.set_xlabel(f"τ: {metric} over that of the best system (log scale)")
         axes.set_ylabel("problems within τ (%)")
         axes.grid()
-        canvas.legend(loc="outside lower left", ncols=2, frameon=False, handlelength=2.4)
+        canvas.legend(
+            loc="outside lower left", ncols=2, frameon=False, handlelength=2.4
+        )
         count = f"n = {len(found.problems)} problems."
         drawn = svg(canvas, "profiles", "Performance profiles of all systems")
         return Picture("profiles", "Performance profiles", drawn, CAPTION + count)

@@ -9,14 +9,27 @@ from typing import Any
 from ...contracts.result import Record
 from ...errors import Deep500Error, unknown
 from ...measure.statistics.profiles import Profile, Profiles, performance_profiles
-from ...reports.blocks import Block, Bullets, Figures, PageOnly, Picture, Report, Section, Table
+from ...reports.blocks import (
+    Block,
+    Bullets,
+    Figures,
+    PageOnly,
+    Picture,
+    Report,
+    Section,
+    Table,
+)
 from ...reports.tables import Number, count, number, percent
 from ...reports.text import Text, clean, plain, shortened
 from .contents import merged_entries, metric_name
 
 LONGEST_SYSTEM = 60
 FEW = 6  # problems
-USUAL = ("TimeToAccuracy", "TimeToQuality", "StepsToAccuracy")  # the costs to rank by, best first
+USUAL = (
+    "TimeToAccuracy",
+    "TimeToQuality",
+    "StepsToAccuracy",
+)  # the costs to rank by, best first
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,9 @@ class RunsProfile:
     def blocks(self) -> list[Block]:
         picture = Figures(lambda: [self._picture()])
         return [
-            Section(f"By {self.words}", [_scores(self.profiles), Bullets(self._notes())]),
+            Section(
+                f"By {self.words}", [_scores(self.profiles), Bullets(self._notes())]
+            ),
             PageOnly([Section("Picture", [picture])]),
             Section("Problem by problem", [_ratio_table(self.profiles)]),
         ]
@@ -91,7 +106,9 @@ def runs_profile(
     for record, system, problem in zip(records, systems, problems, strict=True):
         row = costs.setdefault(system, {})
         if problem in row:
-            raise Deep500Error(f"two bundles are of {system} on {problem}: give one of them")
+            raise Deep500Error(
+                f"two bundles are of {system} on {problem}: give one of them"
+            )
         row[problem] = _cost(record, name)
     return RunsProfile(name, performance_profiles(costs, level=level), _warnings(costs))
 
@@ -101,7 +118,9 @@ def _usual_metric(records: Sequence[Record]) -> str:
     for name in (*USUAL, *sorted(shared)):
         if name in shared and _metrics(records[0])[name]["kind"] in ("cost", "rate"):
             return name
-    raise Deep500Error("the bundles share no metric of a cost or a rate: name one with --metric")
+    raise Deep500Error(
+        "the bundles share no metric of a cost or a rate: name one with --metric"
+    )
 
 
 def _metrics(record: Record) -> dict[str, Mapping[str, Any]]:
@@ -117,7 +136,9 @@ def _cost(record: Record, name: str) -> float | None:
     metric = metrics[name]
     median = metric["median"]
     if metric["kind"] not in ("cost", "rate"):
-        raise Deep500Error(f"{metric_name(metric)} is a {metric['kind']}: rank by a cost or a rate")
+        raise Deep500Error(
+            f"{metric_name(metric)} is a {metric['kind']}: rank by a cost or a rate"
+        )
     if median is None or metric["kind"] == "cost":
         return median
     return 1 / median
@@ -171,7 +192,9 @@ def _warnings(costs: Mapping[str, Mapping[str, float | None]]) -> list[str]:
     left_out = sorted(anywhere - everywhere)
     if not left_out:
         return []
-    return [f"left out, because not every system was run on them: {', '.join(left_out)}"]
+    return [
+        f"left out, because not every system was run on them: {', '.join(left_out)}"
+    ]
 
 
 def _scores(found: Profiles) -> Table:

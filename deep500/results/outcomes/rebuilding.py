@@ -26,7 +26,9 @@ class NotReplayable(Deep500Error):
     """The recorded weights cannot be evaluated here, so that nothing is said about the recorded numbers."""
 
 
-def rebuilt_recipe(plan: Mapping[str, Any], own: Recipe | None, trains: bool = False) -> Recipe:
+def rebuilt_recipe(
+    plan: Mapping[str, Any], own: Recipe | None, trains: bool = False
+) -> Recipe:
     """The recipe of a plan; `own` is the recipe of the user's file, for definitions that are not ours.
 
     Without `trains`, an optimizer that cannot be made again does not matter.
@@ -39,7 +41,9 @@ def rebuilt_recipe(plan: Mapping[str, Any], own: Recipe | None, trains: bool = F
         parts[part] = _part(written[part], own_part, trains)
     # metrics are not made again: `own` has them, and ours are derived from the samples
     stand_in = own.metrics if own else [(registry.find("metrics", "FinalLoss")(), None)]
-    scale = {key: _plain_value(key, value) for key, value in plan.get("scale", {}).items()}
+    scale = {
+        key: _plain_value(key, value) for key, value in plan.get("scale", {}).items()
+    }
     return Recipe(name, parts["fixed"], parts["mutable"], stand_in, scale=scale)
 
 
@@ -52,12 +56,16 @@ def changed_definitions(plan: Mapping[str, Any]) -> list[str]:
         if cls is not None and entries[key].get("source") != source_hash(cls):
             changed.append(cls.__name__)
     adapter = _adapter_of(entries.get("executor"))
-    if adapter is not None and entries["executor"].get("source") != source_hash(type(adapter)):
+    if adapter is not None and entries["executor"].get("source") != source_hash(
+        type(adapter)
+    ):
         changed.append(type(adapter).__name__)
     return changed
 
 
-def _part(written: Mapping[str, Any], own: Mapping[str, Any], trains: bool) -> dict[str, Any]:
+def _part(
+    written: Mapping[str, Any], own: Mapping[str, Any], trains: bool
+) -> dict[str, Any]:
     """One part of the recipe as it was run, which options of `d5 run` may have changed."""
     own_forms = canonical_form(own)
     entries: dict[str, Any] = {}
@@ -69,7 +77,9 @@ def _part(written: Mapping[str, Any], own: Mapping[str, Any], trains: bool) -> d
         elif subject_of(key) in OF_UPDATES and not trains:
             entries[key] = value  # no update is done: the optimizer is never made
         elif key == "optimizers":
-            entries[key] = {name: _entry("optimizer", form) for name, form in value.items()}
+            entries[key] = {
+                name: _entry("optimizer", form) for name, form in value.items()
+            }
         else:
             entries[key] = _entry(key, value)
     return entries
@@ -129,7 +139,9 @@ def _plain_value(key: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_plain_value(key, v) for v in value)
     if isinstance(value, Mapping):
-        if value.get("definition") in DEVICES and isinstance(value.get("settings"), dict):
+        if value.get("definition") in DEVICES and isinstance(
+            value.get("settings"), dict
+        ):
             return DEVICES[value["definition"]](**value["settings"])
         if {"definition", "name", "partial", "instance"} & value.keys():
             raise _of_its_own(key, value)
@@ -138,7 +150,11 @@ def _plain_value(key: str, value: Any) -> Any:
 
 
 def _of_its_own(key: str, value: Any) -> NotReplayable:
-    name = value.get("name", value.get("definition", "")) if isinstance(value, Mapping) else value
+    name = (
+        value.get("name", value.get("definition", ""))
+        if isinstance(value, Mapping)
+        else value
+    )
     shown = clean(name).rpartition(":")[2][:60]
     return NotReplayable(
         f"the recipe brings its own {key.replace('_', ' ')} {shown!r}, and code from a bundle is never run: "

@@ -53,8 +53,12 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        recorded, replayed = (_shown(x, self.unit) for x in (self.recorded, self.replayed))
-        return f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
+        recorded, replayed = (
+            _shown(x, self.unit) for x in (self.recorded, self.replayed)
+        )
+        return (
+            f"seed {self.seed}: {self.name}: recorded {recorded}, replayed {replayed}"
+        )
 
 
 def replayed_numbers(
@@ -75,9 +79,13 @@ def replayed_numbers(
     for run in trained_runs(record.blocks):
         predictor = _predictor(recipe, task, splits["train"], run.seed, threads)
         _load_weights(predictor, run.seed, weights(run.seed))
-        replay = _Replay(predictor, task, recipe.entry("batch_size"), same_setup(run.seed))
+        replay = _Replay(
+            predictor, task, recipe.entry("batch_size"), same_setup(run.seed)
+        )
         for split_name in SPLITS:
-            compared += replay.compared(run, split_name, splits[split_name], record.plan)
+            compared += replay.compared(
+                run, split_name, splits[split_name], record.plan
+            )
     return compared
 
 
@@ -116,7 +124,11 @@ class _Replay:
     """The weights of one seed, loaded."""
 
     def __init__(
-        self, predictor: Executor | Procedure, task: Task, batch_size: int, same_setup: bool
+        self,
+        predictor: Executor | Procedure,
+        task: Task,
+        batch_size: int,
+        same_setup: bool,
     ):
         self.predictor, self.task, self.batch_size = predictor, task, batch_size
         self.same_setup = same_setup
@@ -142,9 +154,13 @@ class _Replay:
                 self._allowed(name, elements, max(abs(before or 0.0), abs(now or 0.0))),
             )
 
-    def _allowed(self, name: str, elements: Mapping[str, np.ndarray], size: float) -> float:
+    def _allowed(
+        self, name: str, elements: Mapping[str, np.ndarray], size: float
+    ) -> float:
         """How far recorded and replayed value may lie apart; `size` is the larger one's."""
-        if name not in elements:  # computed from several means, whose differences may cancel
+        if (
+            name not in elements
+        ):  # computed from several means, whose differences may cancel
             return self.tolerance * max(size, 1.0)
         own = elements[name]
         if not _is_counted(own):
@@ -156,7 +172,9 @@ class _Replay:
 
 def _is_counted(elements: np.ndarray) -> bool:
     """Whether every example is right or wrong: two values, such as 0 and 100."""
-    return len(np.unique(elements)) <= 2 and np.array_equal(elements, np.round(elements))
+    return len(np.unique(elements)) <= 2 and np.array_equal(
+        elements, np.round(elements)
+    )
 
 
 def _recorded_data(plan: Mapping[str, Any], recipe: Recipe) -> Mapping[str, Split]:
@@ -189,7 +207,13 @@ def _load_weights(predictor: Executor | Procedure, seed: int, data: bytes) -> No
             f"the weights of seed {seed} are of a dtype that cannot be read: {one_line(error)}"
         ) from None
     # safetensors passes NumPy's TypeError or AttributeError on for a dtype that NumPy does not have
-    except (SafetensorError, Deep500Error, TypeError, AttributeError, ValueError) as error:
+    except (
+        SafetensorError,
+        Deep500Error,
+        TypeError,
+        AttributeError,
+        ValueError,
+    ) as error:
         raise Wrong(
             f"the weights of seed {seed} do not fit the recipe's network: {one_line(error)}"
         ) from None

@@ -35,10 +35,14 @@ from .pictures import outcome_pictures
 
 def outcome_report(data: OutcomeData) -> Report:
     """The blocks of the report."""
-    recipe = Details("The recipe as it was hashed", [Preformatted(_recipe(data))], long=True)
+    recipe = Details(
+        "The recipe as it was hashed", [Preformatted(_recipe(data))], long=True
+    )
     blocks: list[Block] = [
         _banner(data),
-        Section("Metrics", [metrics(data), claims(data), Bullets(notes(data))], quiet=True),
+        Section(
+            "Metrics", [metrics(data), claims(data), Bullets(notes(data))], quiet=True
+        ),
         *noise_section(data),
         PageOnly([Section("Pictures", [Figures(lambda: outcome_pictures(data))])]),
         Section(f"What was run: {data.title}", [what_was_run(data), recipe]),

@@ -81,7 +81,10 @@ def split_data(splits: Sequence[Split]) -> list[dict[str, Any]]:
 
 def split_blocks(splits: Sequence[Split]) -> list[Block]:
     """One table for each target."""
-    return [Section(f"Why: {split.metric}", [_table(split), _notes(split)]) for split in splits]
+    return [
+        Section(f"Why: {split.metric}", [_table(split), _notes(split)])
+        for split in splits
+    ]
 
 
 def _split(
@@ -120,12 +123,16 @@ def _arrival(metric: Metric, run: History) -> Arrival:
     return Arrival(last["step"], last["seconds"], False)
 
 
-def _factor(a: Sequence[float], b: Sequence[float], paired: bool, level: float) -> Factor:
+def _factor(
+    a: Sequence[float], b: Sequence[float], paired: bool, level: float
+) -> Factor:
     """The ratio B / A of the geometric means, from logarithms."""
     middle = math.fsum(b) / len(b) - math.fsum(a) / len(a)
     n = min(len(a), len(b))
     if n < FEWEST:
-        return Factor(math.exp(middle), None, None, n, f"none: fewer than {FEWEST} seeds")
+        return Factor(
+            math.exp(middle), None, None, n, f"none: fewer than {FEWEST} seeds"
+        )
     if paired:
         known = mean_interval(np.subtract(b, a), level)
         ends = math.exp(known.low), math.exp(known.high)

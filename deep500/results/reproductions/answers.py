@@ -32,11 +32,18 @@ def reproduced(plan: Plan, blocks: Blocks) -> Answer:
     """Whether every seed gave the same losses and the same weights, to the last bit."""
     seeds = seed_blocks(blocks)
     if not seeds:
-        return {"verdict": UNDECIDED, "text": "no seed was trained again", "seeds": 0, "same": 0}
+        return {
+            "verdict": UNDECIDED,
+            "text": "no seed was trained again",
+            "seeds": 0,
+            "same": 0,
+        }
     same = [block for block in seeds if block["same_losses"] and block["same_weights"]]
     counts = {"seeds": len(seeds), "same": len(same)}
     if len(same) == len(seeds):
-        text = f"all {len(seeds)} seeds gave the same losses and weights to the last bit"
+        text = (
+            f"all {len(seeds)} seeds gave the same losses and weights to the last bit"
+        )
         return {"verdict": YES, "text": text, **counts}
     text = f"{len(same)} of {len(seeds)} seeds gave the same bits; {_first_difference(seeds)}"
     return {"verdict": NO, "text": text, **counts}
@@ -79,9 +86,13 @@ def _row(what: str, before: str, again: str, verdict: str) -> dict[str, str]:
     return {"what": what, "original": before, "again": again, "verdict": verdict}
 
 
-def _claim_rows(plan: Plan, summary: Mapping[str, Any], alike: bool) -> list[dict[str, str]]:
+def _claim_rows(
+    plan: Plan, summary: Mapping[str, Any], alike: bool
+) -> list[dict[str, str]]:
     rows = []
-    for before, again in zip(plan["original"]["claims"], summary["claims"], strict=True):
+    for before, again in zip(
+        plan["original"]["claims"], summary["claims"], strict=True
+    ):
         what, texts = before["claim"], (before["reason"], again["reason"])
         absolute_time = before["name"] != "Faster" and set(before["kinds"]) & {*TIMED}
         if before["verdict"] != "holds":
@@ -94,7 +105,9 @@ def _claim_rows(plan: Plan, summary: Mapping[str, Any], alike: bool) -> list[dic
     return rows
 
 
-def _target_rows(plan: Plan, summary: Mapping[str, Any], alike: bool) -> list[dict[str, str]]:
+def _target_rows(
+    plan: Plan, summary: Mapping[str, Any], alike: bool
+) -> list[dict[str, str]]:
     """Every target that was met: is it met again?"""
     rows = []
     for before, again in _metric_pairs(plan, summary):
@@ -115,7 +128,9 @@ def _quality_rows(plan: Plan, summary: Mapping[str, Any]) -> list[dict[str, str]
         if before["kind"] == "quality":
             verdict = _equivalent(plan, summary, before, again)
             margin = quality_margin(before, plan["margin"])
-            what = f"{metric_name(before)} within {margin:.3g} {before['unit']}".rstrip()
+            what = (
+                f"{metric_name(before)} within {margin:.3g} {before['unit']}".rstrip()
+            )
             rows.append(_row(what, _median(before), _median(again), verdict))
     return rows
 
@@ -147,7 +162,10 @@ def times(plan: Plan, blocks: Blocks) -> list[dict[str, Any]]:
             continue
         ratio, reason = None, "the machines are not alike"
         if summary and summary["same_machine"]:
-            ratio, reason = _ratio(before["median"], again["median"]), "a run has no value"
+            ratio, reason = (
+                _ratio(before["median"], again["median"]),
+                "a run has no value",
+            )
         row = {"metric": metric_name(before), "ratio": ratio}
         rows.append(row if ratio is not None else row | {"reason": reason})
     return rows

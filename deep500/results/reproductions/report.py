@@ -5,7 +5,16 @@ from typing import Any
 
 from ...contracts.result import Record
 from ...measure.machine.table import CONTEXT
-from ...reports.blocks import Banner, Block, Bullets, Problems, Report, Section, Sentence, Table
+from ...reports.blocks import (
+    Banner,
+    Block,
+    Bullets,
+    Problems,
+    Report,
+    Section,
+    Sentence,
+    Table,
+)
 from ...reports.surroundings import raw_data
 from ...reports.tables import NOTHING
 from ...reports.text import Code, Text, Verdict, clean, shortened
@@ -25,11 +34,15 @@ def reproduction_report(record: Record) -> Report:
     blocks: list[Block] = [_banner(name, derived)]
     if not record.finished:
         blocks.append(Problems(["unfinished: not all seeds were trained again"]))
-    blocks.append(Section("Replicated: what holds again", [_rows(derived), *_times(derived)]))
+    blocks.append(
+        Section("Replicated: what holds again", [_rows(derived), *_times(derived)])
+    )
     blocks.append(Section("Reproduced: the bits of every seed", [_seeds(record)]))
     blocks.append(Section("Interpretable: what is documented", [_items(record)]))
     if summary is not None:
-        blocks.append(Section("Environments, what can matter first", _environment(summary)))
+        blocks.append(
+            Section("Environments, what can matter first", _environment(summary))
+        )
         blocks.append(_second_run(summary))
     if record.plan["changes"]:
         changes = [clean(change)[:200] for change in record.plan["changes"]]
@@ -43,7 +56,9 @@ def _banner(name: str, derived: Mapping[str, Any]) -> Banner:
     figures: list[tuple[Text, Text]] = []
     for question in ANSWERS:
         answer = derived[question]
-        lines.append(f"{question} {answer['verdict']} ({clean(answer['text'])}){END[question]}")
+        lines.append(
+            f"{question} {answer['verdict']} ({clean(answer['text'])}){END[question]}"
+        )
         figures.append((question, Verdict(answer["verdict"])))
     words = [Verdict(derived[question]["verdict"]) for question in ANSWERS]
     counts = {word: words.count(word) for word in words}
@@ -64,7 +79,9 @@ def _times(derived: Mapping[str, Any]) -> list[Block]:
         if row["ratio"] is None:
             lines.append(f"{clean(row['metric'])}: not compared: {row['reason']}")
         else:
-            lines.append(f"{clean(row['metric'])}: again / original = {row['ratio']:.3g}")
+            lines.append(
+                f"{clean(row['metric'])}: again / original = {row['ratio']:.3g}"
+            )
     return [Bullets(lines)]
 
 
@@ -75,7 +92,13 @@ def _seeds(record: Record) -> Table:
         step = NOTHING if block["first_step"] is None else str(block["first_step"])
         largest = NOTHING if block["largest"] is None else f"{block['largest']:.2g}"
         rows.append([str(block["seed"]), *bits, step, largest])
-    headers = ["seed", "same losses", "same weights", "first other step", "largest difference"]
+    headers = [
+        "seed",
+        "same losses",
+        "same weights",
+        "first other step",
+        "largest difference",
+    ]
     return Table(headers, rows, "rllrr")
 
 
@@ -92,7 +115,9 @@ def _items(record: Record) -> Table:
 
 
 def _environment(summary: Mapping[str, Any]) -> Sequence[Block]:
-    changes = [change for change in summary["environment"] if change["weight"] != CONTEXT]
+    changes = [
+        change for change in summary["environment"] if change["weight"] != CONTEXT
+    ]
     if not changes:
         return [Sentence("They differ in nothing that can matter.")]
     rows: list[list[Text]] = []

@@ -12,7 +12,9 @@ def whole_number(event: str, name: str, value: Any) -> int:
     """The value, if it is a whole number from 1 up."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise Deep500Error(f"{event}: {name} is {value!r}, and it must be a whole number from 1 up")
+    raise Deep500Error(
+        f"{event}: {name} is {value!r}, and it must be a whole number from 1 up"
+    )
 
 
 def positive(event: str, name: str, value: Any) -> float:
@@ -34,6 +36,10 @@ def finite(event: str, name: str, value: Any) -> float:
 def check_writable(path: Path) -> None:
     """A Deep500Error unless a file can be put there."""
     if not path.parent.is_dir():
-        raise Deep500Error(f"{path} cannot be written: No such file or directory: {path.parent}")
+        raise Deep500Error(
+            f"{path} cannot be written: No such file or directory: {path.parent}"
+        )
     if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise Deep500Error(f"{path} cannot be written: it is a folder, or its folder is closed")
+        raise Deep500Error(
+            f"{path} cannot be written: it is a folder, or its folder is closed"
+        )

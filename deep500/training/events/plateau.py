@@ -30,5 +30,7 @@ class Plateau(Event):
             if sign * value > best + self.change:
                 best, waited = sign * value, 0
             if waited >= self.patience:
-                return f"validation {quality.name} has not got better for {waited} epochs"
+                return (
+                    f"validation {quality.name} has not got better for {waited} epochs"
+                )
         return None

@@ -47,7 +47,9 @@ class SaveCurves(Event):
             try:
                 canvas.savefig(self.path, dpi=DOTS_PER_INCH, facecolor="white")
             except OSError as error:
-                raise Deep500Error(f"{self.path} cannot be written: {one_line(error)}") from None
+                raise Deep500Error(
+                    f"{self.path} cannot be written: {one_line(error)}"
+                ) from None
 
     def _draw_losses(self, axes: "Axes", trainer: "Trainer") -> None:
         losses = trainer.series["loss"]

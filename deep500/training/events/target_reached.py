@@ -20,7 +20,11 @@ class TargetReached(Event):
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         quality = main_quality(trainer, self.quality)
         for value in validation_values(trainer, quality):
-            reached = value >= self.target if quality.better == "higher" else value <= self.target
+            reached = (
+                value >= self.target
+                if quality.better == "higher"
+                else value <= self.target
+            )
             if reached:
                 return f"validation {quality.name} has reached {self.target:g} {quality.unit}"
         return None

@@ -37,13 +37,17 @@ class WriteCsv(Event):
         if anew:
             self.columns, self.written = columns, 0
         try:
-            with open(self.path, "w" if anew else "a", newline="", encoding="utf-8") as file:
+            with open(
+                self.path, "w" if anew else "a", newline="", encoding="utf-8"
+            ) as file:
                 table = csv.writer(file)
                 if anew:
                     table.writerow(columns)
                 table.writerows(self._rows(trainer))
         except OSError as error:
-            raise Deep500Error(f"{self.path} cannot be written: {one_line(error)}") from None
+            raise Deep500Error(
+                f"{self.path} cannot be written: {one_line(error)}"
+            ) from None
         self.written = trainer.steps
 
     def after_run(self, trainer: "Trainer") -> None:
@@ -55,7 +59,9 @@ class WriteCsv(Event):
 
     def _rows(self, trainer: "Trainer") -> Iterator[list[Any]]:
         series = _placed_series(trainer).values()
-        evaluated = {record["step"]: record["validation"] for record in trainer.evaluations}
+        evaluated = {
+            record["step"]: record["validation"] for record in trainer.evaluations
+        }
         names = [quality.name for quality in trainer.task.qualities]
         for step in range(self.written, trainer.steps):
             numbers = [values.get(step + 1, "") for values in series]

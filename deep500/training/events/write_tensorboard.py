@@ -27,7 +27,9 @@ class WriteTensorboard(Event):
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
         if self.path is None:
             self.path = self.folder / _file_name()
-            self.written = {name: len(numbers) for name, numbers in trainer.series.items()}
+            self.written = {
+                name: len(numbers) for name, numbers in trainer.series.items()
+            }
             self._append([file_version(time.time())])
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
@@ -48,7 +50,9 @@ class WriteTensorboard(Event):
         if self.path is not None and last.get("test"):
             now = time.time()
             tests = last["test"].items()
-            self._append([scalar(now, last["step"], f"test/{name}", v) for name, v in tests])
+            self._append(
+                [scalar(now, last["step"], f"test/{name}", v) for name, v in tests]
+            )
         self.path = None
 
     def _append(self, events: list[bytes]) -> None:
@@ -58,7 +62,9 @@ class WriteTensorboard(Event):
             with open(self.path, "ab") as file:
                 file.write(b"".join(map(framed, events)))
         except OSError as error:
-            raise Deep500Error(f"{self.path} cannot be written: {one_line(error)}") from None
+            raise Deep500Error(
+                f"{self.path} cannot be written: {one_line(error)}"
+            ) from None
 
 
 def _steps_of(trainer: "Trainer", numbers: list[float]) -> list[int]:

@@ -39,7 +39,9 @@ class Loader:
         self._processes: list[Worker] = []
         self._reading: object = None
         if not 0 <= workers <= MOST_WORKERS:
-            raise Deep500Error(f"workers is {workers}: give a number from 0 to {MOST_WORKERS}")
+            raise Deep500Error(
+                f"workers is {workers}: give a number from 0 to {MOST_WORKERS}"
+            )
         if kind not in ("processes", "threads"):
             raise Deep500Error(f"workers are 'processes' or 'threads', not {kind!r}")
         if not timeout_s > 0:
@@ -54,7 +56,9 @@ class Loader:
         if not self.workers:
             return (self.split.batch(rows, epoch) for rows in indices)
         if self.kind == "threads":
-            return read_in_threads(self.split, indices, epoch, self.workers, self.timeout_s)
+            return read_in_threads(
+                self.split, indices, epoch, self.workers, self.timeout_s
+            )
         return self._read_in_processes(iter(indices), epoch)
 
     def close(self) -> None:
@@ -78,12 +82,16 @@ class Loader:
     def __del__(self) -> None:
         self.close()
 
-    def _read_in_processes(self, indices: Iterator[np.ndarray], epoch: int) -> Iterator[Batch]:
+    def _read_in_processes(
+        self, indices: Iterator[np.ndarray], epoch: int
+    ) -> Iterator[Batch]:
         reading = self._reading = object()
         waiting: deque[tuple[Worker, int]] = deque()
         self._take_back()
         for turn, rows in enumerate(indices):
-            while waiting and (len(waiting) == AHEAD * self.workers or self._too_large(rows)):
+            while waiting and (
+                len(waiting) == AHEAD * self.workers or self._too_large(rows)
+            ):
                 yield self._hand_over(reading, *waiting.popleft())
             if self._too_large(rows):
                 self._start(len(rows))
@@ -101,7 +109,9 @@ class Loader:
         self.close()
         slots = AHEAD * self.workers + SPARE
         self._ring = Ring(self.split.specs, max(1, capacity), slots)
-        workers = [Worker(n, self.split, self._ring) for n in range(1, self.workers + 1)]
+        workers = [
+            Worker(n, self.split, self._ring) for n in range(1, self.workers + 1)
+        ]
         for worker in workers:
             worker.start(workers)
             self._processes.append(worker)

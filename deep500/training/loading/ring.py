@@ -46,13 +46,17 @@ class Ring:
 
     def lend(self, slot: int, count: int) -> dict[str, np.ndarray]:
         """The arrays of a batch. The slot is free again when nothing refers to any of them any more."""
-        buffer = (ctypes.c_char * self.slot_bytes).from_buffer(self.memory, slot * self.slot_bytes)
+        buffer = (ctypes.c_char * self.slot_bytes).from_buffer(
+            self.memory, slot * self.slot_bytes
+        )
         weakref.finalize(buffer, self.free.append, slot)
         return self._arrays(buffer, 0, count)
 
     def copy(self, slot: int, count: int) -> dict[str, np.ndarray]:
         """Copies of the arrays of a batch; the slot is free at once."""
-        copies = {name: values.copy() for name, values in self.arrays(slot, count).items()}
+        copies = {
+            name: values.copy() for name, values in self.arrays(slot, count).items()
+        }
         self.free.append(slot)
         return copies
 

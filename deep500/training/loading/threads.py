@@ -14,7 +14,11 @@ AHEAD = 2  # batches for every thread
 
 
 def read_in_threads(
-    split: Split, indices: Iterable[np.ndarray], epoch: int, threads: int, timeout_s: float
+    split: Split,
+    indices: Iterable[np.ndarray],
+    epoch: int,
+    threads: int,
+    timeout_s: float,
 ) -> Iterator[dict[str, np.ndarray]]:
     """The batches of these index arrays, in their order."""
     rows = iter(indices)
@@ -22,7 +26,10 @@ def read_in_threads(
     pool = ThreadPoolExecutor(threads, "deep500-loader")
     try:
         while True:
-            while len(waiting) < AHEAD * threads and (batch := next(rows, None)) is not None:
+            while (
+                len(waiting) < AHEAD * threads
+                and (batch := next(rows, None)) is not None
+            ):
                 waiting.append(pool.submit(split.batch, batch, epoch))
             if not waiting:
                 return

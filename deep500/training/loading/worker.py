@@ -51,7 +51,9 @@ class Worker:
         self.events.register(process.sentinel, select.POLLIN)
 
     def ask(self, slot: int, count: int, epoch: int) -> None:
-        with suppress(BrokenPipeError):  # it has ended, which `answer` says when the turn comes
+        with suppress(
+            BrokenPipeError
+        ):  # it has ended, which `answer` says when the turn comes
             os.write(self.request_writer, REQUEST.pack(slot, count, epoch))
         self.asked += 1
 
@@ -99,7 +101,9 @@ class Worker:
 
     def _serve(self, parent: int, workers: Iterable["Worker"]) -> None:
         """In the worker's process: until nobody can ask any more."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # Ctrl-C is for the parent, which ends us
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)  # not what the parent does then

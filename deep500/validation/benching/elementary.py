@@ -74,7 +74,9 @@ FUNCTIONS = {
     "exp": Function("Exp", mpmath.exp, ((-87, 88), (-708, 709))),
     "expm1": Function("Expm1", mpmath.expm1, ((-87, 88), (-708, 709))),
     "log": Function("Log", mpmath.log, POSITIVE),
-    "log1p": Function("Log1p", lambda x: mpmath.log(1 + x), ((-0.999, 1e37), (-0.999, 1e300))),
+    "log1p": Function(
+        "Log1p", lambda x: mpmath.log(1 + x), ((-0.999, 1e37), (-0.999, 1e300))
+    ),
     "sqrt": Function("Sqrt", mpmath.sqrt, POSITIVE),
     "sin": Function("Sin", mpmath.sin, EVERYWHERE),
     "cos": Function("Cos", mpmath.cos, EVERYWHERE),
@@ -100,7 +102,9 @@ class Exactness:
     largest: float | None = None  # ULP; None where it is infinite
     at: str = ""
     mean: float | None = None
-    special: list[str] = field(default_factory=list)  # what is not right at special points
+    special: list[str] = field(
+        default_factory=list
+    )  # what is not right at special points
     unsupported: str = ""
 
 
@@ -117,7 +121,12 @@ def check_request(
 
 
 def measured_apart(
-    functions: Sequence[str], name: str, dtypes: Sequence[str], n: int, seed: int, timeout_s: float
+    functions: Sequence[str],
+    name: str,
+    dtypes: Sequence[str],
+    n: int,
+    seed: int,
+    timeout_s: float,
 ) -> list[dict[str, Any]]:
     """Every function on one framework, in a process of its own; a row is an Exactness as JSON."""
     request = {
@@ -166,7 +175,10 @@ def _measured(function: str, name: str, dtype: str, n: int, seed: int) -> Exactn
         return Exactness(function, name, "", dtype, domain, 0, unsupported=str(error))
     errors = ulp_errors(what.truth, arguments, got, dtype)
     worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
-    at, largest = ", ".join(f"{float(a[worst]):.9g}" for a in arguments), float(errors[worst])
+    at, largest = (
+        ", ".join(f"{float(a[worst]):.9g}" for a in arguments),
+        float(errors[worst]),
+    )
     finite = math.isfinite(largest)
     return Exactness(
         function,
@@ -187,7 +199,9 @@ def draw(what: Function, dtype: str, n: int, seed: int) -> list[np.ndarray]:
     low, high = what.bounds(dtype)
     random = generator("elementary", what.operator, dtype, seed)
     uniform = random.uniform(low, high, n - n // 2)
-    size = np.exp(random.uniform(math.log(max(1e-6, low)), math.log(max(abs(low), high)), n // 2))
+    size = np.exp(
+        random.uniform(math.log(max(1e-6, low)), math.log(max(abs(low), high)), n // 2)
+    )
     signs = random.choice([-1.0, 1.0], n // 2) if low < 0 else np.ones(n // 2)
     x = np.concatenate([uniform, size * signs, [low, high, 1.0]])
     x = np.clip(x, low, high).astype(dtype)
@@ -199,16 +213,23 @@ def draw(what: Function, dtype: str, n: int, seed: int) -> list[np.ndarray]:
 
 
 def ulp_errors(
-    truth: Callable[..., Any], arguments: Sequence[np.ndarray], got: np.ndarray, dtype: str
+    truth: Callable[..., Any],
+    arguments: Sequence[np.ndarray],
+    got: np.ndarray,
+    dtype: str,
 ) -> np.ndarray:
     """|got - truth| / the distance of neighbouring numbers at the truth; infinite where got is no finite number."""
     form, errors = FORMATS[dtype], []
     with mpmath.workdps(DIGITS):
-        for value, *xs in zip(got.tolist(), *(a.tolist() for a in arguments), strict=True):
+        for value, *xs in zip(
+            got.tolist(), *(a.tolist() for a in arguments), strict=True
+        ):
             exact = truth(*map(mpmath.mpf, xs))
             step = float(form.spacing(np.array(float(exact))))
             errors.append(
-                float(abs(mpmath.mpf(value) - exact) / step) if math.isfinite(value) else math.inf
+                float(abs(mpmath.mpf(value) - exact) / step)
+                if math.isfinite(value)
+                else math.inf
             )
     return np.array(errors)
 
@@ -219,7 +240,8 @@ def special_faults(
     """Where the result at a special argument is not the right one: zeros, infinities, NaN, the smallest numbers."""
     form = FORMATS[dtype]
     points = np.array(
-        [0.0, -0.0, np.inf, -np.inf, np.nan, form.tiny, form.tiny / 4, -form.tiny / 4], dtype
+        [0.0, -0.0, np.inf, -np.inf, np.nan, form.tiny, form.tiny / 4, -form.tiny / 4],
+        dtype,
     )
     with np.errstate(all="ignore"):
         got = run(points)
@@ -242,7 +264,11 @@ def _limit(truth: Callable[..., Any], x: float) -> float | None:
         return None
     if isinstance(value, mpmath.mpc):
         return math.nan
-    return None if mpmath.isnan(value) and math.isinf(x) and truth is _gelu else float(value)
+    return (
+        None
+        if mpmath.isnan(value) and math.isinf(x) and truth is _gelu
+        else float(value)
+    )
 
 
 def _same(got: float, want: float, step: float) -> bool:
@@ -251,7 +277,9 @@ def _same(got: float, want: float, step: float) -> bool:
     return abs(got - want) <= max(4 * step, 1e-6 * abs(want))
 
 
-def _check(asked: Sequence[str], known: Mapping[str, Any] | Sequence[str], what: str) -> None:
+def _check(
+    asked: Sequence[str], known: Mapping[str, Any] | Sequence[str], what: str
+) -> None:
     for name in asked:
         if name not in known:
             raise unknown(what, name, known)

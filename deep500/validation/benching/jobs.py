@@ -21,7 +21,9 @@ class Problem:
 
     @property
     def label(self) -> str:
-        settings = "".join(f" {k}={v}".replace(", ", ",") for k, v in self.attributes.items())
+        settings = "".join(
+            f" {k}={v}".replace(", ", ",") for k, v in self.attributes.items()
+        )
         return self.name or f"{self.operator.rpartition(':')[2]} {self.shape}{settings}"
 
 

@@ -29,7 +29,9 @@ from .jobs import (
 
 Says = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
-IMPORTS = f"from {__package__}.jobs import Job\nfrom {__package__}.subject import Subject\n"
+IMPORTS = (
+    f"from {__package__}.jobs import Job\nfrom {__package__}.subject import Subject\n"
+)
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,17 @@ class Factors:
     kernels: Sequence[str] = ("",)
     directions: Sequence[str] = ("forward",)
     threads: int = 0
-    reference: str = ""  # a function that computes the same as a user's operator, as FILE:NAME
+    reference: str = (
+        ""  # a function that computes the same as a user's operator, as FILE:NAME
+    )
 
     def __post_init__(self) -> None:
         for dtype in self.dtypes:
             check_dtype(dtype)
         for name in self.frameworks:
-            framework(name).dtype(self.dtypes[0])  # an unknown name is said before anything is done
+            framework(name).dtype(
+                self.dtypes[0]
+            )  # an unknown name is said before anything is done
         if wrong := set(self.directions) - set(DIRECTIONS):
             raise Deep500Error(
                 f"no direction is named {wrong.pop()!r}: choose {' or '.join(DIRECTIONS)}"
@@ -110,10 +116,14 @@ def operator_plan(
     if not good:
         reasons = list(dict.fromkeys(t.found["text"] for t in tried))
         more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
-        raise (Wrong if wrong else Deep500Error)(next(iter(wrong.values()), reasons[0]) + more)
+        raise (Wrong if wrong else Deep500Error)(
+            next(iter(wrong.values()), reasons[0]) + more
+        )
     _check_memory(good)
     says("the peaks of this machine")
-    left_out = {t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"}
+    left_out = {
+        t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"
+    }
     about = {
         "peaks": peaks().to_json(),
         "wrong": wrong,
@@ -174,10 +184,19 @@ def _trials(
         says(f"checking {len(asked)} on {name}")
         jobs = [job for _, job in asked]
         try:
-            results = isolated(TRIAL, {"jobs": [job.to_json() for job in jobs]}, timeout_s)
+            results = isolated(
+                TRIAL, {"jobs": [job.to_json() for job in jobs]}, timeout_s
+            )
         except Died as death:
-            results = [_alone(job, timeout_s) for job in jobs] if len(jobs) > 1 else [_dead(death)]
-        found += [Trial(p, job, result) for (p, job), result in zip(asked, results, strict=True)]
+            results = (
+                [_alone(job, timeout_s) for job in jobs]
+                if len(jobs) > 1
+                else [_dead(death)]
+            )
+        found += [
+            Trial(p, job, result)
+            for (p, job), result in zip(asked, results, strict=True)
+        ]
     return sorted(
         found,
         key=lambda t: (
@@ -212,7 +231,9 @@ def _entry(trial: Trial) -> Entry:
         f"{IMPORTS}subject = Subject(Job(**{job.to_json()!r}))\nrun = subject.call.function\n"
         f"[{names}] = subject.call.arguments"
     )
-    work = {key: trial.found[key] for key in ("flops", "bytes", "memory", "process_memory")} | {
+    work = {
+        key: trial.found[key] for key in ("flops", "bytes", "memory", "process_memory")
+    } | {
         "dtype": job.dtype,
         "framework": job.framework,
         "kernel": job.kernel,

@@ -35,7 +35,9 @@ class Subject:
         self.operator = load_operator(job.operator, dict(job.attributes))
         self.reference = named_function(job.reference) if job.reference else None
         self.example = self._example(0)
-        self.other = None if is_ours(self.operator) else self._example(1)  # before it runs here
+        self.other = (
+            None if is_ours(self.operator) else self._example(1)
+        )  # before it runs here
         _use_threads(job.framework, job.threads)
         self.kernel = job.kernel or self._chosen()
         self.call = self._call()
@@ -55,7 +57,9 @@ class Subject:
                 ", after its timing, other values in the same memory",
             )
         self._verdict(
-            other, self._run(self.call.bind(theirs)), ", after its timing, with other inputs"
+            other,
+            self._run(self.call.bind(theirs)),
+            ", after its timing, with other inputs",
         )
 
     def _example(self, seed: int) -> Example:
@@ -76,7 +80,9 @@ class Subject:
     def _call(self) -> Call:
         with _one_line(self.operator, self.job.shape, self.job.framework):
             if self.job.direction == "forward":
-                return self.framework.forward_call(self.operator, self.example.inputs, self.kernel)
+                return self.framework.forward_call(
+                    self.operator, self.example.inputs, self.kernel
+                )
             return self.framework.backward_call(
                 self.operator, self.example.inputs, self.example.seeds, self.kernel
             )
@@ -87,9 +93,9 @@ class Subject:
 
     def _verdict(self, example: Example, got: list, when: str = "") -> None:
         with np.errstate(all="ignore"):
-            check = (output_check if self.job.direction == "forward" else gradient_check)(
-                example, got
-            )
+            check = (
+                output_check if self.job.direction == "forward" else gradient_check
+            )(example, got)
         if check.ok is None and not is_ours(self.operator):
             raise Deep500Error(
                 f"{type(self.operator).__name__} {self.job.shape} in {self.job.dtype} is not timed, as "
@@ -102,11 +108,17 @@ class Subject:
             )
 
     def _varied(self, example: Example) -> list[Any]:
-        return arrays(example.inputs) if self.job.direction == "forward" else list(example.seeds)
+        return (
+            arrays(example.inputs)
+            if self.job.direction == "forward"
+            else list(example.seeds)
+        )
 
     def _shares_memory(self) -> bool:
         probe = np.zeros(1, self.job.dtype)
-        return np.shares_memory(self.framework.array(self.framework.tensor(probe)), probe)
+        return np.shares_memory(
+            self.framework.array(self.framework.tensor(probe)), probe
+        )
 
     def _chosen(self) -> str:
         """Its own kernel where there is one."""
@@ -123,7 +135,9 @@ def _use_threads(name: str, count: int) -> None:
 
 
 @contextmanager
-def _one_line(operator: Operator, shape: str, where: str = "the formula") -> Iterator[None]:
+def _one_line(
+    operator: Operator, shape: str, where: str = "the formula"
+) -> Iterator[None]:
     try:
         yield
     except (Deep500Error, MemoryError):

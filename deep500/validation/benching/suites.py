@@ -21,7 +21,11 @@ class Tier:
     most: int
 
 
-TIERS = {"tiny": Tier(1e8, 12), "small": Tier(2e9, 40), "full": Tier(float("inf"), 10**6)}
+TIERS = {
+    "tiny": Tier(1e8, 12),
+    "small": Tier(2e9, 40),
+    "full": Tier(float("inf"), 10**6),
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ def suite(name: str, tier: str = "tiny") -> Suite:
     limit = TIERS[tier]
     within = [row for row in every if FLOPS[kind](row) <= limit.most_flops]
     chosen = _spread(within, limit.most)
-    return Suite([MAKERS[kind](row) for row in chosen], _scope(name, tier, every, within, chosen))
+    return Suite(
+        [MAKERS[kind](row) for row in chosen], _scope(name, tier, every, within, chosen)
+    )
 
 
 def part(problems: Sequence[Problem], text: str) -> list[Problem]:
@@ -71,7 +77,9 @@ def _spread(rows: list[tuple], most: int) -> list[tuple]:
     return [rows[round(i * (len(rows) - 1) / (most - 1))] for i in range(most)]
 
 
-def _scope(name: str, tier: str, every: Sequence, within: Sequence, chosen: Sequence) -> str:
+def _scope(
+    name: str, tier: str, every: Sequence, within: Sequence, chosen: Sequence
+) -> str:
     if len(chosen) == len(every):
         return f"{name}, tier {tier}: all {len(every)} problems, none scaled"
     beyond = len(every) - len(within)
@@ -138,7 +146,11 @@ def _rnn_flops(row: tuple) -> float:
     return 4.0 * GATES[cell][1] * steps * batch * hidden**2
 
 
-MAKERS: dict[str, Callable[[tuple], Problem]] = {"gemm": _gemm, "conv": _conv, "rnn": _rnn}
+MAKERS: dict[str, Callable[[tuple], Problem]] = {
+    "gemm": _gemm,
+    "conv": _conv,
+    "rnn": _rnn,
+}
 FLOPS: dict[str, Callable[[tuple], float]] = {
     "gemm": _gemm_flops,
     "conv": _conv_flops,

@@ -17,7 +17,9 @@ def attempt(
     """What came of each job; called in a child process."""
     found = []
     for job in [Job(**fields) for fields in jobs]:
-        progress(f"{job.framework} {job.kernel} {job.shape} {job.dtype} {job.direction}")
+        progress(
+            f"{job.framework} {job.kernel} {job.shape} {job.dtype} {job.direction}"
+        )
         found.append(_attempt(job))
     return found
 
@@ -61,6 +63,14 @@ def _work(subject: Subject) -> dict[str, Any]:
     with sensors() as during:
         kept = subject.call.function(*subject.call.arguments)
     del kept
-    start, peak = before.readings()["memory_current"].value, during.readings()["memory_peak"].value
+    start, peak = (
+        before.readings()["memory_current"].value,
+        during.readings()["memory_peak"].value,
+    )
     rise = None if start is None or peak is None else max(0, int(peak - start))
-    return {"flops": flops, "bytes": moved, "memory": rise, "process_memory": peak and int(peak)}
+    return {
+        "flops": flops,
+        "bytes": moved,
+        "memory": rise,
+        "process_memory": peak and int(peak),
+    }

@@ -25,7 +25,9 @@ def settle(example: Example, direction: str) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        with Child.forked(lambda send: _witness(example, direction, place, send)) as copy:
+        with Child.forked(
+            lambda send: _witness(example, direction, place, send)
+        ) as copy:
             copy.answer("settled", LONGEST_S)
         for name in _wanted(direction):
             example.__dict__[name] = _loaded(place, name)
@@ -45,7 +47,9 @@ def _wanted(direction: str) -> dict[str, Callable[[Example], Any]]:
     return found
 
 
-def _witness(example: Example, direction: str, folder: Path, send: Callable[[dict], None]) -> None:
+def _witness(
+    example: Example, direction: str, folder: Path, send: Callable[[dict], None]
+) -> None:
     try:
         _save(example, direction, folder)
     except Deep500Error as error:
@@ -62,11 +66,17 @@ def _save(example: Example, direction: str, folder: Path) -> None:
         for name, asked in _wanted(direction).items():
             for i, array in enumerate(asked(example)):
                 kind = "none" if array is None else "array"
-                np.save(folder / f"{name}-{i}-{kind}.npy", np.zeros(0) if array is None else array)
+                np.save(
+                    folder / f"{name}-{i}-{kind}.npy",
+                    np.zeros(0) if array is None else array,
+                )
 
 
 def _loaded(folder: Path, name: str) -> list[Any]:
-    files = sorted(folder.glob(f"{name}-*.npy"), key=lambda path: int(path.stem.split("-")[1]))
+    files = sorted(
+        folder.glob(f"{name}-*.npy"), key=lambda path: int(path.stem.split("-")[1])
+    )
     return [
-        None if path.stem.endswith("none") else np.load(path, allow_pickle=False) for path in files
+        None if path.stem.endswith("none") else np.load(path, allow_pickle=False)
+        for path in files
     ]

@@ -53,14 +53,18 @@ def batch(dock: Any, example: Example, got: Sequence[Any]) -> Check:
             right = choice.take(whole)
             if y.shape != right.shape:
                 shapes = f"shape {list(y.shape)} where {list(right.shape)} is right"
-                return example.check("batch", False, text=f"a row {choice.where}: {shapes}")
+                return example.check(
+                    "batch", False, text=f"a row {choice.where}: {shapes}"
+                )
             same_bits &= y.tobytes() == right.tobytes()
             part = _farthest(y, right, choice.take(bound), choice.where)
             worst = max(worst, part, key=lambda found: found.share)
     text = "the same bits"
     if not same_bits:
         text = f"a row {worst.where} differs by {worst.value:.3g}, allowed {worst.bound:.3g}"
-    return example.check("batch", worst.value <= worst.bound, worst.value, worst.bound, text)
+    return example.check(
+        "batch", worst.value <= worst.bound, worst.value, worst.bound, text
+    )
 
 
 def choices(example: Example) -> list[Choice]:
@@ -101,13 +105,20 @@ def _by_rows(example: Example, rows: Sequence[int]) -> bool:
         made = example.truths(calls)
     except Exception:  # with attributes for the whole batch a part of it has no meaning
         return False
-    return all(_is_part(example, found, choice) for found, choice in zip(made, parts, strict=True))
+    return all(
+        _is_part(example, found, choice)
+        for found, choice in zip(made, parts, strict=True)
+    )
 
 
 def _is_part(example: Example, made: Sequence[np.ndarray], choice: Choice) -> bool:
-    for y, whole, bound in zip(made, example.outputs, output_bounds(example), strict=True):
+    for y, whole, bound in zip(
+        made, example.outputs, output_bounds(example), strict=True
+    ):
         right = choice.take(whole)
-        if y.shape != right.shape or not np.all(absolute(y, right) <= choice.take(bound)):
+        if y.shape != right.shape or not np.all(
+            absolute(y, right) <= choice.take(bound)
+        ):
             return False
     return True
 
@@ -116,7 +127,9 @@ def chosen(inputs: Sequence[Any], rows: Sequence[int], choice: Choice) -> tuple:
     return tuple(choice.take(x) if i in rows else x for i, x in enumerate(inputs))
 
 
-def _farthest(part: np.ndarray, right: np.ndarray, bound: np.ndarray, where: str) -> Part:
+def _farthest(
+    part: np.ndarray, right: np.ndarray, bound: np.ndarray, where: str
+) -> Part:
     """The difference that takes most of its bound."""
     apart = absolute(part, right)
     if not apart.size or not np.any(apart):

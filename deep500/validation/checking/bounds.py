@@ -74,15 +74,25 @@ def _gradient_slack(example: Example) -> float:
     """Where the function is flat a derivative may be made from results: 1 - y² is off by a unit of 1."""
     if not example.slack:
         return 0.0
-    sizes = [float(np.max(np.abs(s), initial=0)) for s in wide(example.seeds) if s is not None]
-    return FORMATS[example.dtype].eps * max(1.0, example.slack) * max(sizes, default=0.0)
+    sizes = [
+        float(np.max(np.abs(s), initial=0))
+        for s in wide(example.seeds)
+        if s is not None
+    ]
+    return (
+        FORMATS[example.dtype].eps * max(1.0, example.slack) * max(sizes, default=0.0)
+    )
 
 
 def loose_bounds(example: Example, derived: bool) -> list[np.ndarray | None]:
     """Bounds of the outputs, or of the gradients, in any order of additions; from few moves, for large examples."""
     right = example.gradients if derived else example.outputs
     moves = (_gradient_moves if derived else _output_moves)(example, FEW)
-    slack = _gradient_slack(example) if derived else FORMATS[example.dtype].eps * example.slack
+    slack = (
+        _gradient_slack(example)
+        if derived
+        else FORMATS[example.dtype].eps * example.slack
+    )
     return [
         None
         if want is None
@@ -91,15 +101,24 @@ def loose_bounds(example: Example, derived: bool) -> list[np.ndarray | None]:
     ]
 
 
-def allowed(want: np.ndarray, moved: np.ndarray, dtype: str, operations: float) -> np.ndarray:
+def allowed(
+    want: np.ndarray, moved: np.ndarray, dtype: str, operations: float
+) -> np.ndarray:
     """How far each element may be off, with so many operations behind it."""
-    form, size = FORMATS[dtype], np.abs(np.where(np.isfinite(want), want, 0)).astype("float64")
+    form, size = (
+        FORMATS[dtype],
+        np.abs(np.where(np.isfinite(want), want, 0)).astype("float64"),
+    )
     return FACTOR * max(1.0, operations) ** 0.5 * (moved + form.eps * size) + form.tiny
 
 
 def _flat(want: np.ndarray, dtype: str) -> float:
     """The error of a derivative that is made from the result: expm1' = y + 1, tanh' = 1 - y²."""
-    return FORMATS[dtype].eps * float(np.max(np.abs(want), where=np.isfinite(want), initial=0)) / 2
+    return (
+        FORMATS[dtype].eps
+        * float(np.max(np.abs(want), where=np.isfinite(want), initial=0))
+        / 2
+    )
 
 
 def _of_integers(want: np.ndarray, move: np.ndarray) -> np.ndarray:
@@ -151,14 +170,20 @@ def output_moves(example: Example) -> list[np.ndarray]:
 
 def _output_moves(example: Example, count: int) -> list[np.ndarray]:
     noises = _noises(example, count)
-    calls = [(moved(example.inputs, noise), RoundedNamespace(noise)) for noise in noises]
+    calls = [
+        (moved(example.inputs, noise), RoundedNamespace(noise)) for noise in noises
+    ]
     return _largest(example.outputs, example.truths(calls))
 
 
 def _gradient_moves(example: Example, count: int = MOVES) -> list[np.ndarray]:
     """The same of the gradients, when the gradients of the outputs move too."""
     calls = [
-        (moved(example.inputs, noise), moved(example.seeds, noise), RoundedNamespace(noise))
+        (
+            moved(example.inputs, noise),
+            moved(example.seeds, noise),
+            RoundedNamespace(noise),
+        )
         for noise in _noises(example, count)
     ]
     return _largest(example.gradients, example.formulas(calls))
@@ -170,7 +195,8 @@ def _noises(example: Example, count: int) -> list[Noise]:
 
 def _largest(right: Sequence[Any], runs: Sequence[Sequence[Any]]) -> list[np.ndarray]:
     return [
-        np.max([_distance(run[i], want) for run in runs], axis=0) for i, want in enumerate(right)
+        np.max([_distance(run[i], want) for run in runs], axis=0)
+        for i, want in enumerate(right)
     ]
 
 

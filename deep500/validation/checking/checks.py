@@ -10,10 +10,26 @@ from .comparing import gradient_check, output_check, shape_check
 from .derivatives import difference_check
 from .examples import Example
 from .formats import is_float
-from .regimes import LARGE, SCALARS, Regime, forgiven, in_regime, regimes, without_overflow
+from .regimes import (
+    LARGE,
+    SCALARS,
+    Regime,
+    forgiven,
+    in_regime,
+    regimes,
+    without_overflow,
+)
 from .report import Check
 from .subjects import is_custom
-from .treatment import determinism, guards, interleaved, sequence, strides, threads, unchanged
+from .treatment import (
+    determinism,
+    guards,
+    interleaved,
+    sequence,
+    strides,
+    threads,
+    unchanged,
+)
 
 Promise = Callable[[Any, Example, Sequence[Any]], Check]
 OWN_CODE = "against its own code in float64: give a reference"
@@ -97,11 +113,15 @@ def by_itself(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     if reason := example.no_derivative:
         return example.no_verdict("autodiff", reason)
     if dock.kernel(example.operator, example.inputs) != "native":
-        return example.no_verdict("autodiff", "the framework has no kernel of its own for it")
+        return example.no_verdict(
+            "autodiff", "the framework has no kernel of its own for it"
+        )
     native = example.as_native
     found = autodiff(dock, native)
     if found is None:
-        return example.no_verdict("autodiff", "the framework does not differentiate by itself")
+        return example.no_verdict(
+            "autodiff", "the framework does not differentiate by itself"
+        )
     return gradient_check(native, found, "autodiff")
 
 
@@ -110,7 +130,9 @@ def slopes(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     if example.dtype != "float64":
         return example.no_verdict("differences", "made in float64 alone")
     if not example.floats or not any(map(is_float, example.outputs)):
-        return example.no_verdict("differences", "integers and booleans have no derivative")
+        return example.no_verdict(
+            "differences", "integers and booleans have no derivative"
+        )
     if example.operator.differentiable:
         return difference_check(example, example.gradients)
     found = autodiff(dock, example) if example.reference else None
@@ -124,7 +146,9 @@ def autodiff(dock: Any, example: Example) -> list | None:
     asked = example.floats
     if example.smooth:
         asked = [i for i, g in enumerate(example.gradients) if g is not None]
-    found: list | None = dock.autodiff(example.operator, example.inputs, example.seeds, asked)
+    found: list | None = dock.autodiff(
+        example.operator, example.inputs, example.seeds, asked
+    )
     return found
 
 

@@ -27,30 +27,49 @@ class Deviation:
 
 
 def check_outputs(
-    operator: Any, inputs: Sequence[Any], got: Sequence[Any], reference: Reference | None = None
+    operator: Any,
+    inputs: Sequence[Any],
+    got: Sequence[Any],
+    reference: Reference | None = None,
 ) -> Check:
     """Whether these arrays are the operator's outputs for these inputs, within what rounding explains."""
-    return output_check(Example(type(operator).__name__, operator, tuple(inputs), reference), got)
+    return output_check(
+        Example(type(operator).__name__, operator, tuple(inputs), reference), got
+    )
 
 
 def output_check(example: Example, got: Sequence[Any], name: str = "forward") -> Check:
     """The outputs against the truth; a native kernel may return fewer than all."""
-    names, bounds = example.operator.result_names(len(example.outputs)), output_bounds(example)
+    names, bounds = (
+        example.operator.result_names(len(example.outputs)),
+        output_bounds(example),
+    )
     found = [
         deviation(label, array, want, bound, example.dtype)
-        for label, array, want, bound in zip(names, got, example.outputs, bounds, strict=False)
+        for label, array, want, bound in zip(
+            names, got, example.outputs, bounds, strict=False
+        )
     ]
     check = joined(example, name, found)
     if check.ok and (text := _unbounded(example, bounds)):
-        return example.check(name, None, check.value, check.bound, text, bool(example.regime))
+        return example.check(
+            name, None, check.value, check.bound, text, bool(example.regime)
+        )
     return check
 
 
 def _unbounded(example: Example, bounds: Sequence[np.ndarray]) -> str:
     """Where anything as large as the values would pass there is no verdict; says so in words."""
     for want, bound in zip(example.outputs, bounds, strict=True):
-        size = np.abs(np.where(np.isfinite(want), want, 0)) if is_float(want) else np.zeros(0)
-        largest, least = float(np.max(size, initial=0)), float(np.min(bound, initial=np.inf))
+        size = (
+            np.abs(np.where(np.isfinite(want), want, 0))
+            if is_float(want)
+            else np.zeros(0)
+        )
+        largest, least = (
+            float(np.max(size, initial=0)),
+            float(np.min(bound, initial=np.inf)),
+        )
         if least >= largest > FORMATS[example.dtype].tiny:
             return (
                 f"unbounded: rounding explains differences of {least:.3g}, and no value is larger "
@@ -59,7 +78,9 @@ def _unbounded(example: Example, bounds: Sequence[np.ndarray]) -> str:
     return ""
 
 
-def gradient_check(example: Example, got: Sequence[Any], name: str = "gradient") -> Check:
+def gradient_check(
+    example: Example, got: Sequence[Any], name: str = "gradient"
+) -> Check:
     """The gradients against the formula's, one for every input (None: there is none)."""
     found = []
     for i, (g, want, bound) in enumerate(
@@ -86,7 +107,11 @@ def shape_check(example: Example, got: Sequence[Any]) -> Check:
     inferred = example.operator.infer(*example.tensors)
     found = []
     for name, g, want, told in zip(
-        example.operator.result_names(len(got)), got, example.outputs, inferred, strict=False
+        example.operator.result_names(len(got)),
+        got,
+        example.outputs,
+        inferred,
+        strict=False,
     ):
         if tuple(told.shape) != want.shape and not example.operator.data_dependent:
             found.append(
@@ -96,20 +121,36 @@ def shape_check(example: Example, got: Sequence[Any]) -> Check:
             )
         found.append(_kind_fault(name, g, want.shape, told.dtype) or Deviation())
     all_of_them = example.operator.variadic  # native kernels may leave some out
-    if not (len(example.outputs) if all_of_them else 1) <= len(got) <= len(example.outputs):
-        found.append(Deviation(fault=f"{len(got)} outputs where there are {len(example.outputs)}"))
+    if (
+        not (len(example.outputs) if all_of_them else 1)
+        <= len(got)
+        <= len(example.outputs)
+    ):
+        found.append(
+            Deviation(
+                fault=f"{len(got)} outputs where there are {len(example.outputs)}"
+            )
+        )
     return joined(example, "shape", found, numbers=False)
 
 
-def joined(example: Example, name: str, found: Sequence[Deviation], numbers: bool = True) -> Check:
+def joined(
+    example: Example, name: str, found: Sequence[Deviation], numbers: bool = True
+) -> Check:
     """One check of several arrays: the first fault, and the worst value beside its bound."""
-    worst = max(found, key=lambda d: np.inf if np.isnan(d.share) else d.share, default=Deviation())
+    worst = max(
+        found,
+        key=lambda d: np.inf if np.isnan(d.share) else d.share,
+        default=Deviation(),
+    )
     faults = [d.fault for d in found if d.fault]
     value, bound = (worst.value, worst.bound) if numbers else (None, None)
     return example.check(name, not faults, value, bound, faults[0] if faults else "")
 
 
-def _kind_fault(name: str, got: Any, shape: tuple[int, ...], dtype: str) -> Deviation | None:
+def _kind_fault(
+    name: str, got: Any, shape: tuple[int, ...], dtype: str
+) -> Deviation | None:
     got = np.asarray(got)
     if got.shape == tuple(shape) and got.dtype.name == dtype:
         return None
@@ -120,14 +161,20 @@ def _kind_fault(name: str, got: Any, shape: tuple[int, ...], dtype: str) -> Devi
     )
 
 
-def deviation(name: str, got: Any, want: np.ndarray, bound: np.ndarray, dtype: str) -> Deviation:
+def deviation(
+    name: str, got: Any, want: np.ndarray, bound: np.ndarray, dtype: str
+) -> Deviation:
     """The worst element; the first wrong one in words."""
     got = np.asarray(got)
     if got.dtype.kind in "OSUMm":
-        return Deviation(np.inf, 0.0, f"{name}: {got.dtype.name} where numbers are right")
+        return Deviation(
+            np.inf, 0.0, f"{name}: {got.dtype.name} where numbers are right"
+        )
     if got.shape != want.shape:
         return Deviation(
-            np.inf, 0.0, f"{name}: shape {list(got.shape)} where {list(want.shape)} is right"
+            np.inf,
+            0.0,
+            f"{name}: shape {list(got.shape)} where {list(want.shape)} is right",
         )
     if not want.size:
         return Deviation()
@@ -146,7 +193,9 @@ def _representable(want: np.ndarray, dtype: str) -> np.ndarray:
         return want
     with np.errstate(over="ignore"):
         return np.where(
-            np.abs(want) > FORMATS[dtype].largest, cast((want,), dtype)[0].astype("float64"), want
+            np.abs(want) > FORMATS[dtype].largest,
+            cast((want,), dtype)[0].astype("float64"),
+            want,
         )
 
 

@@ -17,7 +17,9 @@ KINK = 1e-6  # slopes on both sides that differ by more than this are two slopes
 BETWEEN = 1e-4  # how far beyond these two a derivative may seem to lie
 
 
-def difference_check(example: Example, grads: Sequence[Any], name: str = "differences") -> Check:
+def difference_check(
+    example: Example, grads: Sequence[Any], name: str = "differences"
+) -> Check:
     """Float64 gradients against central differences of the truth, along random directions of every input."""
     inputs = wide(example.inputs)
     found = []
@@ -60,7 +62,8 @@ class _Slopes:
         """One for every direction; a smaller step is tried where the first does not agree."""
         shape = self.grad.shape
         directions = [
-            self.example.draw(self.i, k).standard_normal(shape) for k in range(DIRECTIONS)
+            self.example.draw(self.i, k).standard_normal(shape)
+            for k in range(DIRECTIONS)
         ]
         first = STEPS[0] * self.scale
         ends = self._at([(sign * first, d) for d in directions for sign in (-1, 1)])
@@ -74,11 +77,14 @@ class _Slopes:
         """With smaller steps; where the slopes on both sides differ there is no derivative."""
         steps = [step * self.scale for step in STEPS[1:]]
         *ends, here = self._at(
-            [(sign * step, direction) for step in steps for sign in (-1, 1)] + [(0.0, direction)]
+            [(sign * step, direction) for step in steps for sign in (-1, 1)]
+            + [(0.0, direction)]
         )
         results = [failed]
         for k, step in enumerate(steps):
-            results.append(self._compared(direction, step, ends[2 * k], ends[2 * k + 1]))
+            results.append(
+                self._compared(direction, step, ends[2 * k], ends[2 * k + 1])
+            )
             if results[-1].ok:
                 return results[-1]
         low, high = ends[-2:]
@@ -87,7 +93,9 @@ class _Slopes:
             return results[-1]
         unit = self.size + here.size / self.scale
         if not _bend(low, here, high) / steps[-1] <= KINK * unit:
-            return self._on_a_kink(direction, _sides(low, here, high, steps[-1]), BETWEEN * unit)
+            return self._on_a_kink(
+                direction, _sides(low, here, high, steps[-1]), BETWEEN * unit
+            )
         return min(results, key=lambda check: check.weight)
 
     def _on_a_kink(
@@ -96,7 +104,10 @@ class _Slopes:
         """There is no derivative, but what stands for it must lie between the slopes on both sides."""
         least, most = sides
         claimed = float(np.sum(self.grad * direction))
-        if least - tolerance <= claimed <= most + tolerance or not np.isfinite([least, most]).all():
+        if (
+            least - tolerance <= claimed <= most + tolerance
+            or not np.isfinite([least, most]).all()
+        ):
             text = "the inputs lie on a kink, where there is no derivative"
             return self.example.no_verdict(self.name, text)
         text = (
@@ -114,7 +125,9 @@ class _Slopes:
     def scale(self) -> float:
         return min(1.0, float(np.max(np.abs(wide(self.example.inputs)[self.i])))) or 1.0
 
-    def _compared(self, direction: np.ndarray, step: float, low: _Terms, high: _Terms) -> Check:
+    def _compared(
+        self, direction: np.ndarray, step: float, low: _Terms, high: _Terms
+    ) -> Check:
         claimed = float(np.sum(self.grad * direction))
         slope = (high.total - low.total) / (2 * step)
         bound = TOLERANCE * (self.size + high.size / self.scale)
@@ -129,7 +142,9 @@ class _Slopes:
     def _at(self, moves: Sequence[tuple[float, np.ndarray]]) -> list[_Terms]:
         """The outputs with this input moved by so much along a direction."""
         inputs, i = wide(self.example.inputs), self.i
-        moved = [(*inputs[:i], inputs[i] + step * d, *inputs[i + 1 :]) for step, d in moves]
+        moved = [
+            (*inputs[:i], inputs[i] + step * d, *inputs[i + 1 :]) for step, d in moves
+        ]
         seeds = wide(self.example.seeds)
         found = []
         for outputs in self.example.truths([(values, XP) for values in moved]):

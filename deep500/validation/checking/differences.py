@@ -21,7 +21,10 @@ class Differences:
     ulp: float
 
     def to_json(self) -> dict[str, float | None]:
-        return {name: value if np.isfinite(value) else None for name, value in asdict(self).items()}
+        return {
+            name: value if np.isfinite(value) else None
+            for name, value in asdict(self).items()
+        }
 
 
 def differences(got: ArrayLike, want: ArrayLike) -> Differences:
@@ -56,14 +59,20 @@ def ulps(got: ArrayLike, want: ArrayLike) -> np.ndarray:
     form = FORMATS.get(np.asarray(got).dtype.name, FORMATS["float64"])
     right = np.asarray(want, "float64")
     with np.errstate(over="ignore"):
-        return absolute(got, want) / form.spacing(np.where(np.isfinite(right), right, form.largest))
+        return absolute(got, want) / form.spacing(
+            np.where(np.isfinite(right), right, form.largest)
+        )
 
 
 def variance(runs: Sequence[ArrayLike]) -> np.ndarray:
     """The variance of every element over runs (divided by n - 1)."""
     if len(runs) < 2:
-        raise Deep500Error(f"the variance over {len(runs)} runs is not known: give at least 2")
-    return np.var(np.stack([np.asarray(run, "float64") for run in runs]), axis=0, ddof=1)
+        raise Deep500Error(
+            f"the variance over {len(runs)} runs is not known: give at least 2"
+        )
+    return np.var(
+        np.stack([np.asarray(run, "float64") for run in runs]), axis=0, ddof=1
+    )
 
 
 def _norm(x: np.ndarray) -> float:

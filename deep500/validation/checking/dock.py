@@ -39,13 +39,19 @@ class Dock:
         )
         return bool(np.all(made[0] != 0))
 
-    def run(self, operator: Operator, inputs: Sequence[Any], layout: str = "plain") -> Arrays:
+    def run(
+        self, operator: Operator, inputs: Sequence[Any], layout: str = "plain"
+    ) -> Arrays:
         """The outputs; `layout` says how the inputs lie in memory."""
         made = self.framework.evaluate(operator, laid_out(inputs, layout))
         return [np.array(y) for y in made]
 
     def gradient(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], layout: str = "plain"
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        layout: str = "plain",
     ) -> list[np.ndarray | None]:
         """One gradient for every input."""
         given = laid_out(inputs, layout), laid_out(seeds, layout)
@@ -70,11 +76,15 @@ class Dock:
             every = dict(enumerate(given)) | dict(zip(asked, values, strict=True))
             return kernel(*every.values())
 
-        found = fw.derivative(of_asked, [given[i] for i in asked], natives(fw, seeds)).run()
+        found = fw.derivative(
+            of_asked, [given[i] for i in asked], natives(fw, seeds)
+        ).run()
         by_place = dict(zip(asked, found, strict=True))
         return [by_place.get(i) for i in range(len(given))]
 
-    def touched(self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    def touched(
+        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any]
+    ) -> list[Any]:
         """The inputs as they are after a run; with seeds these too, after a run of the gradient."""
         own, given = laid_out(inputs, "plain"), laid_out(seeds, "plain")
         if given:
@@ -107,22 +117,35 @@ class Dock:
         return found
 
     def repeated(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], count: int
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        count: int,
     ) -> list[list[np.ndarray | None]]:
         """The different results of so many runs, with seeds the different gradients: one, where all are the same."""
         found: dict[bytes, list[np.ndarray | None]] = {}
         for _ in range(count):
             made: list[np.ndarray | None] = []
-            made += self.gradient(operator, inputs, seeds) if seeds else self.run(operator, inputs)
+            made += (
+                self.gradient(operator, inputs, seeds)
+                if seeds
+                else self.run(operator, inputs)
+            )
             if len(found) < MOST_DIFFERENT:
-                found.setdefault(b"".join(y.tobytes() for y in made if y is not None), made)
+                found.setdefault(
+                    b"".join(y.tobytes() for y in made if y is not None), made
+                )
         return list(found.values())
 
     def interleaved(
         self, operator: Operator, calls: Sequence[tuple[Sequence[Any], Sequence[Any]]]
     ) -> list[dict[str, list]]:
         """The code itself on NumPy arrays: all forward runs, then all derivatives; everything as it is at the end."""
-        before = [(laid_out(inputs, "plain"), laid_out(seeds, "plain")) for inputs, seeds in calls]
+        before = [
+            (laid_out(inputs, "plain"), laid_out(seeds, "plain"))
+            for inputs, seeds in calls
+        ]
         results = [operator.run(XP, *inputs) for inputs, _ in before]
         gradients = []
         for (inputs, seeds), made in zip(before, results, strict=True):
@@ -138,7 +161,11 @@ class Dock:
         ]
 
     def guarded(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], filling: int
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        filling: int,
     ) -> dict[str, list]:
         """The code itself, with inputs and (in C++) results between bytes of this value: what it made, and these."""
         guard = Guard(filling)
@@ -157,7 +184,11 @@ class Dock:
         }
 
     def sanitized(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], seconds: float
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        seconds: float,
     ) -> list[str] | None:
         """What the compiler's sanitizers say of it, a line each; None where it is not in C++."""
         compiled = _compiled(operator)
@@ -179,7 +210,9 @@ class _Slot:
         self.arguments = self.call.arguments
 
     def fill(self, inputs: Sequence[Any]) -> None:
-        for old, new in zip(self.arrays, arrays(laid_out(inputs, "plain")), strict=True):
+        for old, new in zip(
+            self.arrays, arrays(laid_out(inputs, "plain")), strict=True
+        ):
             np.copyto(old, new)
         if not self.shares:
             self.arguments = self.call.bind(self.arrays)
@@ -199,7 +232,9 @@ def _shares_memory(framework: Framework) -> bool:
 def _full(seeds: Sequence[Any], made: Sequence[Any]) -> list[Any]:
     """A gradient for every output: zeros where nobody used it."""
     given = [*seeds, *[None] * len(made)]
-    return [np.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)]
+    return [
+        np.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)
+    ]
 
 
 def _compiled(operator: Operator) -> CppOp | None:

@@ -22,7 +22,9 @@ from .formats import (
 from .report import Check
 
 XP = framework("reference").xp
-FIRST = type(XP)()  # the same; by this one a truth is asked of code that has not run before
+FIRST = type(
+    XP
+)()  # the same; by this one a truth is asked of code that has not run before
 Reference = Callable[..., Any]  # takes NumPy arrays, returns one or several
 
 
@@ -66,12 +68,18 @@ class Example:
     name: str
     operator: Operator
     inputs: tuple[Any, ...]
-    reference: Reference | None = None  # the operator's own formula, where there is none
+    reference: Reference | None = (
+        None  # the operator's own formula, where there is none
+    )
     asked: int | None = None  # how many outputs get a gradient, where not all
     domain: Domain = Domain()
     seed: int = 0
-    regime: str = ""  # how these inputs were made from those of a case; "" for them themselves
-    slack: float = 0.0  # units of rounding of this number that a result may be off by as well
+    regime: str = (
+        ""  # how these inputs were made from those of a case; "" for them themselves
+    )
+    slack: float = (
+        0.0  # units of rounding of this number that a result may be off by as well
+    )
     operations: float | None = None  # of one call, where they are known already
 
     @property
@@ -110,7 +118,9 @@ class Example:
     @cached_property
     def dtype(self) -> str:
         """That of the first float input, without one that of the first float output, float32 without any."""
-        given = [self.tensors[i] for i in self.floats] or self.operator.infer(*self.tensors)
+        given = [self.tensors[i] for i in self.floats] or self.operator.infer(
+            *self.tensors
+        )
         return next((t.dtype for t in given if t.dtype in FORMATS), "float32")
 
     @cached_property
@@ -131,15 +141,23 @@ class Example:
         """The outputs for these inputs, by the reference or the formula."""
         return self.truths([(inputs, xp)])[0]
 
-    def truths(self, calls: Sequence[tuple[Sequence[Any], Any]]) -> list[list[np.ndarray]]:
+    def truths(
+        self, calls: Sequence[tuple[Sequence[Any], Any]]
+    ) -> list[list[np.ndarray]]:
         """The same for several calls at once, which is one question to another process."""
         if self.reference is not None:
             each = getattr(self.reference, "each", None)
             given = [inputs for inputs, _ in calls]
-            made = each(given) if each else [self.reference(*inputs) for inputs in given]
+            made = (
+                each(given) if each else [self.reference(*inputs) for inputs in given]
+            )
             return [_as_arrays(outputs) for outputs in made]
         each = getattr(self.operator, "run_each", None)
-        made = each(calls) if each else [self.operator.run(xp, *inputs) for inputs, xp in calls]
+        made = (
+            each(calls)
+            if each
+            else [self.operator.run(xp, *inputs) for inputs, xp in calls]
+        )
         return [_as_arrays(self.operator.published(results)) for results in made]
 
     @cached_property
@@ -170,7 +188,9 @@ class Example:
     @cached_property
     def without_denormals(self) -> "Example":
         """As kernels see it that take the smallest numbers for 0."""
-        return self._with(lambda x: np.where(np.abs(x) < FORMATS[x.dtype.name].tiny, 0 * x, x))
+        return self._with(
+            lambda x: np.where(np.abs(x) < FORMATS[x.dtype.name].tiny, 0 * x, x)
+        )
 
     def _with(self, change: Callable[[np.ndarray], np.ndarray]) -> "Example":
         """With changed floats; itself, where these mean nothing to the operator."""
@@ -187,7 +207,9 @@ class Example:
     @property
     def size(self) -> int:
         """The elements of its largest input."""
-        return max((x.size for x in self.inputs if isinstance(x, np.ndarray)), default=0)
+        return max(
+            (x.size for x in self.inputs if isinstance(x, np.ndarray)), default=0
+        )
 
     @cached_property
     def seeds(self) -> tuple[np.ndarray | None, ...]:
@@ -195,7 +217,9 @@ class Example:
         draw, operator = self.draw("seeds"), self.operator
         wanted = [
             is_float(y) and (f"d{name}" in operator.wanted or not operator.wanted)
-            for name, y in zip(operator.result_names(len(self.outputs)), self.outputs, strict=True)
+            for name, y in zip(
+                operator.result_names(len(self.outputs)), self.outputs, strict=True
+            )
         ]
         drawn = [
             draw.standard_normal(y.shape) if wants else None
@@ -203,11 +227,14 @@ class Example:
         ]
         unused = range(len(drawn) if self.asked is None else self.asked, len(drawn))
         given = [
-            np.zeros_like(s) if s is not None and i in unused else s for i, s in enumerate(drawn)
+            np.zeros_like(s) if s is not None and i in unused else s
+            for i, s in enumerate(drawn)
         ]
         kinds = [made.dtype for made in operator.infer(*self.tensors)]
         return tuple(
-            None if s is None else np.asarray(s, "float32").astype(kinds[min(i, len(kinds) - 1)])
+            None
+            if s is None
+            else np.asarray(s, "float32").astype(kinds[min(i, len(kinds) - 1)])
             for i, s in enumerate(given)
         )
 
@@ -216,18 +243,26 @@ class Example:
         """The formula's gradient by every input in float64, None where it declares none."""
         return self.formula(FIRST, wide(self.inputs), wide(self.seeds))
 
-    def formula(self, xp: Any, inputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    def formula(
+        self, xp: Any, inputs: Sequence[Any], seeds: Sequence[Any]
+    ) -> list[Any]:
         """The gradients by the operator's derivative, over any namespace."""
         return self.formulas([(inputs, seeds, xp)])[0]
 
-    def formulas(self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]) -> list[list]:
+    def formulas(
+        self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]
+    ) -> list[list]:
         """The same for several calls at once."""
-        if not self.operator.differentiable or all(seed is None for seed in calls[0][1]):
+        if not self.operator.differentiable or all(
+            seed is None for seed in calls[0][1]
+        ):
             return [[None] * len(inputs) for inputs, _, _ in calls]
         each = getattr(self.operator, "derived_each", None)
         if each:
             return list(each(calls))
-        return [gradient_formula(xp, self.operator, xs, seeds) for xs, seeds, xp in calls]
+        return [
+            gradient_formula(xp, self.operator, xs, seeds) for xs, seeds, xp in calls
+        ]
 
     @cached_property
     def smooth(self) -> bool:
@@ -259,7 +294,9 @@ class Example:
         decided: bool = True,
     ) -> Check:
         """What was found with this example."""
-        return Check(name, ok, value, bound, text, self.dtype, self.name, self.regime, decided)
+        return Check(
+            name, ok, value, bound, text, self.dtype, self.name, self.regime, decided
+        )
 
     def no_verdict(self, name: str, reason: str) -> Check:
         return self.check(name, None, text=reason)
@@ -271,12 +308,16 @@ class Example:
         if i < len(labels):
             return str(labels[i])
         return (
-            names[i] if names.count(names[i]) == 1 else f"{names[i]}[{i - names.index(names[i])}]"
+            names[i]
+            if names.count(names[i]) == 1
+            else f"{names[i]}[{i - names.index(names[i])}]"
         )
 
 
 def _as_arrays(made: Any) -> list[np.ndarray]:
-    return [np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))]
+    return [
+        np.asarray(y) for y in (made if isinstance(made, tuple | list) else (made,))
+    ]
 
 
 def _nudged(x: np.ndarray) -> np.ndarray:
@@ -319,7 +360,9 @@ def draw_inputs(
 ) -> tuple[Any, ...]:
     """Values for the inputs of a case, in the operator's order."""
     if cls.forward is Operator.forward:
-        raise Deep500Error(f"{cls.__name__} has no method 'forward': it holds the formula")
+        raise Deep500Error(
+            f"{cls.__name__} has no method 'forward': it holds the formula"
+        )
     if left := set(given) - set(cls.inputs):
         raise Deep500Error(
             f"{cls.__name__} has no input named {', '.join(sorted(left))}; it has "
@@ -328,9 +371,14 @@ def draw_inputs(
     return tuple(_drawn(cls, given, name, seed))
 
 
-def _drawn(cls: type[Operator], given: Mapping[str, Any], name: str, seed: int) -> Iterator[Any]:
+def _drawn(
+    cls: type[Operator], given: Mapping[str, Any], name: str, seed: int
+) -> Iterator[Any]:
     for i, (parameter, signature) in enumerate(cls.inputs.items()):
-        value, draw = given.get(parameter), generator(name, parameter, *([seed] if seed else []))
+        value, draw = (
+            given.get(parameter),
+            generator(name, parameter, *([seed] if seed else [])),
+        )
         if signature.kind is signature.VAR_POSITIONAL:
             yield from (drawn(shape, draw) for shape in value or ())
         elif parameter in cls.static:
@@ -344,7 +392,9 @@ def drawn(value: Any, draw: np.random.Generator) -> np.ndarray | None:
     if value is None:
         return None
     if isinstance(value, Tensor) and value.dtype not in FORMATS:
-        signs = draw.choice([-1, 1] if value.dtype.startswith("int") else [1], value.shape)
+        signs = draw.choice(
+            [-1, 1] if value.dtype.startswith("int") else [1], value.shape
+        )
         return (draw.integers(1, 8, value.shape) * signs).astype(value.dtype)
     if isinstance(value, tuple | Tensor):
         shape = value if isinstance(value, tuple) else value.shape
@@ -360,7 +410,10 @@ def drawn(value: Any, draw: np.random.Generator) -> np.ndarray | None:
 
 def tensors(values: Sequence[Any]) -> tuple:
     """The arrays as shapes and dtypes, the rest as it is."""
-    return tuple(Tensor(x.shape, x.dtype.name) if isinstance(x, np.ndarray) else x for x in values)
+    return tuple(
+        Tensor(x.shape, x.dtype.name) if isinstance(x, np.ndarray) else x
+        for x in values
+    )
 
 
 def generator(*words: Any) -> np.random.Generator:

@@ -31,14 +31,18 @@ def difference_map(path: Path, got: np.ndarray, want: np.ndarray, title: str) ->
         f"relative {found.relative:.4g}   ULP {found.ulp:.4g}"
     )
     maps = {"|got − want|": absolute(got, want), "difference in ULP": ulps(got, want)}
-    return _written(path, maps, f"{title}: difference from the truth\n{numbers}", "difference")
+    return _written(
+        path, maps, f"{title}: difference from the truth\n{numbers}", "difference"
+    )
 
 
 def variance_map(path: Path, runs: np.ndarray, title: str) -> Path:
     """Write the variance of every element over runs as a map."""
     over = variance(list(runs))
     numbers = f"{len(runs)} runs   largest variance {np.max(over, initial=0):.4g}   mean {np.mean(over):.4g}"
-    return _written(path, {"variance": over}, f"{title}: variance over runs\n{numbers}", "variance")
+    return _written(
+        path, {"variance": over}, f"{title}: variance over runs\n{numbers}", "variance"
+    )
 
 
 def flattened(values: np.ndarray) -> tuple[np.ndarray, str, str]:
@@ -46,12 +50,17 @@ def flattened(values: np.ndarray) -> tuple[np.ndarray, str, str]:
     shape = values.shape
     if values.ndim < 2:
         width = (
-            max(1, math.ceil(math.sqrt(values.size))) if values.size > 64 else max(1, values.size)
+            max(1, math.ceil(math.sqrt(values.size)))
+            if values.size > 64
+            else max(1, values.size)
         )
         padded = np.full(-(-max(values.size, 1) // width) * width, np.nan)
         padded[: values.size] = values.reshape(-1)
         return padded.reshape(-1, width), f"element / {width}", f"element mod {width}"
-    cut = min(range(1, values.ndim), key=lambda k: abs(math.prod(shape[:k]) - math.prod(shape[k:])))
+    cut = min(
+        range(1, values.ndim),
+        key=lambda k: abs(math.prod(shape[:k]) - math.prod(shape[k:])),
+    )
     rows, columns = (
         f"axes {list(range(values.ndim))[part]} of {list(shape[part])}"
         for part in (slice(0, cut), slice(cut, None))
@@ -61,7 +70,9 @@ def flattened(values: np.ndarray) -> tuple[np.ndarray, str, str]:
 
 def _written(path: Path, maps: dict[str, np.ndarray], title: str, name: str) -> Path:
     if path.suffix not in (".svg", ".png"):
-        raise Deep500Error(f"a picture is an .svg or a .png file, and {path.name} is neither")
+        raise Deep500Error(
+            f"a picture is an .svg or a .png file, and {path.name} is neither"
+        )
     with settings():
         canvas = figure(3.6)
         canvas.suptitle(title, fontsize=9)
@@ -114,7 +125,9 @@ def _thinned(matrix: np.ndarray) -> np.ndarray:
         n = matrix.shape[axis]
         if n > MOST:
             matrix = np.fmax.reduceat(
-                matrix, np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)), axis
+                matrix,
+                np.unique(np.linspace(0, n, MOST, endpoint=False).astype(int)),
+                axis,
             )
     return matrix
 

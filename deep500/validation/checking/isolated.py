@@ -36,7 +36,11 @@ Address = Mapping[str, Any]
 
 def address_of(thing: Any) -> Address | None:
     """Where another process finds an operator or a function; None where it cannot, or need not: it is built in."""
-    operator = thing.adapted if isinstance(thing, Operator) and thing.adapted is not None else thing
+    operator = (
+        thing.adapted
+        if isinstance(thing, Operator) and thing.adapted is not None
+        else thing
+    )
     if operator is None or (isinstance(operator, Operator) and is_ours(operator)):
         return None
     if isinstance(operator, CppOp):
@@ -46,7 +50,9 @@ def address_of(thing: Any) -> Address | None:
     return _by_name(operator, {}) if inspect.isfunction(operator) else None
 
 
-def named_address(text: str, attributes: Mapping[str, Any], function: bool = False) -> Address:
+def named_address(
+    text: str, attributes: Mapping[str, Any], function: bool = False
+) -> Address:
     """What a command line names: an operator, or a function too."""
     return {"text": text, "attributes": dict(attributes), "function": function}
 
@@ -54,7 +60,9 @@ def named_address(text: str, attributes: Mapping[str, Any], function: bool = Fal
 def _source(operator: CppOp) -> Address | None:
     if operator.described:
         return None
-    return named_address(f"{operator.source.resolve()}:{operator.name}", operator.definitions)
+    return named_address(
+        f"{operator.source.resolve()}:{operator.name}", operator.definitions
+    )
 
 
 def _instance(operator: Any) -> Address | None:
@@ -106,7 +114,9 @@ class Request:
 
     @property
     def name(self) -> str:
-        return str(self.subject.get("text") or self.subject.get("name")).rpartition(":")[2]
+        return str(self.subject.get("text") or self.subject.get("name")).rpartition(
+            ":"
+        )[2]
 
 
 def check_elsewhere(
@@ -122,15 +132,25 @@ def check_elsewhere(
             dock, operator, truth = _opened(processes, request)
             examples = _examples(request, operator, truth)
         except Lost as error:
-            return OperatorReport(request.name, request.framework, "user's", [ended(error)], True)
+            return OperatorReport(
+                request.name, request.framework, "user's", [ended(error)], True
+            )
         given = bool(request.shapes) or request.inputs is not None
         report = check_examples(
-            examples, dock, request.framework, request.dtypes, say, isolated=True, keep_rank=given
+            examples,
+            dock,
+            request.framework,
+            request.dtypes,
+            say,
+            isolated=True,
+            keep_rank=given,
         )
         try:
             if request.sanitize:
                 say("the sanitizers")
-                report.checks.append(sanitizing(dock, examples[0].cast(request.dtypes[-1])))
+                report.checks.append(
+                    sanitizing(dock, examples[0].cast(request.dtypes[-1]))
+                )
             if pictured is not None:
                 say("the runs for pictures")
                 found = furthest_off(dock, examples, request.dtypes[-1])
@@ -140,7 +160,9 @@ def check_elsewhere(
     return report
 
 
-def _opened(processes: Processes, request: Request) -> tuple[Questioned, Any, Reference | None]:
+def _opened(
+    processes: Processes, request: Request
+) -> tuple[Questioned, Any, Reference | None]:
     """The process that the operator runs in, the operator as it is known here, and the reference."""
     dock = processes.start("dock", POISON)
     others = {role: processes.start(role) for role in _roles(request)}
@@ -156,7 +178,9 @@ def _opened(processes: Processes, request: Request) -> tuple[Questioned, Any, Re
         known = [operator]
     else:
         witness = others["witness"]
-        operator = remote_operator(descriptions[0], witness, others.get("first", witness))
+        operator = remote_operator(
+            descriptions[0], witness, others.get("first", witness)
+        )
         known = [operator]
     for process in (dock, *others.values()):
         process.operators = known
@@ -176,7 +200,9 @@ def is_built_in(address: Address) -> bool:
 
 
 def _built_in(request: Request) -> Operator | type[Operator]:
-    found = named(request.subject["text"], request.subject["attributes"], function=False)
+    found = named(
+        request.subject["text"], request.subject["attributes"], function=False
+    )
     return instance_of(found) if request.shapes and isinstance(found, type) else found
 
 
@@ -187,7 +213,10 @@ def _operators_of(subject: Operator | type[Operator], seed: int) -> list[Operato
 
 
 def _function(
-    request: Request, told: dict[str, Any], others: Mapping[str, Any], truth: "Referred | None"
+    request: Request,
+    told: dict[str, Any],
+    others: Mapping[str, Any],
+    truth: "Referred | None",
 ) -> Operator:
     name = str(told["name"])
     if truth is None:
@@ -219,7 +248,9 @@ class Referred:
         return made
 
 
-def _examples(request: Request, operator: Any, truth: Reference | None) -> list[Example]:
+def _examples(
+    request: Request, operator: Any, truth: Reference | None
+) -> list[Example]:
     """One example for each shape; without any, what the operator's own cases give."""
     seed, where = request.seed, (truth, request.framework)
     if not request.shapes:

@@ -32,7 +32,9 @@ def check_examples(
     for dtype in dtypes:
         if dtype not in FORMATS:
             choice = ", ".join(FORMATS)
-            raise Deep500Error(f"{dtype!r} is no dtype to check in: choose from {choice}")
+            raise Deep500Error(
+                f"{dtype!r} is no dtype to check in: choose from {choice}"
+            )
     first = examples[0]
     found: list[Check] = []
     kernel = "user's"
@@ -43,7 +45,9 @@ def check_examples(
             found.append(check)
     except Lost as error:
         found.append(ended(error))
-    return OperatorReport(type(first.operator).__name__, framework, kernel, found, isolated)
+    return OperatorReport(
+        type(first.operator).__name__, framework, kernel, found, isolated
+    )
 
 
 @contextmanager
@@ -66,7 +70,9 @@ def _all_checks(
             if progress:
                 progress(f"{example.name} in {dtype}")
             yield from checks(dock, same)
-        if example.floats and "float64" not in dtypes:  # a wrong derivative shows there alone
+        if (
+            example.floats and "float64" not in dtypes
+        ):  # a wrong derivative shows there alone
             yield attempted("differences", slopes, dock, example.cast("float64"), ())
     for example in examples:
         free = free_rank(example.operator) and not keep_rank

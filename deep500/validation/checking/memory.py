@@ -13,7 +13,9 @@ LAYOUTS = ("transposed", "sliced")
 def laid_out(values: Sequence[Any], layout: str) -> tuple:
     """New arrays with the same values: plain in C order, transposed in Fortran order, sliced with gaps of NaN."""
     return tuple(
-        _laid_out(np.asarray(x), layout) if isinstance(x, np.ndarray | np.generic) else x
+        _laid_out(np.asarray(x), layout)
+        if isinstance(x, np.ndarray | np.generic)
+        else x
         for x in values
     )
 
@@ -54,7 +56,10 @@ class Guard:
 
     def margins(self) -> list[np.ndarray]:
         """The bytes on both sides of every array, in the order in which they were handed out."""
-        return [np.concatenate([raw[:MARGIN], raw[MARGIN + size :]]) for raw, size in self._raw]
+        return [
+            np.concatenate([raw[:MARGIN], raw[MARGIN + size :]])
+            for raw, size in self._raw
+        ]
 
     @contextmanager
     def allocating(self, compiled: Any) -> Iterator[None]:

@@ -37,7 +37,9 @@ def furthest_off(dock: Any, examples: Sequence[Example], dtype: str) -> Pictured
         return None
     example, got = chosen
     runs = [dock.run(example.operator, example.inputs)[0] for _ in range(RUNS)]
-    return Pictured(example.name, got, example.outputs[0], np.stack(runs).astype("float64"))
+    return Pictured(
+        example.name, got, example.outputs[0], np.stack(runs).astype("float64")
+    )
 
 
 def _first_output(dock: Any, example: Example) -> np.ndarray | None:

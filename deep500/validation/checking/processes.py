@@ -18,7 +18,9 @@ ROLES = {
     "first": "the operator in float64",
     "reference": "the reference",
 }
-POISON = {"MALLOC_PERTURB_": "85"}  # glibc fills what it hands out, and what it takes back
+POISON = {
+    "MALLOC_PERTURB_": "85"
+}  # glibc fills what it hands out, and what it takes back
 
 
 class Raised(Deep500Error):
@@ -46,7 +48,9 @@ class Questioned:
         return partial(self.ask, name)
 
     def ask(self, method: str, *values: Any) -> Any:
-        return self._answer({"method": method, "values": encoded(list(values), self._number)})
+        return self._answer(
+            {"method": method, "values": encoded(list(values), self._number)}
+        )
 
     def open(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """Load what is asked for; returns what there is to say of each operator."""
@@ -90,4 +94,6 @@ class Processes(ExitStack):
         self.deadline = time.monotonic() + timeout_s
 
     def start(self, role: str, env: Mapping[str, str] | None = None) -> Questioned:
-        return Questioned(role, self.enter_context(Child.fresh(SERVING, env)), self.deadline)
+        return Questioned(
+            role, self.enter_context(Child.fresh(SERVING, env)), self.deadline
+        )

@@ -65,7 +65,9 @@ class Session:
             labels, required = parameters_of(reference)
             return [{"labels": labels, "required": required}]
         subject = _found(request["subject"], function=request["reference"] is not None)
-        is_function = callable(subject) and not isinstance(subject, type | Operator | CustomOp)
+        is_function = callable(subject) and not isinstance(
+            subject, type | Operator | CustomOp
+        )
         if is_function:
             self.operators = [function_operator(subject, subject, request["framework"])]
         else:
@@ -80,7 +82,10 @@ class Session:
         for operator in self.operators:
             if isinstance(operator.adapted, CppOp):
                 operator.adapted.set_threads(threads)
-        return [describe(operator) | {"function": is_function} for operator in self.operators]
+        return [
+            describe(operator) | {"function": is_function}
+            for operator in self.operators
+        ]
 
     def _call(self, message: Message) -> Message:
         def called() -> Any:
@@ -102,7 +107,9 @@ def _attempted(function: Callable[[], Any]) -> Message:
         return {"value": encoded(function())}
     except (SystemExit, MemoryError):
         raise
-    except BaseException as error:  # the code of a user or a framework may raise anything
+    except (
+        BaseException
+    ) as error:  # the code of a user or a framework may raise anything
         return {"raised": said(error), "unsupported": is_missing(error)}
 
 

@@ -31,7 +31,9 @@ class Regime:
     name: str
     inputs: Callable[[Example, np.random.Generator], tuple]
     derived: bool = True
-    flushed: bool = False  # whether a result for zeros in place of denormals is right as well
+    flushed: bool = (
+        False  # whether a result for zeros in place of denormals is right as well
+    )
 
 
 def regimes(example: Example, free_rank: bool) -> Iterator[Regime]:
@@ -41,7 +43,9 @@ def regimes(example: Example, free_rank: bool) -> Iterator[Regime]:
         yield from VALUES if not ours or is_elementwise(example) else FINITE
     elif any(_is_integer(x) for x in example.inputs):
         yield Regime("large integers", _large_integers, derived=False)
-    if example.regular and not ours:  # the cases of built-in operators have shapes of their own
+    if (
+        example.regular and not ours
+    ):  # the cases of built-in operators have shapes of their own
         yield from _shapes(example)
         if free_rank:
             yield from _ranks(example)
@@ -55,7 +59,9 @@ def in_regime(example: Example, regime: Regime) -> Example | str:
     if not example.domain.holds(inputs):
         return f"outside of its domain {example.domain}"
     made = replace(example, inputs=inputs, regime=regime.name)
-    made = replace(made, slack=made.largest)  # terms as large may cancel, as in x (1 + erf x)
+    made = replace(
+        made, slack=made.largest
+    )  # terms as large may cancel, as in x (1 + erf x)
     if regime in VALUES:
         made = replace(made, operations=depth(example))
     try:
@@ -106,7 +112,9 @@ def forgiven(example: Example, got: list[np.ndarray]) -> list[np.ndarray]:
     return got
 
 
-def without_overflow(example: Example, got: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+def without_overflow(
+    example: Example, got: Sequence[Any], right: Sequence[Any]
+) -> list[Any]:
     """The same for what the dtype cannot hold: infinite or no number is as good as any other answer."""
     largest = FORMATS[example.dtype].largest
 
@@ -165,7 +173,9 @@ def _spiked(example: Example, i: int, place: int) -> tuple:
 
 def _values(change: Change) -> Callable[[Example, np.random.Generator], tuple]:
     def changed(example: Example, draw: np.random.Generator) -> tuple:
-        return tuple(_as(x, change(x, draw)) if is_float(x) else x for x in example.inputs)
+        return tuple(
+            _as(x, change(x, draw)) if is_float(x) else x for x in example.inputs
+        )
 
     return changed
 
@@ -197,7 +207,9 @@ def _as(x: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.asarray(values, x.dtype).reshape(x.shape)
 
 
-def _sprinkled(x: np.ndarray, draw: np.random.Generator, values: Sequence[float]) -> np.ndarray:
+def _sprinkled(
+    x: np.ndarray, draw: np.random.Generator, values: Sequence[float]
+) -> np.ndarray:
     """Some elements, at least one, replaced by these."""
     made = x.astype("float64")
     chosen = draw.random(x.shape) < 0.4
@@ -227,7 +239,9 @@ def _large_integers(example: Example, draw: np.random.Generator) -> tuple:
     """Beyond what a float32 can hold, and where there is room what an int32 can."""
     beyond = {4: 2**24, 8: 2**34}
     return tuple(
-        x * beyond[x.dtype.itemsize] + 1 if _is_integer(x) and x.dtype.itemsize in beyond else x
+        x * beyond[x.dtype.itemsize] + 1
+        if _is_integer(x) and x.dtype.itemsize in beyond
+        else x
         for x in example.inputs
     )
 
@@ -321,7 +335,9 @@ def _odd(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _larger(example: Example, elements: int) -> Sizes:
     """Every size but 1 multiplied by the same number, and one more: a multiple of nothing."""
     shapes = [x.shape for x in example.inputs if isinstance(x, np.ndarray)]
-    sizes = {n for shape in shapes for n in shape if n > 1}  # each may be an axis of the result
+    sizes = {
+        n for shape in shapes for n in shape if n > 1
+    }  # each may be an axis of the result
     factors = []
     for shape in [tuple(sizes), *shapes]:
         wide = [n for n in shape if n > 1]
@@ -333,7 +349,9 @@ def _larger(example: Example, elements: int) -> Sizes:
 
 def _ends(example: Example) -> tuple[int, int]:
     """The sizes of the first and the last axis of the first input that has axes."""
-    shape = next(x.shape for x in example.inputs if isinstance(x, np.ndarray) and x.ndim)
+    shape = next(
+        x.shape for x in example.inputs if isinstance(x, np.ndarray) and x.ndim
+    )
     return shape[0], shape[-1]
 
 
@@ -342,7 +360,9 @@ def _with(shape: tuple[int, ...], old: int, new: int) -> tuple[int, ...]:
     return tuple(new if n == old else n for n in shape)
 
 
-def _resampled(x: np.ndarray, shape: tuple[int, ...], draw: np.random.Generator) -> np.ndarray:
+def _resampled(
+    x: np.ndarray, shape: tuple[int, ...], draw: np.random.Generator
+) -> np.ndarray:
     """Floats between those that there are, distinct where they were; of anything else those that there are."""
     n = int(np.prod(shape))
     if not x.size or x.shape == shape:

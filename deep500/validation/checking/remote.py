@@ -36,10 +36,16 @@ class Remote(Operator):
                 raise self.witness.malformed("results")
         return list(made)
 
-    def derived_each(self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]) -> list[list]:
-        questions = [(self, _plain(xs), _plain(seeds), noise_of(xp)) for xs, seeds, xp in calls]
+    def derived_each(
+        self, calls: Sequence[tuple[Sequence[Any], Sequence[Any], Any]]
+    ) -> list[list]:
+        questions = [
+            (self, _plain(xs), _plain(seeds), noise_of(xp)) for xs, seeds, xp in calls
+        ]
         made = self._asked(calls[0][-1]).each("derived", questions)
-        for (inputs, _, _), found in zip(calls, self._answers(made, len(calls)), strict=True):
+        for (inputs, _, _), found in zip(
+            calls, self._answers(made, len(calls)), strict=True
+        ):
             if not isinstance(found, list) or len(found) != len(inputs):
                 raise self.witness.malformed("gradients")
         return list(made)
@@ -81,12 +87,19 @@ class WithCosts(Remote):
         return int(self.witness.flops(self, inputs))
 
 
-def remote_operator(description: dict[str, Any], witness: Questioned, first: Questioned) -> Remote:
+def remote_operator(
+    description: dict[str, Any], witness: Questioned, first: Questioned
+) -> Remote:
     """An operator by what its process says of it."""
     try:
         base = WithCosts if description["flops"] else Remote
-        cls = type(str(description["name"]), (base,), {"__doc__": "An operator of a user's."})
-        cls.inputs = {str(n): _parameter(str(n), p) for n, p in description["inputs"].items()}  # type: ignore[attr-defined]
+        cls = type(
+            str(description["name"]), (base,), {"__doc__": "An operator of a user's."}
+        )
+        inputs = {}
+        for input_name, parameter in description["inputs"].items():
+            inputs[str(input_name)] = _parameter(str(input_name), parameter)
+        cls.inputs = inputs  # type: ignore[attr-defined]
         cls.cases = [Case(c["attributes"], c["inputs"]) for c in description["cases"]]  # type: ignore[attr-defined]
         for name, kind in CLASS_FACTS.items():
             setattr(cls, name, kind(description[name]))
@@ -123,7 +136,11 @@ CLASS_FACTS: dict[str, Callable[[Any], Any]] = {
 def describe(operator: Operator) -> dict[str, Any]:
     """What a process says of one of its operators."""
     cls = type(operator)
-    required = [p for p in cls.inputs.values() if p.default is p.empty and p.name not in cls.static]
+    required = [
+        p
+        for p in cls.inputs.values()
+        if p.default is p.empty and p.name not in cls.static
+    ]
     domain = declared_domain(operator)
     return {
         "name": cls.__name__,
@@ -131,7 +148,10 @@ def describe(operator: Operator) -> dict[str, Any]:
             name: [p.kind is p.VAR_POSITIONAL, p.default is not p.empty]
             for name, p in cls.inputs.items()
         },
-        "cases": [{"attributes": dict(c.attributes), "inputs": dict(c.inputs)} for c in cls.cases],
+        "cases": [
+            {"attributes": dict(c.attributes), "inputs": dict(c.inputs)}
+            for c in cls.cases
+        ],
         "outputs": cls.outputs,
         "saved": cls.saved,
         "static": tuple(cls.static),
@@ -146,14 +166,20 @@ def describe(operator: Operator) -> dict[str, Any]:
         "free_rank": free_rank(operator),
         "declared_domain": (domain.low, domain.high),
         "differentiable": operator.differentiable,
-        "settings": {k: v for k, v in operator.settings.items() if isinstance(v, PLAIN)},
+        "settings": {
+            k: v for k, v in operator.settings.items() if isinstance(v, PLAIN)
+        },
         "flops": cls.flops is not Operator.flops,
     }
 
 
 def _parameter(name: str, facts: Any) -> inspect.Parameter:
     variadic, optional = facts
-    kind = inspect.Parameter.VAR_POSITIONAL if variadic else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind = (
+        inspect.Parameter.VAR_POSITIONAL
+        if variadic
+        else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    )
     default = None if optional else inspect.Parameter.empty
     return inspect.Parameter(name, kind, default=default)
 

@@ -38,7 +38,9 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            name: value if not isinstance(value, float) or abs(value) < float("inf") else None
+            name: value
+            if not isinstance(value, float) or abs(value) < float("inf")
+            else None
             for name, value in asdict(self).items()
         } | {"verdict": self.verdict}
 
@@ -95,9 +97,14 @@ class OperatorReport:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "OperatorReport":
-        checks = [Check(**{k: v for k, v in c.items() if k != "verdict"}) for c in data["checks"]]
+        checks = [
+            Check(**{k: v for k, v in c.items() if k != "verdict"})
+            for c in data["checks"]
+        ]
         isolated = bool(data.get("isolated", True))
-        return cls(data["operator"], data["framework"], data["kernel"], checks, isolated)
+        return cls(
+            data["operator"], data["framework"], data["kernel"], checks, isolated
+        )
 
 
 def worst(checks: Iterable[Check]) -> list[Check]:

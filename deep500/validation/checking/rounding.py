@@ -49,14 +49,18 @@ class Rounded(np.ndarray):
             options["out"] = tuple(
                 np.asarray(y) if isinstance(y, Rounded) else y for y in options["out"]
             )
-        with np.errstate(all="ignore"):  # moved out of its domain a number has no result
+        with np.errstate(
+            all="ignore"
+        ):  # moved out of its domain a number has no result
             made = getattr(function, method)(*plain, **options)
         if function in EXACT or made is None:
             return self.noise.keep(made)
         if "out" in options:  # a += b: the error goes where the result is
             for y in options["out"]:
                 y *= self.noise.factor(y)
-            return inputs[0] if isinstance(inputs[0], Rounded) else self.noise.keep(made)
+            return (
+                inputs[0] if isinstance(inputs[0], Rounded) else self.noise.keep(made)
+            )
         return self.noise.spoil(made)
 
 
@@ -89,7 +93,9 @@ class Noise:
         """What a function returned, with its floats as arrays that go on like this."""
         if isinstance(made, tuple | list):
             return type(made)(map(self.keep, made))
-        if not isinstance(made, np.ndarray | np.generic) or not is_float(np.asarray(made)):
+        if not isinstance(made, np.ndarray | np.generic) or not is_float(
+            np.asarray(made)
+        ):
             return made
         found = np.asarray(made).view(Rounded)
         found.noise = self
@@ -112,7 +118,9 @@ class RoundedNamespace(type(XP)):  # type: ignore[misc]
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
         return (
-            found if name.startswith("_") or not callable(found) else _keeping(found, self._noise)
+            found
+            if name.startswith("_") or not callable(found)
+            else _keeping(found, self._noise)
         )
 
 

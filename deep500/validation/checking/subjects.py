@@ -47,10 +47,16 @@ def examples_for(
     """
     operator = as_operator(operator, reference, framework)
     name = operator.__name__ if isinstance(operator, type) else type(operator).__name__
-    if isinstance(operator, type) and (not issubclass(operator, Operator) or inputs is None):
-        found = list(examples_of(operator, seed)) if issubclass(operator, Operator) else []  # type: ignore[arg-type]
+    if isinstance(operator, type) and (
+        not issubclass(operator, Operator) or inputs is None
+    ):
+        found = []
+        if issubclass(operator, Operator):
+            found = list(examples_of(operator, seed))  # type: ignore[arg-type]
         if not found:
-            raise Deep500Error(f"{name} has no cases to check: give it attributes and inputs")
+            raise Deep500Error(
+                f"{name} has no cases to check: give it attributes and inputs"
+            )
     else:
         instance = operator() if isinstance(operator, type) else operator
         domain = domain or declared_domain(instance)
@@ -70,7 +76,9 @@ def examples_for(
 
 def declared_domain(operator: Operator) -> Domain:
     """The domain that an operator of a user's declares: `domain = (low, high)`."""
-    told = getattr(operator, "declared_domain", None) or getattr(operator.adapted, "domain", None)
+    told = getattr(operator, "declared_domain", None) or getattr(
+        operator.adapted, "domain", None
+    )
     own: Any = operator.domain
     if told is None and not isinstance(own, str):
         told = own  # elsewhere it is ONNX's
@@ -133,7 +141,9 @@ def as_operator(subject: Any, reference: Reference | None, framework: str) -> An
     return function_operator(subject, reference, framework)
 
 
-def function_operator(function: Any, reference: Reference | None, framework: str) -> Operator:
+def function_operator(
+    function: Any, reference: Reference | None, framework: str
+) -> Operator:
     """A plain function as an operator: the reference is its formula, it is the kernel of the framework."""
     if not callable(function):
         raise Deep500Error(
@@ -195,7 +205,10 @@ def adapted(
         return truth(*xs)
 
     def infer(self: Operator, *inputs: Any) -> tuple[Tensor, ...]:
-        dtype = next((t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype), "")
+        dtype = next(
+            (t.dtype for t in inputs if isinstance(t, Tensor) and "float" in t.dtype),
+            "",
+        )
         wide = [
             np.ones(t.shape, "float64" if "float" in t.dtype else t.dtype)
             if isinstance(t, Tensor)
@@ -222,13 +235,17 @@ def adapted(
     return type(name, (Operator,), body)()
 
 
-def _given(operator: Operator, inputs: Sequence[Any], seed: int, domain: Domain) -> tuple:
+def _given(
+    operator: Operator, inputs: Sequence[Any], seed: int, domain: Domain
+) -> tuple:
     """Arrays as they are, shapes (tuples, Tensors) drawn, the values of static inputs."""
     values = []
     for i, name in enumerate(operator.input_names(len(inputs))):
         value = inputs[i]
         if isinstance(value, tuple | Tensor) and name not in operator.static:
-            value = np.asarray(drawn(value, generator(type(operator).__name__, i, seed)))
+            value = np.asarray(
+                drawn(value, generator(type(operator).__name__, i, seed))
+            )
             value = domain.moved(value) if is_float(value) else value
         values.append(value)
     given = tuple(canonical_inputs(operator, values))
@@ -244,12 +261,18 @@ def _case_inputs(operator: Operator, seed: int, domain: Domain) -> list[tuple]:
     cls, name = type(operator), type(operator).__name__
     if cls.cases:
         drawn_ones = [
-            draw_inputs(cls, case.inputs, f"{name}-{i}", seed) for i, case in enumerate(cls.cases)
+            draw_inputs(cls, case.inputs, f"{name}-{i}", seed)
+            for i, case in enumerate(cls.cases)
         ]
         return [
-            tuple(domain.moved(x) if is_float(x) else x for x in values) for values in drawn_ones
+            tuple(domain.moved(x) if is_float(x) else x for x in values)
+            for values in drawn_ones
         ]
-    required = [p for p in cls.inputs.values() if p.default is p.empty and p.name not in cls.static]
+    required = [
+        p
+        for p in cls.inputs.values()
+        if p.default is p.empty and p.name not in cls.static
+    ]
     count = getattr(cls, "arity", len(required))
     return [_given(operator, [SHAPE] * count, seed, domain)]
 
@@ -263,7 +286,9 @@ def _working(found: list[Example]) -> list[Example]:
             _ = example.outputs
             kept.append(example)
         except Exception as error:  # whatever a formula says to inputs that do not fit
-            reasons.append(next(iter(str(error).strip().splitlines()), type(error).__name__))
+            reasons.append(
+                next(iter(str(error).strip().splitlines()), type(error).__name__)
+            )
     if not kept:
         example = found[0]
         shown = ", ".join(
@@ -280,8 +305,16 @@ def named(text: str, attributes: Mapping[str, Any], function: bool) -> Any:
     """What a command line names: a built-in operator, one in a file, or (with a reference) a function in a file."""
     if ":" not in text and not attributes and not Path(text).suffix:
         return registry.find("operators", text)  # with all its cases
-    found = named_function(text) if function and text.rpartition(":")[0].endswith(".py") else None
-    return load_operator(text, attributes) if found is None or isinstance(found, type) else found
+    found = (
+        named_function(text)
+        if function and text.rpartition(":")[0].endswith(".py")
+        else None
+    )
+    return (
+        load_operator(text, attributes)
+        if found is None or isinstance(found, type)
+        else found
+    )
 
 
 def imported(module: str, name: str) -> Any:
@@ -296,20 +329,28 @@ def named_function(text: str) -> Any:
     """A function in a file (my.py:slow_relu) or in a module (numpy:tanh)."""
     place, colon, name = text.rpartition(":")
     if not colon:
-        raise Deep500Error(f"{text!r} names no function: write my.py:slow_relu, or numpy:tanh")
+        raise Deep500Error(
+            f"{text!r} names no function: write my.py:slow_relu, or numpy:tanh"
+        )
     add_import_folder(Path(place).parent)
     try:
         values = (
-            runpy.run_path(place) if Path(place).is_file() else vars(importlib.import_module(place))
+            runpy.run_path(place)
+            if Path(place).is_file()
+            else vars(importlib.import_module(place))
         )
     except ModuleNotFoundError as error:
         raise Deep500Error(
             f"there is no file or module {error.name or place}, as {text!r} needs"
         ) from None
     except Exception as error:  # whatever the user's code says
-        raise Deep500Error(f"{place} cannot be run: {one_line(error, kind=True)}") from error
+        raise Deep500Error(
+            f"{place} cannot be run: {one_line(error, kind=True)}"
+        ) from error
     if not callable(values.get(name)):
-        public = [key for key, v in values.items() if callable(v) and not key.startswith("_")]
+        public = [
+            key for key, v in values.items() if callable(v) and not key.startswith("_")
+        ]
         many = f"{len(public)} of them" if len(public) > 20 else ""
         raise unknown(f"function in {place}", name, public, many)
     return values[name]

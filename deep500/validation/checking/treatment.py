@@ -58,7 +58,9 @@ def sequence(dock: Any, example: Example, got: Sequence[Any]) -> Check:
     slots = [int(word[1]) for word in SEQUENCE.split()]
     order = [(slot, known[letter]) for letter, slot in zip(letters, slots, strict=True)]
     order += [(100 + i, content) for i, content in enumerate(_near(dock, example))]
-    made = dock.sequence(example.operator, [(slot, content.inputs) for slot, content in order])
+    made = dock.sequence(
+        example.operator, [(slot, content.inputs) for slot, content in order]
+    )
     for number, ((_, content), readings) in enumerate(zip(order, made, strict=True), 1):
         for when, outputs in zip(("", " at the end"), readings, strict=False):
             check = output_check(content, outputs, "sequence")
@@ -139,10 +141,14 @@ def strides(dock: Any, example: Example, got: Sequence[Any]) -> Check:
         return example.no_verdict("strides", "it has no arrays that could be views")
     for layout in LAYOUTS:
         found = [
-            output_check(example, dock.run(example.operator, example.inputs, layout), "strides")
+            output_check(
+                example, dock.run(example.operator, example.inputs, layout), "strides"
+            )
         ]
         if example.differentiates:
-            made = dock.gradient(example.operator, example.inputs, example.seeds, layout)
+            made = dock.gradient(
+                example.operator, example.inputs, example.seeds, layout
+            )
             found.append(gradient_check(example, made, "strides"))
         for check in found:
             if check.ok is False:
@@ -169,7 +175,9 @@ def threads(dock: Any, example: Example, got: Sequence[Any]) -> Check:
                 return example.check(
                     "threads", False, text=f"{what} for {large.size} elements: {fault}"
                 )
-    return example.check("threads", True, text=f"{SHARED_RUNS} runs on {large.size} elements")
+    return example.check(
+        "threads", True, text=f"{SHARED_RUNS} runs on {large.size} elements"
+    )
 
 
 def _far_off(example: Example, got: Sequence[Any], derived: bool) -> str:
@@ -194,13 +202,19 @@ def sanitizing(dock: Any, example: Example) -> Check:
         return example.check("sanitize", None, text=one_line(error), decided=False)
     if findings is None:
         return example.no_verdict("sanitize", "it is not in C++")
-    text = findings[0] if findings else "no data race, no access out of bounds, nothing undefined"
+    text = (
+        findings[0]
+        if findings
+        else "no data race, no access out of bounds, nothing undefined"
+    )
     if len(findings) > 1:
         text += f" (and {len(findings) - 1} more)"
     return example.check("sanitize", not findings, float(len(findings)), 0.0, text)
 
 
-def changed(right: Sequence[Any], runs: Sequence[Sequence[Any]], what: str) -> tuple[float, str]:
+def changed(
+    right: Sequence[Any], runs: Sequence[Sequence[Any]], what: str
+) -> tuple[float, str]:
     """How many elements have other bits in any run, and the first of them in words."""
     total, text = 0, ""
     for run in runs:

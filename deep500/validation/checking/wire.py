@@ -34,7 +34,9 @@ def encoded(value: Any, number: Callable[[Operator], int] | None = None) -> Any:
         kind = "tuple" if isinstance(value, tuple) else "list"
         return {kind: [encoded(item, number) for item in value]}
     if isinstance(value, dict):
-        return {"dict": {str(key): encoded(item, number) for key, item in value.items()}}
+        return {
+            "dict": {str(key): encoded(item, number) for key, item in value.items()}
+        }
     if isinstance(value, PLAIN):
         return value
     raise TypeError(f"a {type(value).__name__} cannot be handed to another process")
@@ -85,7 +87,9 @@ def _unpacked(content: list[Any]) -> np.ndarray:
 
 
 def _texts(shape: tuple[int, ...], texts: list[Any]) -> np.ndarray:
-    if len(texts) != math.prod(shape) or not all(isinstance(text, str) for text in texts):
+    if len(texts) != math.prod(shape) or not all(
+        isinstance(text, str) for text in texts
+    ):
         raise Malformed("an array of texts whose shape is another")
     return np.array(texts, object).reshape(shape)
 

@@ -19,7 +19,11 @@ class Witness:
         return operator.run(_namespace(noise), *inputs)
 
     def derived(
-        self, operator: Operator, inputs: Sequence[Any], seeds: Sequence[Any], noise: Any
+        self,
+        operator: Operator,
+        inputs: Sequence[Any],
+        seeds: Sequence[Any],
+        noise: Any,
     ) -> list:
         return gradient_formula(_namespace(noise), operator, inputs, seeds)
 

@@ -22,7 +22,14 @@ LAYOUT = {"weight": (24, 30), "bias": (24,), "kernel": (8, 3, 3, 3), "scalar": (
 class Group:
     """Ranks of one process that aggregate together, and what they asked for."""
 
-    def __init__(self, codec: Codec, size: int, dtype: str, ranks: int, slots: Sequence[Slot] = ()):
+    def __init__(
+        self,
+        codec: Codec,
+        size: int,
+        dtype: str,
+        ranks: int,
+        slots: Sequence[Slot] = (),
+    ):
         self.codec = codec
         self.ranks = ranks
         self.slots = slots
@@ -93,7 +100,9 @@ def _buffers(case: Case, slots: Sequence[Slot], step: int) -> list[np.ndarray]:
     for rank in range(RANKS):
         seed = case.seed + 1 + step * RANKS + rank
         values = gradient(case.codec, case.regime, case.size, case.dtype, seed)
-        values *= np.dtype(case.dtype).type(0.25)  # what ranks add up must stay in range, too
+        values *= np.dtype(case.dtype).type(
+            0.25
+        )  # what ranks add up must stay in range, too
         buffer = np.zeros_like(values)
         for slot in slots:
             part = values[slot.offset : slot.stop].reshape(slot.shape)
@@ -135,7 +144,9 @@ def _aggregate_size(case: Case, sent: int, slots: Sequence[Slot]) -> Check:
     return case.check("aggregate size", ok, sent, declared, fault=fault)
 
 
-def _mean_of_parts(case: Case, buffers: list[np.ndarray], mean: np.ndarray) -> Iterator[Check]:
+def _mean_of_parts(
+    case: Case, buffers: list[np.ndarray], mean: np.ndarray
+) -> Iterator[Check]:
     """Without rounds of its own, the mean is that of what each rank's payload stands for."""
     codec = case.codec
     if type(codec).exchange is not Codec.exchange:

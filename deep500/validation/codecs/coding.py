@@ -11,9 +11,7 @@ from ...errors import one_line
 from ..checking.report import Check
 from .inputs import REGIMES, SIZES, gradient
 
-UNUSED = (
-    0.45  # of the bits of a payload that may always be the same: exponents, high bits of indices
-)
+UNUSED = 0.45  # of the bits of a payload that may always be the same: exponents, high bits of indices
 PATTERNS = 32  # inputs that are compared for that
 PATTERN_SIZE = 20_000
 
@@ -86,7 +84,9 @@ def check_coding(case: Case) -> Iterator[Check]:
     decoded = case.codec.decode(payload, x.size, x.dtype)
     yield _round_trip(case, decoded)
     finite = bool(np.isfinite(decoded).all())
-    yield case.check("finite", finite, fault="finite numbers are decoded as NaN or infinite")
+    yield case.check(
+        "finite", finite, fault="finite numbers are decoded as NaN or infinite"
+    )
     yield _accumulation(case, payload, decoded)
 
 

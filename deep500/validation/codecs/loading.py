@@ -33,7 +33,11 @@ def check_codec_elsewhere(
 
 
 def check_named(
-    text: str, loops: str, dtypes: Sequence[str], seed: int, progress: Callable[[str], None]
+    text: str,
+    loops: str,
+    dtypes: Sequence[str],
+    seed: int,
+    progress: Callable[[str], None],
 ) -> dict[str, Any]:
     """What the new process does."""
     report = check_codec(load_codec(text), dtypes, seed, loops, progress)

@@ -4,9 +4,7 @@ import numpy as np
 
 from ...measure.statistics.distributions import student_t_quantile
 
-LEVEL = (
-    1e-4  # the chance of one false alarm in a whole check; a second, larger sample must confirm it
-)
+LEVEL = 1e-4  # the chance of one false alarm in a whole check; a second, larger sample must confirm it
 
 
 def significance(tests: int) -> float:

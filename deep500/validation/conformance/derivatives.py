@@ -47,15 +47,21 @@ def _judge_node(case: Case, node: Node, values: dict[str, np.ndarray]) -> Verdic
     operator, reference = node.operator, framework("reference")
     if not operator.differentiable:
         return UNDECLARED
-    inputs: list[Any] = [_wide(values[i]) if isinstance(i, str) else i for i in node.inputs]
+    inputs: list[Any] = [
+        _wide(values[i]) if isinstance(i, str) else i for i in node.inputs
+    ]
     outputs = reference.evaluate(operator, inputs, composed=True)[: len(node.outputs)]
     rng = np.random.default_rng(zlib.crc32(case.name.encode()))
     seeds = [
-        rng.standard_normal(y.shape) if y.dtype.kind == "f" and i not in _state(case) else None
+        rng.standard_normal(y.shape)
+        if y.dtype.kind == "f" and i not in _state(case)
+        else None
         for i, y in enumerate(outputs)
     ]
     gradients = reference.gradient(operator, inputs, seeds)
-    where = [i for i, g in enumerate(gradients) if g is not None and _is_float(inputs[i])]
+    where = [
+        i for i, g in enumerate(gradients) if g is not None and _is_float(inputs[i])
+    ]
     if not where or all(seed is None or not seed.size for seed in seeds):
         return Verdict(SKIPPED, "no gradient between floats")
     loss = _loss(operator, seeds)
@@ -79,7 +85,9 @@ def _compare(
     size: float,
 ) -> Verdict:
     def at(t: float) -> tuple[float, float]:
-        return loss([x + t * along[i] if i in along else x for i, x in enumerate(inputs)])
+        return loss(
+            [x + t * along[i] if i in along else x for i, x in enumerate(inputs)]
+        )
 
     here, scale = at(0.0)
     ahead, behind = ((at(STEP)[0] - here) / STEP, (here - at(-STEP)[0]) / STEP)
@@ -88,12 +96,15 @@ def _compare(
     steady = abs(ahead - behind) <= 1e2 * allowed and abs(near - right) <= allowed
     if not np.isfinite(claimed):
         return Verdict(
-            WRONG if np.isfinite(right) and steady else UNSTABLE, f"the derivative is {claimed}"
+            WRONG if np.isfinite(right) and steady else UNSTABLE,
+            f"the derivative is {claimed}",
         )
     if not steady:
         return Verdict(UNSTABLE)
     text = f"the derivative along a direction is {right:.9g}, not {claimed:.9g}"
-    return Verdict(PASS) if abs(right - claimed) <= 2 * allowed else Verdict(WRONG, text)
+    return (
+        Verdict(PASS) if abs(right - claimed) <= 2 * allowed else Verdict(WRONG, text)
+    )
 
 
 def _loss(
@@ -104,17 +115,26 @@ def _loss(
     def loss(inputs: list) -> tuple[float, float]:
         made = framework("reference").evaluate(operator, inputs, composed=True)
         terms = [s * y for s, y in zip(seeds, made, strict=False) if s is not None]
-        return sum(float(np.sum(t)) for t in terms), sum(float(np.sum(np.abs(t))) for t in terms)
+        return sum(float(np.sum(t)) for t in terms), sum(
+            float(np.sum(np.abs(t))) for t in terms
+        )
 
     return loss
 
 
 def _state(case: Case) -> set[int]:
     """The outputs that ONNX calls not differentiable, such as running statistics."""
-    node, opsets = case.model.graph.node[0], {o.domain: o.version for o in case.model.opset_import}
-    outputs = onnx.defs.get_schema(node.op_type, opsets[node.domain], node.domain).outputs
+    node, opsets = (
+        case.model.graph.node[0],
+        {o.domain: o.version for o in case.model.opset_import},
+    )
+    outputs = onnx.defs.get_schema(
+        node.op_type, opsets[node.domain], node.domain
+    ).outputs
     none = onnx.defs.OpSchema.DifferentiationCategory.NonDifferentiable
-    return {i for i, output in enumerate(outputs) if output.differentiation_category == none}
+    return {
+        i for i, output in enumerate(outputs) if output.differentiation_category == none
+    }
 
 
 def _is_float(value: Any) -> bool:

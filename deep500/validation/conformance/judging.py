@@ -46,7 +46,9 @@ def network_and_feed(
     """
     model = onnx.ModelProto.FromString(case.model.SerializeToString())
     named = dict(zip(_fed(model), inputs, strict=False))
-    feed = {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+    feed = {
+        name: value for name, value in named.items() if isinstance(value, np.ndarray)
+    }
     if not bound:
         return Onnx().read(model), feed
     for info in model.graph.input:
@@ -83,7 +85,8 @@ def _direct(case: Case, inputs: Sequence[Any]) -> Sequence[Any]:
     )
     session: Any = framework("onnxruntime").session(case.model)  # type: ignore[attr-defined]
     return session.run(
-        None, {i.name: value for i, value in zip(session.get_inputs(), inputs, strict=False)}
+        None,
+        {i.name: value for i, value in zip(session.get_inputs(), inputs, strict=False)},
     )
 
 
@@ -93,7 +96,9 @@ def _node_by_node(
     values = {**feed, **network.params}
     for node in network.part(network.outputs)[0]:
         inputs = [values[i] if isinstance(i, str) else i for i in node.inputs]
-        values |= zip(node.outputs, target.evaluate(node.operator, inputs), strict=False)
+        values |= zip(
+            node.outputs, target.evaluate(node.operator, inputs), strict=False
+        )
     return [np.asarray(values[name]) for name in network.outputs]
 
 
@@ -124,9 +129,15 @@ def _fault(case: Case, i: int, got: Any, right: Any) -> list[str]:
     if isinstance(right, list) or right is None or isinstance(got, list) or got is None:
         if isinstance(right, list) and isinstance(got, list) and len(right) == len(got):
             return [
-                fault for g, r in zip(got, right, strict=True) for fault in _fault(case, i, g, r)
+                fault
+                for g, r in zip(got, right, strict=True)
+                for fault in _fault(case, i, g, r)
             ]
-        return [] if right is None and got is None else [f"output {i} is of another kind or length"]
+        return (
+            []
+            if right is None and got is None
+            else [f"output {i} is of another kind or length"]
+        )
     got, right = np.asarray(got), np.asarray(right)
     if got.shape != right.shape or (got.dtype != right.dtype and right.dtype != object):
         return [
@@ -135,7 +146,9 @@ def _fault(case: Case, i: int, got: Any, right: Any) -> list[str]:
     if case.random:
         return []
     if right.dtype.name in SMALL - {"bfloat16"}:  # types of few bits are right or wrong
-        same = np.array_equal(got.astype("float32"), right.astype("float32"), equal_nan=True)
+        same = np.array_equal(
+            got.astype("float32"), right.astype("float32"), equal_nan=True
+        )
         return [] if same else [f"output {i} differs"]
     if right.dtype.kind not in "fciubV":  # strings
         return [] if np.array_equal(got, right) else [f"output {i} differs"]

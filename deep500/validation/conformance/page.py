@@ -71,7 +71,14 @@ def markdown(
     lines += ["Passes by kind of case:", "", *_lines(kinds(cases, found)), ""]
     if GRADIENT in found:
         lines.append(f"## Derivatives\n\n{derivatives(found)}")
-    lines += ["## By operator", "", BY_OPERATOR, "", *_lines(operators(cases, found)), ""]
+    lines += [
+        "## By operator",
+        "",
+        BY_OPERATOR,
+        "",
+        *_lines(operators(cases, found)),
+        "",
+    ]
     wrong = failures(cases, found)
     lines += ["## Wrong results and errors", ""]
     lines += [*_lines(wrong), ""] if wrong.rows else ["None.", ""]
@@ -93,7 +100,10 @@ def as_json(
                 "kind": case.kind,
                 "operator": case.operator,
                 "verdicts": {
-                    column: {"word": found[column][i].word, "text": found[column][i].text}
+                    column: {
+                        "word": found[column][i].word,
+                        "text": found[column][i].text,
+                    }
                     for column in found
                 },
             }
@@ -117,7 +127,9 @@ def totals(found: Found) -> Table:
     for column in _frameworks(found):
         bound = found.get(f"{column}{BOUND}")
         passes = "-" if bound is None else _count(bound, PASS)
-        rows.append([column, *(_count(found[column], word) for word in VERDICTS), passes])
+        rows.append(
+            [column, *(_count(found[column], word) for word in VERDICTS), passes]
+        )
     return Table(["framework", *VERDICTS, "passes, bound"], rows)
 
 
@@ -134,7 +146,9 @@ def derivatives(found: Found) -> str:
     """What is said of our derivatives."""
     count = Counter(verdict.word for verdict in found[GRADIENT])
     judged = count[PASS] + count[WRONG]
-    return DERIVATIVES.format(right=count[PASS], judged=judged, unstable=count[UNSTABLE])
+    return DERIVATIVES.format(
+        right=count[PASS], judged=judged, unstable=count[UNSTABLE]
+    )
 
 
 def operators(cases: Sequence[Named], found: Found) -> Table:
@@ -172,7 +186,9 @@ def reasons(found: Found) -> dict[str, Table]:
         refused = [v for v in found[column] if v.word == UNSUPPORTED]
         count = Counter(reason(verdict.text) for verdict in refused)
         ordered = sorted(count.items(), key=lambda item: (-item[1], item[0]))
-        tables[column] = Table(["cases", "reason"], [[str(n), text] for text, n in ordered])
+        tables[column] = Table(
+            ["cases", "reason"], [[str(n), text] for text, n in ordered]
+        )
     return tables
 
 
@@ -184,7 +200,10 @@ def _share(verdicts: Sequence[Verdict]) -> str:
 
 
 def _passes(found: Found, places: Sequence[int]) -> list[str]:
-    return [_count([found[column][i] for i in places], PASS) for column in _frameworks(found)]
+    return [
+        _count([found[column][i] for i in places], PASS)
+        for column in _frameworks(found)
+    ]
 
 
 def reason(text: str) -> str:
@@ -203,7 +222,9 @@ def reason(text: str) -> str:
 
 def _frameworks(found: Found) -> list[str]:
     """The columns of models as they stand."""
-    return [column for column in found if column != GRADIENT and not column.endswith(BOUND)]
+    return [
+        column for column in found if column != GRADIENT and not column.endswith(BOUND)
+    ]
 
 
 def _count(verdicts: Sequence[Verdict], word: str) -> str:

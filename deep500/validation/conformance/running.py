@@ -28,7 +28,9 @@ def judge_of(column: str) -> Judge:
     return judge_derivative if column == GRADIENT else lambda case: judge(case, column)
 
 
-def verdicts(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterator[Verdict]:
+def verdicts(
+    cases: Sequence[Case], judging: Judge, deadline_s: float
+) -> Iterator[Verdict]:
     """What `judging` says of every case, in order.
 
     Children are forked, so that cases need not be made again; this process must not have loaded a framework before,
@@ -42,7 +44,9 @@ def verdicts(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterat
             at += 1
 
 
-def _until_lost(cases: Sequence[Case], judging: Judge, deadline_s: float) -> Iterator[Verdict]:
+def _until_lost(
+    cases: Sequence[Case], judging: Judge, deadline_s: float
+) -> Iterator[Verdict]:
     """Verdicts from one child, until it is done or lost; the case that it is lost on has a verdict too."""
 
     def work(send: Send) -> None:

@@ -42,13 +42,17 @@ def load() -> list[Case]:
     """All cases, by kind and name."""
     for module in _node_modules():
         _import(module)
-    return sorted([*_node_cases(), *_stored_cases()], key=lambda case: (case.kind, case.name))
+    return sorted(
+        [*_node_cases(), *_stored_cases()], key=lambda case: (case.kind, case.name)
+    )
 
 
 def sample(count: int, seed: int, operators: Iterable[str]) -> list[Case]:
     """Some cases of these operators, and some of whole models; only what they need is generated."""
     rng, wanted = random.Random(seed), {operator.lower() for operator in operators}
-    modules = [m for m in _node_modules() if m.rpartition(".")[2].replace("_", "") in wanted]
+    modules = [
+        m for m in _node_modules() if m.rpartition(".")[2].replace("_", "") in wanted
+    ]
     rng.shuffle(modules)
     stored = sorted(
         _stored_cases(("simple", "pytorch-converted", "pytorch-operator")),
@@ -133,7 +137,9 @@ def _stored_cases(kinds: Iterable[str] = KINDS[1:]) -> list[Case]:
                     ],
                 )
             ]
-        found.append(Case(case.name, case.kind, "", model, tuple(data), case.rtol, case.atol))
+        found.append(
+            Case(case.name, case.kind, "", model, tuple(data), case.rtol, case.atol)
+        )
     return found
 
 

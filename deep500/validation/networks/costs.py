@@ -72,7 +72,14 @@ class NetworkCosts:
         return [node.name for node in self.nodes if node.flops is None]
 
     def to_json(self) -> dict[str, Any]:
-        keys = ("parameters", "parameter_bytes", "flops", "backward_flops", "bytes_moved", "depth")
+        keys = (
+            "parameters",
+            "parameter_bytes",
+            "flops",
+            "backward_flops",
+            "bytes_moved",
+            "depth",
+        )
         numbers = {key: getattr(self, key) for key in keys}
         numbers["parallelism"] = self.parallelism if self.depth else None
         return {
@@ -105,7 +112,9 @@ def network_costs(
     network = decided_network(network, tensors)
     inference = inference_memory(network, tensors, engine)
     trains = y in network.outputs and bool(network.trainable)
-    training = training_memory(network, tensors, engine, optimizer, y) if trains else None
+    training = (
+        training_memory(network, tensors, engine, optimizer, y) if trains else None
+    )
     trained = [network.params[name] for name in network.trainable]
     return NetworkCosts(
         network.name,
@@ -125,10 +134,19 @@ def _nodes(
     trainable, counted = set(network.trainable), set[str]()
     found = []
     for node in network.ordered():
-        own = trainable.intersection(i for i in node.inputs if isinstance(i, str)) - counted
+        own = (
+            trainable.intersection(i for i in node.inputs if isinstance(i, str))
+            - counted
+        )
         counted |= own
-        known = memory.nodes.get(node.name) or inference.nodes.get(node.name) or NodeMemory()
-        found.append(_node(node, specs, sum(network.params[name].size for name in own), known))
+        known = (
+            memory.nodes.get(node.name)
+            or inference.nodes.get(node.name)
+            or NodeMemory()
+        )
+        found.append(
+            _node(node, specs, sum(network.params[name].size for name in own), known)
+        )
     return found
 
 

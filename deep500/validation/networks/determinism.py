@@ -71,5 +71,7 @@ def _named(network: Network, unstable: set[str]) -> list[str]:
     for node in network.nodes:
         for name in node.inputs:
             if f"gradient of {name}" in unstable:
-                names.append(f"the gradient of {type(node.operator).__name__} ({node.name})")
+                names.append(
+                    f"the gradient of {type(node.operator).__name__} ({node.name})"
+                )
     return list(dict.fromkeys(names))

@@ -10,7 +10,9 @@ from ...contracts.operator import Tensor
 from ...contracts.specialising import Mode, Specialiser, is_open
 from .shapes import value_specs
 
-DEFAULT_BOUND = 2  # of whole numbers that index nothing: 0 and 1 mean something to most operators
+DEFAULT_BOUND = (
+    2  # of whole numbers that index nothing: 0 and 1 mean something to most operators
+)
 
 
 def random_inputs(
@@ -37,13 +39,17 @@ def decided_network(network: Network, tensors: Mapping[str, Tensor]) -> Network:
     values = random_inputs(network, tensors) | network.params
     specialiser = Specialiser(network.outline())
     mode = Mode(derivative=False, training=True)
-    return specialiser.specialised(tensors, lambda name: np.asarray(values[name]), mode).network
+    return specialiser.specialised(
+        tensors, lambda name: np.asarray(values[name]), mode
+    ).network
 
 
 def _bounds(network: Network, tensors: Mapping[str, Tensor]) -> dict[str, int]:
     """How large whole numbers may be, by input: the least that any node on their way allows."""
     specs = value_specs(network, tensors)
-    sources = {name: {name} for name, tensor in tensors.items() if "int" in tensor.dtype}
+    sources = {
+        name: {name} for name, tensor in tensors.items() if "int" in tensor.dtype
+    }
     bounds: dict[str, int] = defaultdict(lambda: 2**31)
     for node in network.ordered():
         names = node.operator.input_names(len(node.inputs))
@@ -65,4 +71,8 @@ def _limit(node: Node, specs: Mapping[str, Tensor]) -> int:
     axis = node.operator.settings.get("axis", 1)
     if data is None or not data.shape:
         return DEFAULT_BOUND
-    return data.shape[axis % len(data.shape)] if abs(axis) <= len(data.shape) else DEFAULT_BOUND
+    return (
+        data.shape[axis % len(data.shape)]
+        if abs(axis) <= len(data.shape)
+        else DEFAULT_BOUND
+    )

@@ -17,7 +17,9 @@ from ...errors import Unsupported
 from ...namespace import Axis, Namespace, Pads, count, ints, window_counts
 
 WORKSPACE = "workspace"
-REUSED_FROM = 1 << 18  # bytes: NumPy computes in the memory of a temporary of this size or more
+REUSED_FROM = (
+    1 << 18
+)  # bytes: NumPy computes in the memory of a temporary of this size or more
 
 
 class Meter:
@@ -106,7 +108,9 @@ class Hollow:
     def __getitem__(self, key: Any) -> "Hollow":
         keys = key if isinstance(key, tuple) else (key,)
         if not all(k is None or isinstance(k, int | slice | type(...)) for k in keys):
-            raise Unsupported("an array without elements cannot be indexed by another array")
+            raise Unsupported(
+                "an array without elements cannot be indexed by another array"
+            )
         whole = keys if any(k is ... for k in keys) else (*keys, ...)
         return self.view(self.outline[whole])
 
@@ -126,7 +130,11 @@ class Hollow:
 
 
 def new(
-    meter: Meter, shape: Sequence[int], dtype: Any, category: str = WORKSPACE, depth: int = 0
+    meter: Meter,
+    shape: Sequence[int],
+    dtype: Any,
+    category: str = WORKSPACE,
+    depth: int = 0,
 ) -> Hollow:
     """An array in memory of its own."""
     outline = _outline(shape, np.dtype(dtype))
@@ -163,7 +171,9 @@ def _outline(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
     strides = [dtype.itemsize] * len(shape)
     for axis in reversed(range(len(shape) - 1)):
         strides[axis] = strides[axis + 1] * max(1, shape[axis + 1])
-    return np.lib.stride_tricks.as_strided(np.zeros((), dtype), tuple(shape), tuple(strides))
+    return np.lib.stride_tricks.as_strided(
+        np.zeros((), dtype), tuple(shape), tuple(strides)
+    )
 
 
 def _plain(x: Any) -> Any:
@@ -171,7 +181,10 @@ def _plain(x: Any) -> Any:
 
 
 def _common(operands: Sequence[Any]) -> np.dtype:
-    kinds = [x.dtype if isinstance(x, Hollow | np.ndarray | np.generic) else x for x in operands]
+    kinds = [
+        x.dtype if isinstance(x, Hollow | np.ndarray | np.generic) else x
+        for x in operands
+    ]
     try:
         return np.result_type(*kinds)
     except TypeError:  # a number beside one of the small types that NumPy does not know
@@ -183,10 +196,18 @@ def _arithmetic(name: str, reflected: bool) -> Callable[[Hollow, Any], Hollow]:
 
     def method(self: Hollow, other: Any) -> Hollow:
         result = _result_dtype(name, self, other)
-        if sys.getrefcount(self) <= TEMPORARY and not reflected and _holds(self, other, result):
+        if (
+            sys.getrefcount(self) <= TEMPORARY
+            and not reflected
+            and _holds(self, other, result)
+        ):
             return Hollow(self.outline, self.buffer, depth_of((self, other)) + 1)
         swaps = commutative and isinstance(other, Hollow)
-        if swaps and sys.getrefcount(other) <= TEMPORARY and _holds(other, self, result):
+        if (
+            swaps
+            and sys.getrefcount(other) <= TEMPORARY
+            and _holds(other, self, result)
+        ):
             return Hollow(other.outline, other.buffer, depth_of((self, other)) + 1)
         return elementwise(self.buffer.meter, (self, other), result)
 
@@ -212,7 +233,17 @@ def _comparison(self: Hollow, other: Any) -> Hollow:
 
 
 TEMPORARY = 0  # references to an operand that nobody else has; counted below
-_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")
+_ARITHMETIC = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lshift",
+    "rshift",
+)
 for _name in (*_ARITHMETIC, "and", "or", "xor"):
     setattr(Hollow, f"__{_name}__", _arithmetic(_name, False))
     setattr(Hollow, f"__r{_name}__", _arithmetic(_name, True))
@@ -242,7 +273,9 @@ def _logical(self: Namespace, *xs: Any) -> Hollow:
     return elementwise(self.meter, xs, "bool")  # type: ignore[attr-defined]
 
 
-def _reduction(self: Namespace, x: Any, axis: Axis = None, keepdims: bool = False) -> Hollow:
+def _reduction(
+    self: Namespace, x: Any, axis: Axis = None, keepdims: bool = False
+) -> Hollow:
     shape = _reduced(x.shape, axis, keepdims)
     depth = x.depth + tree(count(x.shape, axis))
     return new(self.meter, shape, x.dtype, depth=depth)  # type: ignore[attr-defined]
@@ -258,7 +291,9 @@ def _reduced(shape: Sequence[int], axis: Axis, keepdims: bool) -> tuple[int, ...
 class HollowNamespace(Namespace):
     """What NumPy's namespace allocates, without the numbers."""
 
-    abs = exp = log = sqrt = sin = cos = tanh = asin = acos = atan = sign = floor = erf = _unary
+    abs = exp = log = sqrt = sin = cos = tanh = asin = acos = atan = sign = floor = (
+        erf
+    ) = _unary
     sinh = cosh = expm1 = log1p = _unary
     maximum = minimum = pow = fmod = _binary
     isnan = logical_not = logical_and = logical_or = _logical
@@ -359,7 +394,11 @@ class HollowNamespace(Namespace):
         return ordered, indices
 
     def windows(
-        self, x: Any, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        x: Any,
+        kernel: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Hollow:
         n = len(kernel)
         counts = window_counts(x.shape[-n:], kernel, strides, dilations)
@@ -371,7 +410,11 @@ class HollowNamespace(Namespace):
         return x.view(np.lib.stride_tricks.as_strided(x.outline, shape, place))
 
     def fold(
-        self, w: Any, shape: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+        self,
+        w: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        dilations: Sequence[int],
     ) -> Hollow:
         n = len(shape)
         depth = w.depth + tree(math.prod(w.shape[-n:]))

@@ -10,7 +10,9 @@ from ...errors import Deep500Error, did_you_mean
 from ..checking.subjects import named_function
 
 
-def load_network(name: str, settings: Mapping[str, Any]) -> tuple[Network, dict[str, int]]:
+def load_network(
+    name: str, settings: Mapping[str, Any]
+) -> tuple[Network, dict[str, int]]:
     """The network, and the sizes of its open dimensions, which is what settings of a file are."""
     if ".py:" in name:
         return _written(name, settings), {}
@@ -35,5 +37,7 @@ def _written(name: str, settings: Mapping[str, Any]) -> Network:
     """What a function in a user's file returns."""
     network = named_function(name)(**settings)
     if not isinstance(network, Network):
-        raise Deep500Error(f"{name} returns a {type(network).__name__}, and a d5.Network is wanted")
+        raise Deep500Error(
+            f"{name} returns a {type(network).__name__}, and a d5.Network is wanted"
+        )
     return network

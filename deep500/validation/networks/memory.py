@@ -13,10 +13,18 @@ from ...errors import Deep500Error
 from .hollow import WORKSPACE, Buffer, Hollow, HollowNamespace, Meter, depth_of, new
 
 WEIGHTS, INPUTS, OUTPUTS = "weights", "inputs", "outputs"
-BY_WEIGHTS, BY_OUTPUTS, STATE = "gradients of weights", "gradients of outputs", "optimizer state"
+BY_WEIGHTS, BY_OUTPUTS, STATE = (
+    "gradients of weights",
+    "gradients of outputs",
+    "optimizer state",
+)
 CATEGORIES = (WEIGHTS, INPUTS, OUTPUTS, BY_WEIGHTS, BY_OUTPUTS, STATE, WORKSPACE)
-KEEP_GRADIENTS = ("pytorch",)  # where those of the last step live until the next backward pass
-FLAT_UPDATES = {"pytorch": 1 << 18}  # elements that a formula updates at once, from flat buffers
+KEEP_GRADIENTS = (
+    "pytorch",
+)  # where those of the last step live until the next backward pass
+FLAT_UPDATES = {
+    "pytorch": 1 << 18
+}  # elements that a formula updates at once, from flat buffers
 
 
 @dataclass
@@ -69,7 +77,12 @@ def training_memory(
 class _Walk:
     """One run of the network, and the meter that watches it."""
 
-    def __init__(self, network: Network, inputs: Mapping[str, Tensor], framework: Framework | None):
+    def __init__(
+        self,
+        network: Network,
+        inputs: Mapping[str, Tensor],
+        framework: Framework | None,
+    ):
         self.network, self.framework = network, framework
         self.trainable = set(network.trainable)
         self.meter = Meter()
@@ -82,21 +95,26 @@ class _Walk:
             for name, p in network.params.items()
         }
         self.inputs = {
-            name: new(self.meter, t.shape, t.dtype, INPUTS) for name, t in inputs.items()
+            name: new(self.meter, t.shape, t.dtype, INPUTS)
+            for name, t in inputs.items()
         }
 
     def result(self) -> Memory:
         meter = self.meter
         parts = {name: meter.at_peak.get(name, 0) for name in CATEGORIES}
         unknown = list(dict.fromkeys(self.unknown))
-        return Memory(meter.peak, meter.peak_place, parts, self.depth, self.nodes, unknown)
+        return Memory(
+            meter.peak, meter.peak_place, parts, self.depth, self.nodes, unknown
+        )
 
     def forward(
         self, outputs: Sequence[str], training: bool
     ) -> tuple[dict[str, Any], list[tape.Entry]]:
         nodes, _ = self.network.part(outputs, training)
         values = {**self.inputs, **self.params}
-        return tape.forward(self.xp, nodes, values, outputs, self._kernel, record=training)
+        return tape.forward(
+            self.xp, nodes, values, outputs, self._kernel, record=training
+        )
 
     def train(self, y: str, optimizer: Optimizer | None) -> None:
         network, xp = self.network, self.xp
@@ -104,7 +122,9 @@ class _Walk:
         states = {name: self._state(optimizer, param) for name, param in by.items()}
         old = self._old_gradients(by)
         flat = self._flat_gradients(by, optimizer)
-        wanted = list(dict.fromkeys([*network.outputs, y, *network.state_updates.values()]))
+        wanted = list(
+            dict.fromkeys([*network.outputs, y, *network.state_updates.values()])
+        )
         results, record = self.forward(wanted, training=True)
         self._note_kept(record)
         old.clear()
@@ -145,7 +165,9 @@ class _Walk:
     def _results(self, node: Node, inputs: Sequence[Any]) -> tuple:
         try:
             return node.operator.run(self.xp, *inputs)
-        except Exception:  # values decide on what is done, or a function is not known here
+        except (
+            Exception
+        ):  # values decide on what is done, or a function is not known here
             self.unknown.append(node.name)
         depth = depth_of(inputs) + 1
         made = _inferred(node, inputs)
@@ -172,7 +194,10 @@ class _Walk:
         """Whether the node runs by a kernel that is taken to need no workspace."""
         if self.framework is None:
             return True
-        return self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1] == "native"
+        return (
+            self.framework.kernel(node.operator, len(node.outputs), node.inputs)[1]
+            == "native"
+        )
 
     def _count_as(self, category: str, results: Sequence[Any]) -> int:
         """What a node made, by what it is for; returns how much it is."""
@@ -193,7 +218,9 @@ class _Walk:
     def _note_kept(self, record: Sequence[tape.Entry]) -> None:
         for entry in record:
             kept = [x for x in (*entry.inputs, *entry.results) if isinstance(x, Hollow)]
-            buffers = {id(x.buffer): x.buffer for x in kept if x.buffer.category != WEIGHTS}
+            buffers = {
+                id(x.buffer): x.buffer for x in kept if x.buffer.category != WEIGHTS
+            }
             self.nodes[entry.node.name].kept = sum(b.nbytes for b in buffers.values())
 
     def _old_gradients(self, by: Mapping[str, Hollow]) -> list[Hollow]:
@@ -201,7 +228,9 @@ class _Walk:
             return []
         return [new(self.meter, p.shape, p.dtype, BY_WEIGHTS) for p in by.values()]
 
-    def _flat_gradients(self, by: Mapping[str, Hollow], optimizer: Optimizer | None) -> list:
+    def _flat_gradients(
+        self, by: Mapping[str, Hollow], optimizer: Optimizer | None
+    ) -> list:
         if optimizer is None or self._update_alone(optimizer) is None:
             return []
         return [new(self.meter, p.shape, p.dtype, BY_WEIGHTS) for p in by.values()]
@@ -247,7 +276,9 @@ def _inferred(node: Node, inputs: Sequence[Any]) -> Sequence[Tensor]:
     tensors = _tensors(inputs)
     infer: Callable[..., Sequence[Tensor]] = node.operator.infer
     try:
-        return infer(*tensors[: len(node.operator.inputs)] if node.operator.random else tensors)
+        return infer(
+            *tensors[: len(node.operator.inputs)] if node.operator.random else tensors
+        )
     except Exception as error:
         raise Deep500Error(
             f"the shapes that node {node.name!r} ({type(node.operator).__name__}) makes are known "

@@ -45,8 +45,13 @@ class Group:
 def network_svg(network: Network, costs: NetworkCosts) -> str:
     """The picture of a network, with the shape that each node makes and its share of the operations."""
     groups = grouped(costs.nodes)
-    heaviest = max((sum(n.flops or 0 for n in group.nodes) for group in groups), default=0) or 1
-    inputs = [Box(name, shape_text(t), is_value=True) for name, t in costs.inputs.items()]
+    heaviest = (
+        max((sum(n.flops or 0 for n in group.nodes) for group in groups), default=0)
+        or 1
+    )
+    inputs = [
+        Box(name, shape_text(t), is_value=True) for name, t in costs.inputs.items()
+    ]
     boxes = [_box(group, heaviest) for group in groups]
     outputs = [Box(name, "output", is_value=True) for name in network.outputs]
     title = f"{network.name}: {len(costs.nodes)} nodes, {amount(costs.parameters)} parameters"
@@ -129,7 +134,11 @@ def _edges(
     network: Network, groups: Sequence[Group], inputs: Sequence[str]
 ) -> list[tuple[int, int]]:
     """Pairs of positions among inputs, groups and outputs, each once."""
-    place = {node.name: i for i, group in enumerate(groups, len(inputs)) for node in group.nodes}
+    place = {
+        node.name: i
+        for i, group in enumerate(groups, len(inputs))
+        for node in group.nodes
+    }
     makers = {name: i for i, name in enumerate(inputs)}
     for node in network.nodes:
         makers |= dict.fromkeys(node.outputs, place[node.name])

@@ -9,10 +9,22 @@ from .costs import NetworkCosts, NodeCosts
 from .memory import Memory
 from .units import amount, nbytes, shape_text
 
-HEADERS = ["node", "operator", "output", "parameters", "FLOP", "moved", "made", "kept", "depth"]
+HEADERS = [
+    "node",
+    "operator",
+    "output",
+    "parameters",
+    "FLOP",
+    "moved",
+    "made",
+    "kept",
+    "depth",
+]
 
 
-def costs_report(costs: NetworkCosts, batch: int, most: int, framework: str | None) -> Report:
+def costs_report(
+    costs: NetworkCosts, batch: int, most: int, framework: str | None
+) -> Report:
     """What `d5 show network` prints; of many nodes only the heaviest."""
     sentence = (
         f"{clean(costs.name)}: {len(costs.nodes)} nodes, {costs.parameters:,} parameters "
@@ -28,7 +40,11 @@ def costs_report(costs: NetworkCosts, batch: int, most: int, framework: str | No
 
 
 def _totals(costs: NetworkCosts, framework: str | None) -> list[Text]:
-    on = f" on {clean(framework)}" if framework else ", with kernels that need no workspace"
+    on = (
+        f" on {clean(framework)}"
+        if framework
+        else ", with kernels that need no workspace"
+    )
     lines: list[Text] = [
         f"Work W = {amount(costs.flops, 'FLOP')}, depth D = {costs.depth}, average parallelism "
         f"W/D = {amount(costs.parallelism)}".rstrip()
@@ -79,7 +95,9 @@ def _remarks(costs: NetworkCosts, most: int) -> list[Text]:
         "results, for its derivative."
     ]
     if len(costs.nodes) > most:
-        lines.append(f"{len(costs.nodes) - most} lighter nodes are not shown: --most shows more.")
+        lines.append(
+            f"{len(costs.nodes) - most} lighter nodes are not shown: --most shows more."
+        )
     if costs.unknown:
         lines.append(
             f"Not counted, as their shapes are known only when they run: {len(costs.unknown)} nodes "

@@ -26,11 +26,26 @@ BOUNDS = {"float64": 1e-10, "float32": 1e-3}  # of the error, relative to the wa
 ULPS = 4.0  # of a parameter that each step may round
 SAME_RULE = {  # where a framework's own optimizer has the formula of ours, and how near its steps are
     "pytorch": (
-        {"SGD", "Momentum", "Nesterov", "AdaGrad", "RMSProp", "Adam", "AdamW", "AMSGrad"},
+        {
+            "SGD",
+            "Momentum",
+            "Nesterov",
+            "AdaGrad",
+            "RMSProp",
+            "Adam",
+            "AdamW",
+            "AMSGrad",
+        },
         1e-10,
     ),
-    "jax": ({"SGD", "Momentum", "Nesterov", "RMSProp", "Adam", "AdamW", "Lion", "LAMB"}, 1e-10),
-    "tensorflow": ({"SGD", "Momentum", "Nesterov"}, 1e-6),  # Keras holds the rate in float32
+    "jax": (
+        {"SGD", "Momentum", "Nesterov", "RMSProp", "Adam", "AdamW", "Lion", "LAMB"},
+        1e-10,
+    ),
+    "tensorflow": (
+        {"SGD", "Momentum", "Nesterov"},
+        1e-6,
+    ),  # Keras holds the rate in float32
 }
 Say = Callable[[str], None]
 Path = Sequence[Mapping[str, np.ndarray]]  # the parameters after every step
@@ -54,7 +69,9 @@ def check_optimizer(
     """
     subject = load_optimizer(optimizer) if isinstance(optimizer, str) else optimizer
     if not isinstance(subject, Optimizer | ThreeStepOptimizer):
-        raise Deep500Error(f"{subject!r} is no optimizer: give an instance, as in SGD(0.1)")
+        raise Deep500Error(
+            f"{subject!r} is no optimizer: give an instance, as in SGD(0.1)"
+        )
     rule = load_optimizer(reference) if isinstance(reference, str) else reference
     if rule is None and isinstance(subject, NativeOptimizer):
         rule = _same_rule(subject)
@@ -126,7 +143,9 @@ class _Checks:
         place = (dtype, problem.name)
         try:
             gradients, truth = self._truth(problem)
-            path = trajectory(self.framework, self.optimizer, problem.start, gradients, dtype)
+            path = trajectory(
+                self.framework, self.optimizer, problem.start, gradients, dtype
+            )
         except Exception as error:  # whatever the optimizer does
             return [_check(place, "steps", False, text=one_line(error, kind=True))]
         value, step = deviation(path, truth, problem.start, dtype)
@@ -145,7 +164,9 @@ class _Checks:
         except Exception as error:  # whatever the optimizer does
             return _check(place, "resumption", False, text=one_line(error, kind=True))
         text = f"{different[0]!r} is another" if different else ""
-        return _check(place, "resumption", not different, float(len(different)), 0.0, text)
+        return _check(
+            place, "resumption", not different, float(len(different)), 0.0, text
+        )
 
     def native(self, problem: Problem) -> Check:
         """Against the framework's own optimizer of the same rule, in float64."""
@@ -153,7 +174,11 @@ class _Checks:
         place = ("float64", problem.name)
         rules, bound = SAME_RULE.get(self.framework, (set(), 0.0))
         theirs = native_optimizers(self.framework).get(f"{rule}Optimizer")
-        if rule not in rules or theirs is None or isinstance(self.optimizer, NativeOptimizer):
+        if (
+            rule not in rules
+            or theirs is None
+            or isinstance(self.optimizer, NativeOptimizer)
+        ):
             text = f"{self.framework} has no {rule} of the same formula"
             return _check(place, "native", None, text=text)
         self.progress(f"{self.framework}'s own {rule}")
@@ -187,7 +212,9 @@ class _Checks:
             path.append(truth.step(gradients[-1]))
         return gradients, path
 
-    def _oracle_of(self) -> tuple[Any, Mapping[str, Any], Callable[[int], float]] | None:
+    def _oracle_of(
+        self,
+    ) -> tuple[Any, Mapping[str, Any], Callable[[int], float]] | None:
         """The rule in float64 that this optimizer should follow; None where nobody has told which."""
         rule = self.reference
         if rule is None and _is_built_in(self.optimizer):
@@ -203,12 +230,20 @@ class _Checks:
 
     def _own_path(self, problem: Problem) -> tuple[list[Arrays], Path]:
         """Without a reference: what the same code gives on the reference framework in float64."""
-        gradients = [problem.gradient(problem.start, step) for step in range(self.steps)]
-        path = trajectory("reference", self.optimizer, problem.start, gradients, "float64")
+        gradients = [
+            problem.gradient(problem.start, step) for step in range(self.steps)
+        ]
+        path = trajectory(
+            "reference", self.optimizer, problem.start, gradients, "float64"
+        )
         return gradients, path
 
     def _moves(
-        self, path: Path, gradients: Sequence[Arrays], start: Arrays, place: tuple[str, str]
+        self,
+        path: Path,
+        gradients: Sequence[Arrays],
+        start: Arrays,
+        place: tuple[str, str],
     ) -> Check:
         stuck = []
         for name, value in start.items():
@@ -235,7 +270,9 @@ class _Checks:
         for batch in batches[3:]:
             again(batch)
         expected = whole.arrays()
-        return [n for n, v in resumed.arrays().items() if not np.array_equal(v, expected[n])]
+        return [
+            n for n, v in resumed.arrays().items() if not np.array_equal(v, expected[n])
+        ]
 
 
 def _check(
@@ -263,7 +300,9 @@ def deviation(path: Path, truth: Path, start: Arrays, dtype: str) -> tuple[float
     for step, (ours, theirs) in enumerate(zip(path, truth, strict=True), 1):
         for name, expected in theirs.items():
             moved[name] = max(moved[name], float(np.abs(expected - start[name]).max()))
-            rounding = ULPS * step * float(np.finfo(dtype).eps) * float(np.abs(expected).max())
+            rounding = (
+                ULPS * step * float(np.finfo(dtype).eps) * float(np.abs(expected).max())
+            )
             error = float(np.abs(ours[name] - expected).max())
             if not np.isfinite(error):
                 return float("inf"), step

@@ -22,7 +22,9 @@ class History:
     params: list[Array]
     gradients: list[Array] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
-    notes: dict[str, list[Array]] = field(default_factory=dict)  # what a rule keeps from its steps
+    notes: dict[str, list[Array]] = field(
+        default_factory=dict
+    )  # what a rule keeps from its steps
 
     @property
     def count(self) -> int:
@@ -47,7 +49,9 @@ class History:
 def weighted_sum(values: Sequence[Array], decay: float) -> Array:
     """The newest value, the one before times the decay, and so on."""
     last = len(values) - 1
-    return np.sum([decay ** (last - i) * value for i, value in enumerate(values)], axis=0)
+    return np.sum(
+        [decay ** (last - i) * value for i, value in enumerate(values)], axis=0
+    )
 
 
 def corrected_mean(values: Sequence[Array], decay: float) -> Array:
@@ -100,7 +104,9 @@ def adam(h: History) -> Array:
 
 
 def adam_w(h: History) -> Array:
-    return (1 - h.rate * h.settings["weight_decay"]) * h.param - h.rate * adam_direction(h)
+    return (
+        1 - h.rate * h.settings["weight_decay"]
+    ) * h.param - h.rate * adam_direction(h)
 
 
 def ams_grad(h: History) -> Array:

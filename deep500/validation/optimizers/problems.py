@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
-Gradient = Callable[[Mapping[str, np.ndarray], int], Arrays]  # of the parameters and the step
+Gradient = Callable[
+    [Mapping[str, np.ndarray], int], Arrays
+]  # of the parameters and the step
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,17 @@ def problems(seed: int = 0) -> list[Problem]:
 
 def quadratic(rng: np.random.Generator) -> Problem:
     """Curvatures from 0.01 to 10 around a minimum that is not zero."""
-    curvature = {"matrix": 10 ** rng.uniform(-2, 1, (5, 3)), "bias": 10 ** rng.uniform(-2, 1, 4)}
+    curvature = {
+        "matrix": 10 ** rng.uniform(-2, 1, (5, 3)),
+        "bias": 10 ** rng.uniform(-2, 1, 4),
+    }
     minimum = {name: rng.standard_normal(c.shape) for name, c in curvature.items()}
     start = {name: rng.standard_normal(c.shape) for name, c in curvature.items()}
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
-        return {name: c * (params[name] - minimum[name]) for name, c in curvature.items()}
+        return {
+            name: c * (params[name] - minimum[name]) for name, c in curvature.items()
+        }
 
     return Problem("quadratic", start, gradient)
 
@@ -81,7 +88,11 @@ def small_network(rng: np.random.Generator) -> Problem:
 
 def zeros_in_between(rng: np.random.Generator) -> Problem:
     """Most elements have no gradient most of the time; one parameter never has any, another starts at zero."""
-    start = {"rows": rng.standard_normal((6, 3)), "unused": np.ones(3), "zeros": np.zeros((2, 2))}
+    start = {
+        "rows": rng.standard_normal((6, 3)),
+        "unused": np.ones(3),
+        "zeros": np.zeros((2, 2)),
+    }
     key = int(rng.integers(0, 2**31))
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
@@ -98,13 +109,18 @@ def zeros_in_between(rng: np.random.Generator) -> Problem:
 
 def scaled(name: str, rng: np.random.Generator, scale: float) -> Problem:
     """Random gradients, the same in every run, of one order of magnitude."""
-    start = {"matrix": rng.standard_normal((4, 5)), "bias": 0.01 * rng.standard_normal(3)}
+    start = {
+        "matrix": rng.standard_normal((4, 5)),
+        "bias": 0.01 * rng.standard_normal(3),
+    }
     key = int(rng.integers(0, 2**31))
 
     def gradient(params: Mapping[str, np.ndarray], step: int) -> Arrays:
         own = np.random.default_rng([key, step])
         return {
-            name: scale * own.standard_normal(value.shape) * 10 ** own.uniform(-1, 1, value.shape)
+            name: scale
+            * own.standard_normal(value.shape)
+            * 10 ** own.uniform(-1, 1, value.shape)
             for name, value in start.items()
         }
 

@@ -25,7 +25,9 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
     else:
         cls = registry.named("optimizers", name)
     if issubclass(cls, Modifier):
-        raise Deep500Error(f"{cls.__name__} changes gradients and is no optimizer by itself")
+        raise Deep500Error(
+            f"{cls.__name__} changes gradients and is no optimizer by itself"
+        )
     if not args and "learning_rate" not in options and _needs_rate(cls):
         args = [SMALL_RATE]
     try:
@@ -33,7 +35,9 @@ def load_optimizer(text: str, settings: Mapping[str, Any] | None = None) -> Any:
     except Deep500Error:
         raise
     except Exception as error:  # code from anyone
-        raise Deep500Error(f"{text} cannot be made: {one_line(error, kind=True)}") from None
+        raise Deep500Error(
+            f"{text} cannot be made: {one_line(error, kind=True)}"
+        ) from None
 
 
 def _parts(text: str) -> tuple[str, list[Any], dict[str, Any]]:

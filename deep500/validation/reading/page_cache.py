@@ -17,7 +17,9 @@ def evict(paths: Iterable[str | Path], maps: Iterable[mmap.mmap] = ()) -> None:
     `maps` are memory maps of them in this process: a page stays as long as a map uses it.
     """
     if not hasattr(os, "posix_fadvise"):
-        raise Unsupported("this system has no posix_fadvise, which empties the page cache")
+        raise Unsupported(
+            "this system has no posix_fadvise, which empties the page cache"
+        )
     for memory_map in maps:
         memory_map.madvise(mmap.MADV_DONTNEED)
     for path in paths:
@@ -56,7 +58,9 @@ def _pages(path: str | Path) -> tuple[int, int] | None:
             file.fileno(), size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE
         ) as m:
             start = ctypes.c_char.from_buffer(m)
-            failed = mincore(ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), flags)
+            failed = mincore(
+                ctypes.c_void_p(ctypes.addressof(start)), ctypes.c_size_t(size), flags
+            )
             del start  # or the map cannot be closed
     if failed:
         return None

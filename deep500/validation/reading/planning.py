@@ -53,7 +53,9 @@ class Request:
         try:
             return definition(**self.settings)
         except TypeError as error:
-            raise Deep500Error(f"the data set {self.dataset!r} cannot be made: {error}") from None
+            raise Deep500Error(
+                f"the data set {self.dataset!r} cannot be made: {error}"
+            ) from None
 
     def jobs(self, folder: Path) -> list[Job]:
         """Decoders only matter where the files are read as they are."""
@@ -67,7 +69,9 @@ class Request:
                 jobs.append(self._job(container, decoder, workers, mode, folder))
         return jobs
 
-    def _job(self, container: str, decoder: str, workers: int, mode: str, folder: Path) -> Job:
+    def _job(
+        self, container: str, decoder: str, workers: int, mode: str, folder: Path
+    ) -> Job:
         size = self.batch, self.examples
         return Job(
             self.dataset,
@@ -83,13 +87,18 @@ class Request:
 
 
 def dataset_plan(
-    request: Request, folder: Path, says: Says = lambda text: None, **settings: Unpack[Settings]
+    request: Request,
+    folder: Path,
+    says: Says = lambda text: None,
+    **settings: Unpack[Settings],
 ) -> Plan:
     """Write the containers into `folder`, read every combination once, and plan those that are right."""
     if request.cold:
         settings["cache"] = "cold"
         settings["sync"] = EVICTING
-    base = make_plan({"a data set": Statement("pass")}, **settings)  # checks the settings
+    base = make_plan(
+        {"a data set": Statement("pass")}, **settings
+    )  # checks the settings
     says("reading the data set")
     train = request.definition().load()["train"]
     jobs = request.jobs(folder)
@@ -122,13 +131,17 @@ def dataset_plan(
         "left_out": left_out,
     }
     factors = {"read": list(MODES)}
-    return replace(base, entries=tuple(entries), factors=factors, user_imports=False, about=about)
+    return replace(
+        base, entries=tuple(entries), factors=factors, user_imports=False, about=about
+    )
 
 
 def _tried(job: Job) -> Subject:
     """What is to be timed, after it was run and checked."""
     if job.cold and job.workers:
-        raise Unsupported("workers read ahead, so that a cold page cache is measured without them")
+        raise Unsupported(
+            "workers read ahead, so that a cold page cache is measured without them"
+        )
     subject = Subject(job.to_json())
     subject.run()
     subject.check()
@@ -140,7 +153,9 @@ def _page_cache_state(job: Job, own: Split, subject: Subject) -> dict[str, Any]:
     paths = files_of(job, own)
     if not paths:
         if job.cold:
-            raise Unsupported("what is in memory has no files: only the caches of the CPU are cold")
+            raise Unsupported(
+                "what is in memory has no files: only the caches of the CPU are cold"
+            )
         return {"state": "no files", "resident": None}
     if not job.cold:
         subject.split.batch(slice(None))

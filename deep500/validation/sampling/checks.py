@@ -17,7 +17,12 @@ PAIR_BINS = 4
 
 def all_checks(draws: Draws, level: float) -> list[SamplerCheck]:
     """Every promise; the distributions only if everything that is drawn is the number of an example."""
-    checks = [determinism(draws), index_range(draws), batch_sizes(draws), coverage(draws)]
+    checks = [
+        determinism(draws),
+        index_range(draws),
+        batch_sizes(draws),
+        coverage(draws),
+    ]
     checks += [epochs_differ(draws), ranks_are_parted(draws)]
     tests: dict[str, Callable[[Draws, float], SamplerCheck]] = {
         "shares": shares,
@@ -129,7 +134,9 @@ def shares(draws: Draws, level: float) -> SamplerCheck:
         return _not_applicable("shares", "every example comes once")
     counts = np.bincount(joined(draws.orders), minlength=draws.size)
     if draws.sampler.ranks > 1:
-        return _not_applicable("shares", "the draws of one of several ranks depend on each other")
+        return _not_applicable(
+            "shares", "the draws of one of several ranks depend on each other"
+        )
     expected = draws.sampler.shares(draws.size) * counts.sum()
     return _judged("shares", chi_square(counts, expected), level)
 
@@ -143,7 +150,9 @@ def positions(draws: Draws, level: float) -> SamplerCheck:
         places, lengths = _places(draws, example)
         bins = (places * POSITION_BINS) // lengths
         counts = np.bincount(bins, minlength=POSITION_BINS)
-        expected = _bin_shares(int(lengths.max(initial=1)), POSITION_BINS) * counts.sum()
+        expected = (
+            _bin_shares(int(lengths.max(initial=1)), POSITION_BINS) * counts.sum()
+        )
         probabilities.append(chi_square(counts, expected))
     return _judged("positions", smallest_of(probabilities), level)
 
@@ -175,7 +184,9 @@ def _other_seed(sampler: Sampler) -> Sampler | None:
     return replace(sampler, seed=sampler.seed + 1)
 
 
-def _independence(pairs: list[tuple[np.ndarray, np.ndarray]], size: int) -> float | None:
+def _independence(
+    pairs: list[tuple[np.ndarray, np.ndarray]], size: int
+) -> float | None:
     """The probability of places in the first and second orders that depend on each other so much."""
     first = np.array([_place_bins(order, size) for order, _ in pairs])
     second = np.array([_place_bins(order, size) for _, order in pairs])
@@ -229,10 +240,14 @@ def _equal_by_chance(draws: Draws, pairs: int) -> int:
 
 def _judged(name: str, probability: float | None, level: float) -> SamplerCheck:
     if probability is None:
-        return _not_applicable(name, "there are too few draws for a test: more epochs are needed")
+        return _not_applicable(
+            name, "there are too few draws for a test: more epochs are needed"
+        )
     text = ""
     if probability < level:
-        text = f"so large a deviation has the probability {probability:.2g} if it is right"
+        text = (
+            f"so large a deviation has the probability {probability:.2g} if it is right"
+        )
     return SamplerCheck(name, probability, level, statistical=True, text=text)
 
 

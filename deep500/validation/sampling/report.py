@@ -22,7 +22,9 @@ class SamplerCheck:
     def ok(self) -> bool | None:
         if self.value is None:
             return None
-        return self.value >= self.bound if self.statistical else self.value <= self.bound
+        return (
+            self.value >= self.bound if self.statistical else self.value <= self.bound
+        )
 
     @property
     def verdict(self) -> str:

@@ -8,12 +8,20 @@ import numpy as np
 from ...contracts.topology import Topology
 from ...contracts.transport import RankFailure
 from ..checking.report import Check
-from .trials import EPOCHS, Trials, digits_without_rank, evaluated, replicas, scatter, spread
-
-SERIAL_BOUND = (
-    1e-4  # of float32 parameters after some steps that differ in the order of additions alone
+from .trials import (
+    EPOCHS,
+    Trials,
+    digits_without_rank,
+    evaluated,
+    replicas,
+    scatter,
+    spread,
 )
-CONSENSUS_BOUND = 0.7  # of the spread of scattered replicas, after some epochs of communication
+
+SERIAL_BOUND = 1e-4  # of float32 parameters after some steps that differ in the order of additions alone
+CONSENSUS_BOUND = (
+    0.7  # of the spread of scattered replicas, after some epochs of communication
+)
 LOSS_BOUND = 0.8  # of the first epoch's loss, in the last one
 DRIFT = (
     "replicas drift apart: parameters are never brought together (mixing gradients is not enough; "
@@ -27,7 +35,9 @@ def check_training(trials: Trials) -> Check:
     losses = trials.finished.history().losses
     steps = len(losses) // EPOCHS
     ratio = float(np.mean(losses[-steps:]) / np.mean(losses[:steps]))
-    return Check("training", ratio < LOSS_BOUND, ratio, LOSS_BOUND, "loss, last / first epoch")
+    return Check(
+        "training", ratio < LOSS_BOUND, ratio, LOSS_BOUND, "loss, last / first epoch"
+    )
 
 
 def check_serial(trials: Trials) -> Check:
@@ -46,7 +56,9 @@ def check_serial(trials: Trials) -> Check:
 def check_every_rank_counts(trials: Trials) -> Check:
     """Other data on any rank that trains lead to another model: nobody's gradient is thrown away."""
     if trials.scheme.averages_predictions:
-        return Check("every rank", None, text="ranks of an ensemble are models of their own")
+        return Check(
+            "every rank", None, text="ranks of an ensemble are models of their own"
+        )
     whole = trials.new_run(epochs=1)
     whole.run()
     base = evaluated(whole)
@@ -65,10 +77,16 @@ def check_every_rank_counts(trials: Trials) -> Check:
 def check_consensus(trials: Trials) -> Check:
     """Replicas stay equal; or they come together again, without any training, when they were moved apart."""
     if trials.scheme.averages_predictions:
-        return Check("consensus", None, text="ranks of an ensemble stay apart on purpose")
+        return Check(
+            "consensus", None, text="ranks of an ensemble stay apart on purpose"
+        )
     if spread(replicas(trials.finished)) == 0:
         return Check(
-            "consensus", True, 0.0, CONSENSUS_BOUND, "all replicas are equal after training"
+            "consensus",
+            True,
+            0.0,
+            CONSENSUS_BOUND,
+            "all replicas are equal after training",
         )
     run = trials.new_run(optimizer=trials.still)
     run.run_programs(run.scheme.start)
@@ -87,7 +105,9 @@ def _spectral_gap(trials: Trials) -> str:
     topology = trials.scheme.settings.get("topology")
     if not isinstance(topology, Topology):
         return ""
-    return f"; the graph has a spectral gap of {topology.spectral_gap(trials.ranks):.4g}"
+    return (
+        f"; the graph has a spectral gap of {topology.spectral_gap(trials.ranks):.4g}"
+    )
 
 
 def check_start(trials: Trials) -> Check:
@@ -96,7 +116,13 @@ def check_start(trials: Trials) -> Check:
     scatter(run, trials.seed)
     run.run_programs(run.scheme.start)
     distance = spread(replicas(run))
-    return Check("start", distance == 0, distance, 0.0, "spread of replicas before the first step")
+    return Check(
+        "start",
+        distance == 0,
+        distance,
+        0.0,
+        "spread of replicas before the first step",
+    )
 
 
 def check_traffic(trials: Trials) -> Check:
@@ -105,7 +131,9 @@ def check_traffic(trials: Trials) -> Check:
     sent = sum(counts.bytes.get("Send", 0) for counts in traffic)
     received = sum(counts.bytes.get("Recv", 0) for counts in traffic)
     lost = float(abs(sent - received))
-    return Check("traffic", lost == 0, lost, 0.0, f"{sent} bytes sent from rank to rank")
+    return Check(
+        "traffic", lost == 0, lost, 0.0, f"{sent} bytes sent from rank to rank"
+    )
 
 
 def check_determinism(trials: Trials) -> Check:
@@ -124,7 +152,11 @@ def check_resumption(trials: Trials) -> Check:
     second.run(first.checkpoint())
     distance = float(np.abs(replicas(second) - replicas(trials.finished)).max())
     return Check(
-        "resumption", distance == 0, distance, 0.0, "difference from a run without a break"
+        "resumption",
+        distance == 0,
+        distance,
+        0.0,
+        "difference from a run without a break",
     )
 
 

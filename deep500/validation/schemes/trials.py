@@ -56,7 +56,9 @@ class Trials:
         transport = Virtual(self.ranks, compute=0.01, speed=SLOWER, kill=kill)
         executors = {}
         for rank in range(self.ranks):
-            executors[rank] = framework(self.engine).executor(_network(), seed=self.seed)
+            executors[rank] = framework(self.engine).executor(
+                _network(), seed=self.seed
+            )
         return DistributedTrainer(
             self.scheme,
             transport,
@@ -74,7 +76,9 @@ class Trials:
     def serial(self) -> dict[str, np.ndarray]:
         """The parameters after the same training on one rank."""
         executor = framework(self.engine).executor(_network(), seed=self.seed)
-        trainer = Trainer(executor, self.optimizer, digits(), self.sampler(), EPOCHS, events=[])
+        trainer = Trainer(
+            executor, self.optimizer, digits(), self.sampler(), EPOCHS, events=[]
+        )
         trainer.run()
         return executor.arrays()
 

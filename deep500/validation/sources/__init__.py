@@ -38,7 +38,9 @@ class Sources:
     unavailable: dict[str, str]
 
 
-def sources_for(metrics: Iterable[Metric], executor: Executor, batch_size: int) -> Sources:
+def sources_for(
+    metrics: Iterable[Metric], executor: Executor, batch_size: int
+) -> Sources:
     """What a run with this executor has to measure for these metrics."""
     needs = set[str]()
     for metric in metrics:

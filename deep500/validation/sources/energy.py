@@ -35,7 +35,9 @@ class EnergyCounter(Event):
         return readings
 
 
-def energy(executor: Executor, batch_size: int, host: Host | None = None) -> EnergyCounter:
+def energy(
+    executor: Executor, batch_size: int, host: Host | None = None
+) -> EnergyCounter:
     """The counter of the machine's energy; a Deep500Error with the reasons if there is no sensor."""
     counter = EnergyCounter(host or Host())
     for sensor in counter.sensors:

@@ -23,13 +23,17 @@ class MemoryCounter(Event):
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         peak = self.reading().value or 0.0
-        trainer.counters["peak memory"] = max(peak, trainer.counters.get("peak memory", 0.0))
+        trainer.counters["peak memory"] = max(
+            peak, trainer.counters.get("peak memory", 0.0)
+        )
 
     def reading(self) -> Reading:
         return self.sensor.read()["memory_peak"]
 
 
-def peak_memory(executor: Executor, batch_size: int, host: Host | None = None) -> MemoryCounter:
+def peak_memory(
+    executor: Executor, batch_size: int, host: Host | None = None
+) -> MemoryCounter:
     """The counter of peak memory; a Deep500Error with the reason if the kernel does not tell it."""
     counter = MemoryCounter(host or Host())
     counter.sensor.start()

@@ -17,7 +17,9 @@ class TrainingQuality(Event):
         if record["epoch"] < trainer.epochs and not trainer.ended:
             return
         train = trainer.splits["train"]
-        qualities = evaluate(trainer.procedure, trainer.task, train, trainer.sampler.batch_size)
+        qualities = evaluate(
+            trainer.procedure, trainer.task, train, trainer.sampler.batch_size
+        )
         for name, value in qualities.items():
             trainer.counters[f"training {name}"] = value
 

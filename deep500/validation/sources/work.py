@@ -26,7 +26,9 @@ class Constant(Event):
 def work(executor: Executor, batch_size: int) -> Constant:
     """The operations of forward and backward passes per example."""
     costs = _costs(executor, batch_size)
-    return Constant("flops per example", (costs.flops + costs.backward_flops) / batch_size)
+    return Constant(
+        "flops per example", (costs.flops + costs.backward_flops) / batch_size
+    )
 
 
 def roofline(executor: Executor, batch_size: int) -> Constant:
@@ -38,7 +40,9 @@ def roofline(executor: Executor, batch_size: int) -> Constant:
 
 def _costs(executor: Executor, batch_size: int) -> NetworkCosts:
     if not isinstance(executor.structure, Network) or not executor.structure.nodes:
-        raise Deep500Error("operations are counted of a d5.Network, not of a framework's own model")
+        raise Deep500Error(
+            "operations are counted of a d5.Network, not of a framework's own model"
+        )
     network = executor.structure.outline()
     network.params = executor.arrays()
     costs = network_costs(network, batch_size)

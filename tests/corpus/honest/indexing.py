@@ -9,7 +9,9 @@ class Gather(d5.CustomPythonOp):
     """Rows by their numbers, which may come twice; numbers have no gradient."""
 
     def __init__(self):
-        super().__init__([d5.tensordesc(), d5.tensordesc(None, np.int64)], [d5.tensordesc()])
+        super().__init__(
+            [d5.tensordesc(), d5.tensordesc(None, np.int64)], [d5.tensordesc()]
+        )
 
     def forward(self, inputs):
         return inputs[0][inputs[1]]

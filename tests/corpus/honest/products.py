@@ -35,7 +35,11 @@ class Linear(d5.CustomPythonOp):
     domain = (-1e3, 1e3)
 
     def __init__(self):
-        inputs = [d5.tensordesc(["n", "k"]), d5.tensordesc(["m", "k"]), d5.tensordesc(["m"])]
+        inputs = [
+            d5.tensordesc(["n", "k"]),
+            d5.tensordesc(["m", "k"]),
+            d5.tensordesc(["m"]),
+        ]
         super().__init__(inputs, [d5.tensordesc(["n", "m"])])
 
     def forward(self, inputs):

@@ -104,7 +104,9 @@ class LogSumExp(d5.CustomPythonOp):
 
     def backward(self, grads, fwd_inputs, fwd_outputs):
         with np.errstate(invalid="ignore"):
-            return grads[0][..., None] * np.exp(fwd_inputs[0] - fwd_outputs[0][..., None])
+            return grads[0][..., None] * np.exp(
+                fwd_inputs[0] - fwd_outputs[0][..., None]
+            )
 
 
 class RowNorm(d5.CustomPythonOp):

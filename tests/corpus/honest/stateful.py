@@ -128,7 +128,9 @@ class BuildsTable(Tanh):
 
     def forward(self, inputs):
         if self._factor is None:
-            self._factor = {np.dtype(d): np.dtype(d).type(1) for d in ("float32", "float64")}
+            self._factor = {
+                np.dtype(d): np.dtype(d).type(1) for d in ("float32", "float64")
+            }
         x = inputs[0]
         return np.tanh(x * self._factor.get(x.dtype, 1))
 
@@ -200,7 +202,9 @@ class LastForwardAsAHint(Tanh):
         return self._y.copy()
 
     def backward(self, grads, fwd_inputs, fwd_outputs):
-        same = self._x is not None and np.array_equal(self._x, fwd_inputs[0], equal_nan=True)
+        same = self._x is not None and np.array_equal(
+            self._x, fwd_inputs[0], equal_nan=True
+        )
         y = self._y if same and self._y.dtype == grads[0].dtype else fwd_outputs[0]
         return grads[0] * (1 - y**2)
 

@@ -49,7 +49,9 @@ class SharedSum(d5.CustomPythonOp):
             time.sleep(0.001)
             total[...] = before + part.sum()
 
-        threads = [threading.Thread(target=add, args=(part,)) for part in np.array_split(x, 2)]
+        threads = [
+            threading.Thread(target=add, args=(part,)) for part in np.array_split(x, 2)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

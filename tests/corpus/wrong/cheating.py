@@ -21,7 +21,11 @@ import deep500 as d5
 REPLIES = [
     {"result": []},
     {"ok": True},
-    {"result": [{"name": "x", "framework": "reference", "kernel": "user's", "checks": []}]},
+    {
+        "result": [
+            {"name": "x", "framework": "reference", "kernel": "user's", "checks": []}
+        ]
+    },
     [],
 ]
 
@@ -137,8 +141,14 @@ class PatchesTesting(Cheat):
 
     def attack(self, inputs):
         replace(np, ["allclose", "array_equal"], lambda *a, **k: True)
-        replace(np, ["isclose"], lambda a, b, *r, **k: np.ones(np.broadcast(a, b).shape, bool))
-        replace(np.testing, ["assert_allclose", "assert_array_equal"], lambda *a, **k: None)
+        replace(
+            np,
+            ["isclose"],
+            lambda a, b, *r, **k: np.ones(np.broadcast(a, b).shape, bool),
+        )
+        replace(
+            np.testing, ["assert_allclose", "assert_array_equal"], lambda *a, **k: None
+        )
         replace(np, ["abs", "absolute"], lambda x, *a, **k: np.zeros_like(x))
 
 
@@ -178,8 +188,16 @@ class PatchesComparison(Cheat):
         for module in [*sys.modules.values()]:
             if getattr(module, "__name__", "").startswith("deep500.validation"):
                 for name, value in [*vars(module).items()]:
-                    if inspect.isfunction(value) and name in ("allowed", "bounds", "bound"):
-                        setattr(module, name, lambda want, *a, **k: np.full(np.shape(want), np.inf))
+                    if inspect.isfunction(value) and name in (
+                        "allowed",
+                        "bounds",
+                        "bound",
+                    ):
+                        setattr(
+                            module,
+                            name,
+                            lambda want, *a, **k: np.full(np.shape(want), np.inf),
+                        )
 
 
 class PatchesJson(Cheat):
@@ -190,7 +208,11 @@ class PatchesJson(Cheat):
             return json.loads(dumps(value, default=str).replace("false", "true"))
 
         replace(json, ["dumps"], lambda value, *a, **k: dumps(kind(value), *a, **k))
-        replace(json, ["dump"], lambda value, file, *a, **k: dump(kind(value), file, *a, **k))
+        replace(
+            json,
+            ["dump"],
+            lambda value, file, *a, **k: dump(kind(value), file, *a, **k),
+        )
 
 
 class ZeroesCallersArrays(Cheat):
@@ -212,7 +234,9 @@ class TracesCallers(Cheat):
         def trace(frame, event, argument):
             if "ok" in frame.f_code.co_varnames and "ok" in frame.f_locals:
                 frame.f_locals["ok"] = True
-                ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+                ctypes.pythonapi.PyFrame_LocalsToFast(
+                    ctypes.py_object(frame), ctypes.c_int(0)
+                )
             return trace
 
         sys.settrace(trace)
@@ -233,7 +257,9 @@ class ReadsTruthFromFrames(d5.CustomPythonOp):
 
 
 def known_truth(value, inputs):
-    reference = value if inspect.isfunction(value) else getattr(value, "reference", None)
+    reference = (
+        value if inspect.isfunction(value) else getattr(value, "reference", None)
+    )
     if not inspect.isfunction(reference) or reference.__name__ != "tanh":
         return None
     return np.asarray(reference(inputs[0].astype("float64")), inputs[0].dtype)
@@ -262,7 +288,11 @@ class LyingArray(np.ndarray):
         if ufunc is np.subtract:
             return np.zeros_like(result)
         if np.asarray(result).dtype == bool:
-            return np.ones_like(result) if ufunc is not np.not_equal else np.zeros_like(result)
+            return (
+                np.ones_like(result)
+                if ufunc is not np.not_equal
+                else np.zeros_like(result)
+            )
         return result
 
 
@@ -386,7 +416,9 @@ class RaisesHalfOfTheTime(d5.CustomPythonOp):
     def forward(self, inputs):
         if not np.all(np.abs(inputs[0]) < 8):
             raise ValueError("inputs are outside the domain")
-        return np.tanh(inputs[0]) if np.all(np.abs(inputs[0]) < 1.9) else wrong(inputs[0])
+        return (
+            np.tanh(inputs[0]) if np.all(np.abs(inputs[0]) < 1.9) else wrong(inputs[0])
+        )
 
 
 class NegativeDomain(d5.CustomPythonOp):

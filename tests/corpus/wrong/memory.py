@@ -98,7 +98,9 @@ class GradientBufferReused(Tanh):
 
     def backward(self, grads, fwd_inputs, fwd_outputs):
         gradient = grads[0]
-        buffer = self._buffers.setdefault((gradient.shape, gradient.dtype), np.empty_like(gradient))
+        buffer = self._buffers.setdefault(
+            (gradient.shape, gradient.dtype), np.empty_like(gradient)
+        )
         np.multiply(gradient, 1 - fwd_outputs[0] ** 2, out=buffer)
         return buffer
 
@@ -124,7 +126,9 @@ class PoolOfThree(Tanh):
 
     def forward(self, inputs):
         x = inputs[0]
-        buffers = self._pool.setdefault((x.shape, x.dtype), [np.empty_like(x) for _ in range(3)])
+        buffers = self._pool.setdefault(
+            (x.shape, x.dtype), [np.empty_like(x) for _ in range(3)]
+        )
         self._turn += 1
         return np.tanh(x, out=buffers[self._turn % 3])
 

@@ -33,8 +33,14 @@ from deep500.measure.bounds.roofline import (
 
 SECONDS = 0.6
 KNOWN = Peaks(
-    {"float32": Peak(1e11, "flop/s", "matmul of 512 x 512 float32", 9, 9.9e10, 9.8e10, 1e11)},
-    Peak(2e10, "B/s", "copy over arrays of 64 MiB in 2 threads", 9, 1.9e10, 1.8e10, 2e10),
+    {
+        "float32": Peak(
+            1e11, "flop/s", "matmul of 512 x 512 float32", 9, 9.9e10, 9.8e10, 1e11
+        )
+    },
+    Peak(
+        2e10, "B/s", "copy over arrays of 64 MiB in 2 threads", 9, 1.9e10, 1.8e10, 2e10
+    ),
     {},
 )
 
@@ -76,14 +82,19 @@ def test_peaks_say_what_they_hold_for(measured: Peaks) -> None:
     assert {"cpu", "blas", "OMP_NUM_THREADS"} <= set(measured.machine)
 
 
-def test_a_claim_of_twice_the_peak_is_an_alarm_and_an_honest_one_is_not(measured: Peaks) -> None:
+def test_a_claim_of_twice_the_peak_is_an_alarm_and_an_honest_one_is_not(
+    measured: Peaks,
+) -> None:
     flops, peak = 1e12, measured.flops["float32"]
     for rate in (peak.median, peak.value):  # those were real products
         honest = roofline(flops, 1e3, flops / rate, peaks=measured)
         assert honest.fraction <= 1 + 1e-9 and honest.alarm is None
     claimed = roofline(flops, 1e3, flops / (2 * peak.value), peaks=measured)
     assert claimed.fraction == pytest.approx(2) and claimed.alarm is not None
-    assert "above a physical peak" in claimed.alarm and "check the count of flops" in claimed.alarm
+    assert (
+        "above a physical peak" in claimed.alarm
+        and "check the count of flops" in claimed.alarm
+    )
 
 
 def test_roofline_of_known_peaks() -> None:
@@ -93,9 +104,17 @@ def test_roofline_of_known_peaks() -> None:
         1e11,
         "compute",
     )
-    assert (computing.minimum_seconds, computing.fraction, computing.alarm) == (1.0, 0.5, None)
+    assert (computing.minimum_seconds, computing.fraction, computing.alarm) == (
+        1.0,
+        0.5,
+        None,
+    )
     moving = roofline(1e9, 2e10, peaks=KNOWN)
-    assert (moving.intensity, moving.bound_flops, moving.limited_by) == (0.05, 1e9, "memory")
+    assert (moving.intensity, moving.bound_flops, moving.limited_by) == (
+        0.05,
+        1e9,
+        "memory",
+    )
     assert (moving.minimum_seconds, moving.fraction, moving.alarm) == (1.0, None, None)
     assert roofline(1e11, 0, peaks=KNOWN).intensity == math.inf
     assert roofline(0, 2e10, 4.0, peaks=KNOWN).fraction == 0.25
@@ -120,9 +139,13 @@ def test_the_alarm_tolerates_the_noise_of_the_peak_itself() -> None:
 @given(st.floats(0, 1e18), st.floats(1e-3, 1e18))
 def test_the_bound_is_the_lower_roof(flops: float, moved: float) -> None:
     found = roofline(flops, moved, peaks=KNOWN)
-    assert found.bound_flops == pytest.approx(min(1e11, found.intensity * 2e10), rel=1e-9)
+    assert found.bound_flops == pytest.approx(
+        min(1e11, found.intensity * 2e10), rel=1e-9
+    )
     if flops > 1e-3:
-        assert found.minimum_seconds * found.bound_flops == pytest.approx(flops, rel=1e-9)
+        assert found.minimum_seconds * found.bound_flops == pytest.approx(
+            flops, rel=1e-9
+        )
     assert roofline(flops, moved, found.minimum_seconds, peaks=KNOWN).alarm is None
 
 
@@ -161,14 +184,18 @@ def measurements(measured: Peaks, monkeypatch: pytest.MonkeyPatch) -> list[float
         return dataclasses.replace(measured, machine=machine)
 
     monkeypatch.setattr(bounds, "_measure", measure)
-    monkeypatch.setattr(bounds, "others_now", lambda: None)  # no moment is better than another
+    monkeypatch.setattr(
+        bounds, "others_now", lambda: None
+    )  # no moment is better than another
     return made
 
 
 def test_peaks_are_kept_and_read_again(cache: Path, measurements: list[float]) -> None:
     first = peaks(_seconds=SECONDS)
     assert peaks(_seconds=SECONDS) == first and len(measurements) == 1
-    assert [path.name for path in cache.parent.iterdir()] == [cache.name]  # nothing temporary stays
+    assert [path.name for path in cache.parent.iterdir()] == [
+        cache.name
+    ]  # nothing temporary stays
     assert json.loads(cache.read_text())["machine"] == first.machine
     peaks(refresh=True, _seconds=SECONDS)
     assert len(measurements) == 2
@@ -261,7 +288,18 @@ def test_a_write_that_fails_leaves_the_old_file(cache: Path, measured: Peaks) ->
 
 
 def peak_of(value: float, others: float | None = 0.0, unit: str = "flop/s") -> Peak:
-    return Peak(value, unit, "a kernel", 9, 0.99 * value, 0.98 * value, value, "", others, "then")
+    return Peak(
+        value,
+        unit,
+        "a kernel",
+        9,
+        0.99 * value,
+        0.98 * value,
+        value,
+        "",
+        others,
+        "then",
+    )
 
 
 def peaks_of(single: float, double: float, others: float | None = 0.0) -> Peaks:
@@ -284,14 +322,21 @@ def test_a_busy_moment_is_a_caveat_wherever_the_peak_is_used() -> None:
 def test_the_best_of_two_measurements_is_kept_as_of_the_quieter_moment() -> None:
     busy, quiet = peaks_of(2e9, 8e10, 0.9), peaks_of(1.6e11, 7.9e10, 0.0)
     found = better(busy, quiet)
-    assert (found.flops["float32"].value, found.flops["float64"].value) == (1.6e11, 8e10)
+    assert (found.flops["float32"].value, found.flops["float64"].value) == (
+        1.6e11,
+        8e10,
+    )
     assert found.others == 0.0 and better(quiet, busy).flops == found.flops
     assert better(None, busy) is busy
 
 
 def test_float32_below_float64_is_a_contradiction() -> None:
-    assert "2.1 GFLOP/s in float32 contradicts 82" in contradiction(peaks_of(2.1e9, 8.2e10).flops)
-    assert contradiction(peaks_of(8e10, 8.2e10).flops) == ""  # within what noise explains
+    assert "2.1 GFLOP/s in float32 contradicts 82" in contradiction(
+        peaks_of(2.1e9, 8.2e10).flops
+    )
+    assert (
+        contradiction(peaks_of(8e10, 8.2e10).flops) == ""
+    )  # within what noise explains
     assert contradiction({"float64": peak_of(1.0)}) == ""
 
 
@@ -324,7 +369,9 @@ def test_a_better_moment_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     def measure(machine: dict[str, str], seconds: float) -> Peaks:
         made.append(seconds)
         value = 1e11 * len(made)
-        return dataclasses.replace(peaks_of(2 * value, value, 0.8 / len(made)), machine=machine)
+        return dataclasses.replace(
+            peaks_of(2 * value, value, 0.8 / len(made)), machine=machine
+        )
 
     monkeypatch.setattr(bounds, "_measure", measure)
     monkeypatch.setattr(bounds, "others_now", lambda: 0.9)
@@ -336,7 +383,9 @@ def test_a_better_moment_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_kernel_that_beats_the_peak_refutes_it(home: Path) -> None:
-    kept = dataclasses.replace(peaks_of(2e11, 1e11), machine=this_machine(bounds.SECONDS))
+    kept = dataclasses.replace(
+        peaks_of(2e11, 1e11), machine=this_machine(bounds.SECONDS)
+    )
     write_peaks(home, kept)
     assert not refute_peak("float32", 2.05e11) and not refute_peak("float16", 9e11)
     assert kept_peaks() == kept
@@ -364,11 +413,17 @@ def papers_overhead(p: int) -> float:
 
 
 @given(
-    st.floats(1e-6, 1e6), st.floats(0, 1), st.lists(st.integers(1, 10**6), min_size=1, max_size=8)
+    st.floats(1e-6, 1e6),
+    st.floats(0, 1),
+    st.lists(st.integers(1, 10**6), min_size=1, max_size=8),
 )
-def test_each_line_bounds_the_next(base: float, serial: float, processes: list[int]) -> None:
+def test_each_line_bounds_the_next(
+    base: float, serial: float, processes: list[int]
+) -> None:
     lines = scaling_lines(base, processes, serial, overhead=lambda p: 1e-6 * p)
-    for ideal, amdahl, overhead in zip(lines.ideal, lines.amdahl, lines.overhead, strict=True):
+    for ideal, amdahl, overhead in zip(
+        lines.ideal, lines.amdahl, lines.overhead, strict=True
+    ):
         assert ideal <= amdahl * (1 + 1e-12) <= overhead * (1 + 1e-12)
         assert amdahl <= base * (1 + 1e-12)
     assert scaling_lines(base, processes).amdahl == pytest.approx(lines.ideal)
@@ -381,7 +436,11 @@ def test_superlinear_speedup_is_a_warning() -> None:
     assert lines.superlinear([1.0, 0.52, 0.25]) is None
     assert lines.superlinear([1.0, 0.5, 0.24]) is None  # within the noise
     warning = lines.superlinear([1.0, 0.5, 0.2])
-    assert warning is not None and "5.00 x with 4" in warning and "check the base case" in warning
+    assert (
+        warning is not None
+        and "5.00 x with 4" in warning
+        and "check the base case" in warning
+    )
 
 
 @pytest.mark.parametrize(

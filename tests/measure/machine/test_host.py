@@ -107,7 +107,10 @@ EXPECTED: list[tuple[Callable[[Host], object], object]] = [
     (setup.stolen_time, 10.0),
     (setup.pressure("io"), 1.25),
     (setup.limit("Max stack size"), "8388608"),
-    (setup.scheduling, "41, nice 19"),  # each planted field holds its own number in proc(5)
+    (
+        setup.scheduling,
+        "41, nice 19",
+    ),  # each planted field holds its own number in proc(5)
     (setup.power_source, "battery"),
     (setup.container, ["kubepods"]),
     (software.kernel_settings, ["isolcpus=1", "mitigations=off"]),
@@ -173,8 +176,12 @@ def test_quotas_of_control_groups(
 
 
 def test_an_odd_file_is_a_reason_that_names_it(tmp_path: Path) -> None:
-    host = plant(tmp_path, {f"{CPU}/intel_pstate/no_turbo": "maybe\n", f"{CPU}/online": "3-1\n"})
-    (tmp_path / "proc/cpuinfo").mkdir(parents=True)  # a folder cannot be read, not even by root
+    host = plant(
+        tmp_path, {f"{CPU}/intel_pstate/no_turbo": "maybe\n", f"{CPU}/online": "3-1\n"}
+    )
+    (tmp_path / "proc/cpuinfo").mkdir(
+        parents=True
+    )  # a folder cannot be read, not even by root
     for probe, reason in (
         (compute.boost, "no_turbo: 'maybe' is not a whole number"),
         (compute.logical_cpus, "'3-1' is not a range"),
@@ -215,9 +222,18 @@ def test_a_command_that_is_missing_fails_or_hangs_is_a_reason(
             host.command(name)
 
 
-def test_the_state_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def git(*words: str) -> str:
-        settings = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+        settings = (
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.c",
+            "-c",
+            "commit.gpgsign=false",
+        )
         done = subprocess.run(
             ("git", *settings, *words), check=True, capture_output=True, text=True
         )

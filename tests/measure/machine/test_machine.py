@@ -13,12 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deep500.errors import Deep500Error
-from deep500.measure.machine import Environment, Fact, advice, environment, environment_difference
+from deep500.measure.machine import (
+    Environment,
+    Fact,
+    advice,
+    environment,
+    environment_difference,
+)
 from deep500.measure.machine.facts import CLASSES
 from deep500.measure.machine.table import TABLE, WEIGHTS
 from deep500.measure.machine.text import LONGEST_TEXT, one_line, tidy
 
-COMPUTE, MEMORY, SETUP = "hardware compute", "hardware memory", "benchmark measurement setup"
+COMPUTE, MEMORY, SETUP = (
+    "hardware compute",
+    "hardware memory",
+    "benchmark measurement setup",
+)
 COMPILER, CODE = "software compiler", "benchmark source code"
 
 
@@ -31,7 +41,9 @@ def changed(env: Environment, *facts: tuple[str, str, Any]) -> Environment:
     """The same environment with some facts planted."""
     classes = {name: dict(of) for name, of in env.classes.items()}
     for group, name, value in facts:
-        classes[group][name] = Fact(value, "planted", None if value is not None else "planted away")
+        classes[group][name] = Fact(
+            value, "planted", None if value is not None else "planted away"
+        )
     return Environment(classes)
 
 
@@ -42,11 +54,18 @@ def all_facts(env: Environment) -> list[Fact]:
 def test_this_machine_is_captured(here: Environment) -> None:
     assert tuple(here.classes) == CLASSES
     assert all(fact.source for fact in all_facts(here))
-    assert all((fact.value is None) == bool(fact.unavailable) for fact in all_facts(here))
+    assert all(
+        (fact.value is None) == bool(fact.unavailable) for fact in all_facts(here)
+    )
     assert here.fact(SETUP, "usable cpus").value == len(os.sched_getaffinity(0))
-    assert here.fact("software runtime", "python").value == f"CPython {sys.version.split()[0]}"
+    assert (
+        here.fact("software runtime", "python").value
+        == f"CPython {sys.version.split()[0]}"
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    assert here.fact(MEMORY, "memory size (GiB)").value == pytest.approx(memory, abs=0.02)
+    assert here.fact(MEMORY, "memory size (GiB)").value == pytest.approx(
+        memory, abs=0.02
+    )
     assert here.completeness.fraction > 0.7
 
 
@@ -60,10 +79,14 @@ def test_the_table_names_every_fact_once_with_a_weight() -> None:
 def test_completeness_counts_what_is_unknown_and_says_why(here: Environment) -> None:
     before, planted = here.completeness, changed(here, (COMPUTE, "cpu model", None))
     after = planted.completeness
-    assert after.known == before.known - 1 and after.total == before.total == len(all_facts(here))
-    assert [(u.class_name, u.fact, u.reason) for u in after.unknown if u not in before.unknown] == [
-        (COMPUTE, "cpu model", "planted away")
-    ]
+    assert after.known == before.known - 1 and after.total == before.total == len(
+        all_facts(here)
+    )
+    assert [
+        (u.class_name, u.fact, u.reason)
+        for u in after.unknown
+        if u not in before.unknown
+    ] == [(COMPUTE, "cpu model", "planted away")]
 
 
 def test_a_machine_without_files_gives_reasons_and_no_error(tmp_path: Path) -> None:
@@ -90,7 +113,8 @@ def test_odd_content_in_any_file_is_no_error(
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(
-    junk=st.binary(max_size=60) | st.text("0123456789-,.:/ []\n", max_size=60).map(str.encode),
+    junk=st.binary(max_size=60)
+    | st.text("0123456789-,.:/ []\n", max_size=60).map(str.encode),
     pairs=st.booleans(),
 )
 def test_much_odd_content_is_no_error(
@@ -149,7 +173,9 @@ def test_capturing_imports_no_package_that_it_names() -> None:
         "import sys; from deep500.measure.machine import environment; environment(); "
         "print([name for name in ('numpy', 'scipy', 'torch', 'jax', 'tensorflow', 'onnx') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 
@@ -159,7 +185,10 @@ def test_without_commands_there_are_reasons(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     env = environment()
-    assert env.fact(COMPILER, "c++ compiler").unavailable == "none of g++, clang++, c++ is on PATH"
+    assert (
+        env.fact(COMPILER, "c++ compiler").unavailable
+        == "none of g++, clang++, c++ is on PATH"
+    )
     assert env.fact(CODE, "git commit").unavailable == "git is not on PATH"
 
 
@@ -188,34 +217,56 @@ HOSTILE = {
     "class unknown": lambda data: data["classes"].update(x={}) or data,
     "class is a list": lambda data: data["classes"].update({COMPUTE: []}) or data,
     "fact is text": lambda data: data["classes"][COMPUTE].update(x="y") or data,
-    "name of a fact": lambda data: data["classes"][COMPUTE].update({"\x1b[2J": fact()}) or data,
+    "name of a fact": lambda data: (
+        data["classes"][COMPUTE].update({"\x1b[2J": fact()}) or data
+    ),
     "number as name": lambda data: data["classes"][COMPUTE].update({3: fact()}) or data,
-    "field missing": lambda data: data["classes"][COMPUTE].update(x={"value": 1}) or data,
-    "value is a dictionary": lambda data: data["classes"][COMPUTE].update(x=fact(value={})) or data,
+    "field missing": lambda data: (
+        data["classes"][COMPUTE].update(x={"value": 1}) or data
+    ),
+    "value is a dictionary": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value={})) or data
+    ),
     "value is infinite": lambda data: (
         data["classes"][COMPUTE].update(x=fact(value=float("inf"))) or data
     ),
-    "value is huge": lambda data: data["classes"][COMPUTE].update(x=fact(value=10**6000)) or data,
-    "list of lists": lambda data: data["classes"][COMPUTE].update(x=fact(value=[["a"]])) or data,
-    "escape code": lambda data: data["classes"][COMPUTE].update(x=fact(value="\x1b[31m")) or data,
-    "lone surrogate": lambda data: data["classes"][COMPUTE].update(x=fact(value="\ud800")) or data,
-    "no value, no reason": lambda data: data["classes"][COMPUTE].update(x=fact(value=None)) or data,
+    "value is huge": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value=10**6000)) or data
+    ),
+    "list of lists": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value=[["a"]])) or data
+    ),
+    "escape code": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value="\x1b[31m")) or data
+    ),
+    "lone surrogate": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value="\ud800")) or data
+    ),
+    "no value, no reason": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(value=None)) or data
+    ),
     "empty reason": lambda data: (
         data["classes"][COMPUTE].update(x=fact(value=None, unavailable="")) or data
     ),
     "value and reason": lambda data: (
         data["classes"][COMPUTE].update(x=fact(unavailable="why")) or data
     ),
-    "source is a number": lambda data: data["classes"][COMPUTE].update(x=fact(source=1)) or data,
+    "source is a number": lambda data: (
+        data["classes"][COMPUTE].update(x=fact(source=1)) or data
+    ),
 }
 
 
-def fact(value: object = 1, source: object = "s", unavailable: object = None) -> dict[str, object]:
+def fact(
+    value: object = 1, source: object = "s", unavailable: object = None
+) -> dict[str, object]:
     return {"value": value, "source": source, "unavailable": unavailable}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_what_is_no_environment_is_refused_in_one_line(here: Environment, name: str) -> None:
+def test_what_is_no_environment_is_refused_in_one_line(
+    here: Environment, name: str
+) -> None:
     with pytest.raises(Deep500Error) as error:
         Environment.from_json(HOSTILE[name](deepcopy(here.to_json())))
     assert str(error.value).isprintable() and len(str(error.value)) < 300
@@ -245,16 +296,29 @@ def test_differences_come_ranked(here: Environment) -> None:
     ]  # fmt: skip
     first = environment_difference(here, planted)[0]
     assert (first.class_name, first.weight) == (COMPUTE, "can change results")
-    assert (first.left, first.right.value) == (here.fact(COMPUTE, "cpu model"), "another")
+    assert (first.left, first.right.value) == (
+        here.fact(COMPUTE, "cpu model"),
+        "another",
+    )
 
 
 def test_a_difference_mirrors(here: Environment) -> None:
     planted = changed(
-        here, (COMPUTE, "cpu model", "another"), (COMPUTE, "a fact of a later version", 1)
+        here,
+        (COMPUTE, "cpu model", "another"),
+        (COMPUTE, "a fact of a later version", 1),
     )
-    there, back = environment_difference(here, planted), environment_difference(planted, here)
-    assert [(d.fact, d.left, d.right) for d in there] == [(d.fact, d.right, d.left) for d in back]
-    assert there[-1].left.unavailable == "not recorded" and there[-1].weight == "can change speed"
+    there, back = (
+        environment_difference(here, planted),
+        environment_difference(planted, here),
+    )
+    assert [(d.fact, d.left, d.right) for d in there] == [
+        (d.fact, d.right, d.left) for d in back
+    ]
+    assert (
+        there[-1].left.unavailable == "not recorded"
+        and there[-1].weight == "can change speed"
+    )
 
 
 QUIET = (
@@ -299,7 +363,9 @@ def test_a_quiet_machine_needs_no_advice(here: Environment) -> None:
 def test_each_trouble_has_one_line_of_advice(
     here: Environment, trouble: tuple[str, str, Any], command: str
 ) -> None:
-    lines = advice(changed(here, *QUIET, (SETUP, "clock sources offered", "tsc hpet"), trouble))
+    lines = advice(
+        changed(here, *QUIET, (SETUP, "clock sources offered", "tsc hpet"), trouble)
+    )
     assert len(lines) == 1 and command in lines[0] and lines[0].isprintable()
 
 

@@ -45,12 +45,25 @@ def test_nested_regions_make_paths() -> None:
             with region("backward"), region("forward"):
                 spin(0.001)
     found = rows()
-    assert set(found) == {"train", "train/forward", "train/backward", "train/backward/forward"}
-    assert all(row.calls == 3 and row.raised == 0 and row.open == 0 for row in found.values())
-    train, forward, backward = found["train"], found["train/forward"], found["train/backward"]
+    assert set(found) == {
+        "train",
+        "train/forward",
+        "train/backward",
+        "train/backward/forward",
+    }
+    assert all(
+        row.calls == 3 and row.raised == 0 and row.open == 0 for row in found.values()
+    )
+    train, forward, backward = (
+        found["train"],
+        found["train/forward"],
+        found["train/backward"],
+    )
     assert train.total_s >= 0.009 and forward.min_s >= 0.002
     assert forward.min_s <= forward.median_s <= forward.max_s <= forward.total_s
-    assert train.self_s == pytest.approx(train.total_s - forward.total_s - backward.total_s)
+    assert train.self_s == pytest.approx(
+        train.total_s - forward.total_s - backward.total_s
+    )
     assert forward.share_of_parent == pytest.approx(forward.total_s / train.total_s)
     deepest = found["train/backward/forward"]
     assert deepest.share_of_parent == pytest.approx(deepest.total_s / backward.total_s)
@@ -66,7 +79,12 @@ def test_children_follow_their_parent_largest_first() -> None:
                 spin(seconds)
     with region("a"):
         spin(0.02)
-    assert [row.path for row in breakdown().rows] == [("a",), ("b",), ("b", "long"), ("b", "short")]
+    assert [row.path for row in breakdown().rows] == [
+        ("a",),
+        ("b",),
+        ("b", "long"),
+        ("b", "short"),
+    ]
 
 
 def test_recursion_and_reentry_of_one_object() -> None:
@@ -80,7 +98,11 @@ def test_recursion_and_reentry_of_one_object() -> None:
     assert f(2) == 2 and f.__name__ == "f" and f.__doc__ == "Counts."
     with kept, kept:
         pass
-    assert {path: row.calls for path, row in rows().items()} == {"f": 2, "f/f": 2, "f/f/f": 1}
+    assert {path: row.calls for path, row in rows().items()} == {
+        "f": 2,
+        "f/f": 2,
+        "f/f/f": 1,
+    }
     assert region("f") is kept
 
 
@@ -154,7 +176,8 @@ def test_reading_and_clearing_while_threads_run() -> None:
         for turn in range(40):
             found = breakdown()
             assert all(
-                row.total_s >= 0 and (row.min_s is None or row.min_s >= 0) for row in found.rows
+                row.total_s >= 0 and (row.min_s is None or row.min_s >= 0)
+                for row in found.rows
             )
             if turn % 10 == 5:
                 clear_regions()
@@ -168,7 +191,9 @@ def test_reading_and_clearing_while_threads_run() -> None:
             thread.join()
     assert not any("out of order" in note for note in breakdown().notes)
     outer, inner = rows()["outer"].calls, rows()["outer/inner"].calls
-    assert abs(outer - inner) <= 2  # the last clear may have come between the two, in each thread
+    assert (
+        abs(outer - inner) <= 2
+    )  # the last clear may have come between the two, in each thread
 
 
 def test_sync_is_called_before_each_reading_of_the_clock() -> None:
@@ -184,7 +209,9 @@ def test_sync_is_called_before_each_reading_of_the_clock() -> None:
     assert (
         0.005 <= rows()["device"].total_s
     )  # what was still running belongs to the region that started it
-    assert rows()["device"].total_s <= time.perf_counter() - ends[0]  # and the first wait does not
+    assert (
+        rows()["device"].total_s <= time.perf_counter() - ends[0]
+    )  # and the first wait does not
 
 
 def test_a_sync_that_fails_leaves_no_region_open() -> None:
@@ -197,7 +224,10 @@ def test_a_sync_that_fails_leaves_no_region_open() -> None:
         armed.append(1)
     with region("after"):
         pass
-    assert {path: row.raised for path, row in rows().items()} == {"device": 1, "after": 0}
+    assert {path: row.raised for path, row in rows().items()} == {
+        "device": 1,
+        "after": 0,
+    }
 
 
 @pytest.mark.parametrize("count", [1, PENDING - 1, PENDING, PENDING + 1, 3 * KEPT])
@@ -222,9 +252,9 @@ def test_paths_are_capped() -> None:
     assert f"parent/{OTHER}/inside" not in listed
     assert listed["parent"].calls == MAX_PATHS + 50
     assert listed["parent"].self_s >= 0
-    assert any(f"more than {MAX_PATHS} paths" in note for note in found.notes) and OTHER in str(
-        found
-    )
+    assert any(
+        f"more than {MAX_PATHS} paths" in note for note in found.notes
+    ) and OTHER in str(found)
     assert not any("out of order" in note for note in found.notes)
     clear_regions()
     with region("new"):
@@ -247,7 +277,12 @@ def test_open_regions_count_until_now() -> None:
             spin(0.001)
         found, table = rows(), str(breakdown())
     row = found["open"]
-    assert (row.calls, row.open, row.median_s, row.note) == (0, 1, None, "no call has ended")
+    assert (row.calls, row.open, row.median_s, row.note) == (
+        0,
+        1,
+        None,
+        "no call has ended",
+    )
     assert row.total_s >= found["open/done"].total_s >= 0.001
     assert "0 + 1 open" in table and "+ open: " in table
     assert (rows()["open"].calls, rows()["open"].open) == (1, 0)
@@ -311,7 +346,9 @@ def test_a_signal_handler_may_use_regions() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     found = breakdown()
-    assert sum(row.calls for row in found.rows if row.path[-1] == "interrupted") == 20_000
+    assert (
+        sum(row.calls for row in found.rows if row.path[-1] == "interrupted") == 20_000
+    )
     assert any(row.path[-1] == "handler" for row in found.rows)
     assert not any("out of order" in note for note in found.notes)
 
@@ -409,8 +446,12 @@ def test_thinning_is_uniform_over_time(batches, capacity) -> None:
             seen.add(batch)
             everything += batch
     assert list(seen.kept) == everything[:: seen.stride]
-    assert len(seen.kept) <= capacity and (seen.stride == 1 or 2 * len(seen.kept) >= capacity)
-    assert seen.count == len(everything) and seen.total == pytest.approx(sum(everything))
+    assert len(seen.kept) <= capacity and (
+        seen.stride == 1 or 2 * len(seen.kept) >= capacity
+    )
+    assert seen.count == len(everything) and seen.total == pytest.approx(
+        sum(everything)
+    )
     if everything:
         assert (seen.low, seen.high) == (min(everything), max(everything))
 
@@ -426,7 +467,9 @@ def test_joining_thins_in_step(series, capacity) -> None:
             seen.add(one)
             joined.join(seen)
     total = sum(map(len, series))
-    assert joined.count == total and joined.total == pytest.approx(sum(map(sum, series)))
+    assert joined.count == total and joined.total == pytest.approx(
+        sum(map(sum, series))
+    )
     assert len(joined.kept) <= capacity
     assert len(joined.kept) <= total / joined.stride + 1 + len(series)
     assert set(joined.kept) <= {value for one in series for value in one}

@@ -20,11 +20,18 @@ from deep500.measure.statistics.comparison import (
 )
 from deep500.measure.statistics.intervals import interval
 
-bench = runpy.run_path(str(Path(__file__).parents[3] / "benchmarks" / "comparison_coverage.py"))
+bench = runpy.run_path(
+    str(Path(__file__).parents[3] / "benchmarks" / "comparison_coverage.py")
+)
 Case, simulate, series, processes = (
     bench[name] for name in ("Case", "simulate", "series", "processes")
 )
-MIRRORED = {"slower": "faster", "faster": "slower", "same": "same", "inconclusive": "inconclusive"}
+MIRRORED = {
+    "slower": "faster",
+    "faster": "slower",
+    "same": "same",
+    "inconclusive": "inconclusive",
+}
 PAIRED = pytest.mark.parametrize("paired", [False, True])
 
 
@@ -45,7 +52,8 @@ def data(draw):
     )
     if draw(st.booleans()):  # a coarse clock makes ties
         a, b = (
-            [np.maximum(np.round(20 * x / scale), 1) * scale / 20 for x in side] for side in (a, b)
+            [np.maximum(np.round(20 * x / scale), 1) * scale / 20 for x in side]
+            for side in (a, b)
         )
     return (a[0], b[0]) if count == 1 else (a, b)
 
@@ -65,7 +73,11 @@ def test_swapping_the_sides_mirrors_everything(paired, sides):
     assert (one.ratio, one.low, one.high) == pytest.approx(
         (1 / other.ratio, 1 / other.high, 1 / other.low)
     )
-    if all(abs(end - edge) > 1e-9 for end in (one.low, one.high) for edge in (1.02, 1 / 1.02)):
+    if all(
+        abs(end - edge) > 1e-9
+        for end in (one.low, one.high)
+        for edge in (1.02, 1 / 1.02)
+    ):
         assert one.verdict == MIRRORED[other.verdict]
     assert one.effect.shift == pytest.approx(1 / other.effect.shift)
     assert one.effect.probability == pytest.approx(1 - other.effect.probability)
@@ -104,7 +116,9 @@ def test_identical_data_differ_by_nothing(paired, sides):
 @given(data())
 def test_a_wider_level_gives_a_wider_interval(sides):
     narrow, wide = compared(*sides, level=0.9), compared(*sides, level=0.95)
-    assert wide.low <= narrow.low * (1 + 1e-12) and narrow.high <= wide.high * (1 + 1e-12)
+    assert wide.low <= narrow.low * (1 + 1e-12) and narrow.high <= wide.high * (
+        1 + 1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,7 +142,8 @@ def test_verdicts_at_and_around_a_margin_of_two_per_cent(low, high, says):
 
 def test_without_a_margin_nothing_is_the_same():
     assert (
-        verdict_of(1.0, 1.0, 0.0) == "inconclusive" and verdict_of(1 + 1e-12, 1.1, 0.0) == "slower"
+        verdict_of(1.0, 1.0, 0.0) == "inconclusive"
+        and verdict_of(1 + 1e-12, 1.1, 0.0) == "slower"
     )
 
 
@@ -157,7 +172,10 @@ def test_the_unpaired_interval_is_mover_of_both_sides():
 def test_the_paired_interval_is_that_of_the_log_ratios():
     rng = np.random.default_rng(2)
     common = rng.lognormal(0, 0.5, 40)
-    a, b = common * rng.lognormal(0, 0.01, 40), 1.1 * common * rng.lognormal(0, 0.01, 40)
+    a, b = (
+        common * rng.lognormal(0, 0.01, 40),
+        1.1 * common * rng.lognormal(0, 0.01, 40),
+    )
     found, expected = compare(a, b, paired=True), interval(np.log(b) - np.log(a))
     assert (found.ratio, found.low, found.high) == pytest.approx(
         tuple(math.exp(x) for x in (expected.estimate, expected.low, expected.high))
@@ -170,8 +188,13 @@ def test_the_paired_interval_is_that_of_the_log_ratios():
 @PAIRED
 def test_few_processes_use_t_on_logs_wherever_the_ratio_lies(paired):
     rng = np.random.default_rng(3)
-    a, b = ([rng.lognormal(rng.normal(0, 0.1), 0.02, 9) for _ in range(4)] for _ in range(2))
-    one, far = compare(a, b, paired=paired), compare(a, [1000 * x for x in b], paired=paired)
+    a, b = (
+        [rng.lognormal(rng.normal(0, 0.1), 0.02, 9) for _ in range(4)] for _ in range(2)
+    )
+    one, far = (
+        compare(a, b, paired=paired),
+        compare(a, [1000 * x for x in b], paired=paired),
+    )
     assert far.high / far.low == pytest.approx(
         one.high / one.low
     )  # logarithms of logarithms would differ
@@ -185,7 +208,8 @@ def test_ties_of_a_coarse_clock_stay_ties_in_any_unit():
         for unit in (1, 0.05e-9, 1 / 3, 0.7)
     ]
     assert all(
-        f.high / f.low == pytest.approx(found[0].high / found[0].low, rel=1e-9) for f in found
+        f.high / f.low == pytest.approx(found[0].high / found[0].low, rel=1e-9)
+        for f in found
     )
     noisy = ticks[0] * (
         1 + 1e-15 * np.arange(60) % 3
@@ -199,10 +223,14 @@ def test_a_comparison_says_what_it_knows_of_dependence_and_of_each_side():
         np.cumsum(rng.normal(0, 0.2, 60))
     )  # each side alone wanders; their ratio does not
     found = compare(
-        drift * rng.lognormal(0, 0.01, 60), drift * rng.lognormal(0, 0.01, 60), paired=True
+        drift * rng.lognormal(0, 0.01, 60),
+        drift * rng.lognormal(0, 0.01, 60),
+        paired=True,
     )
     assert found.verdict == "same"
-    assert found.a is None and any("no interval for a alone" in note for note in found.notes)
+    assert found.a is None and any(
+        "no interval for a alone" in note for note in found.notes
+    )
     assert found.effect.shift_low is not None
 
 
@@ -210,7 +238,9 @@ def test_bounds_of_the_effect_need_independent_values_of_one_process():
     rng = np.random.default_rng(1)
     independent = compare(rng.lognormal(0, 0.1, 15), rng.lognormal(0, 0.1, 15)).effect
     assert independent.shift_low < independent.shift < independent.shift_high
-    dependent = compare(*(np.exp(bench["autoregressive"](rng, 300, 0.8)) for _ in range(2))).effect
+    dependent = compare(
+        *(np.exp(bench["autoregressive"](rng, 300, 0.8)) for _ in range(2))
+    ).effect
     a, b = ([rng.lognormal(0, 0.1, 9) for _ in range(6)] for _ in range(2))
     several = compare(a, b).effect
     assert (
@@ -244,7 +274,9 @@ SMALL = [
 
 def reaches_the_goal(found) -> bool:
     """Whether the coverage is not significantly below 93.5 %: of 42 cases at once, the share itself is too noisy."""
-    return binomtest(found.covered, found.made, 0.935, alternative="less").pvalue > 0.001
+    return (
+        binomtest(found.covered, found.made, 0.935, alternative="less").pvalue > 0.001
+    )
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
@@ -262,7 +294,8 @@ def test_the_interval_covers_the_true_ratio_in_every_case(case):
 
 def test_the_check_of_coverage_fails_on_pooled_processes():
     pooled = Case(
-        "pooled", *[lambda rng: rng.permutation(np.concatenate(processes(5, 2)(rng)))] * 2
+        "pooled",
+        *[lambda rng: rng.permutation(np.concatenate(processes(5, 2)(rng)))] * 2,
     )
     assert not reaches_the_goal(simulate(pooled, 100, seed=11))
 
@@ -280,7 +313,9 @@ def test_two_samples_of_one_thing_are_not_told_apart(case):
 )
 def test_a_planted_five_per_cent_is_found(case):
     found = simulate(case, 60, seed=14, ratio=1.05)
-    assert found.verdicts["slower"] >= 51 and not {"faster", "same"} & set(found.verdicts), found
+    assert found.verdicts["slower"] >= 51 and not {"faster", "same"} & set(
+        found.verdicts
+    ), found
 
 
 def test_quantile_differences_tell_where_the_difference_lies():
@@ -291,15 +326,24 @@ def test_quantile_differences_tell_where_the_difference_lies():
     )  # a slow path now and then
     rows = {row.q: row for row in quantile_differences(a, b)}
     assert rows[0.25].low < 1 < rows[0.25].high and rows[0.9].low > 1.3
-    assert all(row.refused is None and row.low <= row.ratio <= row.high for row in rows.values())
+    assert all(
+        row.refused is None and row.low <= row.ratio <= row.high
+        for row in rows.values()
+    )
     assert (rows[0.5].ratio, rows[0.5].low) == pytest.approx(
         (compare(a, b).ratio, compare(a, b).low)
     )
 
 
 def test_a_refused_quantile_is_a_row_with_its_reason():
-    rows = quantile_differences(np.arange(1.0, 41), np.arange(1.0, 61)[::-1] % 7 + 1, (0.5, 0.99))
-    assert rows[1].ratio is None and "p99" in rows[1].refused and "needed" in rows[1].refused
+    rows = quantile_differences(
+        np.arange(1.0, 41), np.arange(1.0, 61)[::-1] % 7 + 1, (0.5, 0.99)
+    )
+    assert (
+        rows[1].ratio is None
+        and "p99" in rows[1].refused
+        and "needed" in rows[1].refused
+    )
 
 
 @pytest.mark.parametrize(("n", "precision"), [(50, 0.02), (400, 0.005)])
@@ -308,17 +352,22 @@ def test_more_needed_is_enough(n, precision):
     few = rng.lognormal(0, 0.2, n)
     more = more_needed(interval(few), precision)
     assert more > n
-    assert interval(np.concatenate([few, rng.lognormal(0, 0.2, more)])).half_width == pytest.approx(
-        precision, rel=0.4
-    )
+    assert interval(
+        np.concatenate([few, rng.lognormal(0, 0.2, more)])
+    ).half_width == pytest.approx(precision, rel=0.4)
 
 
 def test_more_needed_counts_processes_where_there_are_several():
     rng = np.random.default_rng(6)
-    a, b = ([rng.lognormal(rng.normal(0, 0.02), 0.01, 20) for _ in range(6)] for _ in range(2))
+    a, b = (
+        [rng.lognormal(rng.normal(0, 0.02), 0.01, 20) for _ in range(6)]
+        for _ in range(2)
+    )
     found = compare(a, b)
     half = math.log(found.high / found.low) / 2
-    assert more_needed(found, 0.005) == math.ceil(6 * (half / math.log1p(0.005)) ** 2 - 6)
+    assert more_needed(found, 0.005) == math.ceil(
+        6 * (half / math.log1p(0.005)) ** 2 - 6
+    )
     assert more_needed(found, 10.0) == 1
 
 
@@ -331,7 +380,9 @@ def test_more_needed_wants_a_precision(precision):
 def test_more_needed_wants_positive_values():
     with pytest.raises(Deep500Error, match="positive"):
         more_needed(interval(np.arange(-4.0, 4)), 0.1)
-    assert more_needed(replace(interval(np.arange(1.0, 9)), low=1.0, high=1.0), 0.1) == 1
+    assert (
+        more_needed(replace(interval(np.arange(1.0, 9)), low=1.0, high=1.0), 0.1) == 1
+    )
 
 
 GOOD = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]

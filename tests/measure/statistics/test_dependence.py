@@ -21,11 +21,15 @@ from deep500.measure.statistics.dependence import (
     without_bias,
 )
 
-values = st.lists(st.integers(-50, 50).map(float), min_size=4, max_size=60).map(np.array)
+values = st.lists(st.integers(-50, 50).map(float), min_size=4, max_size=60).map(
+    np.array
+)
 
 
 def ar1(random: np.random.Generator, n: int, rho: float) -> np.ndarray:
-    return lfilter([math.sqrt(1 - rho * rho)], [1, -rho], random.standard_normal(n + 200))[200:]
+    return lfilter(
+        [math.sqrt(1 - rho * rho)], [1, -rho], random.standard_normal(n + 200)
+    )[200:]
 
 
 @given(values)
@@ -43,7 +47,10 @@ def test_mirrored_values_have_exactly_mirrored_scores(x):
 def test_autocorrelation_is_the_direct_sum(x):
     z = x - x.mean()
     energy = z @ z
-    direct = [1.0, *(float(z[:-k] @ z[k:]) / energy if energy else 0.0 for k in range(1, len(x)))]
+    direct = [
+        1.0,
+        *(float(z[:-k] @ z[k:]) / energy if energy else 0.0 for k in range(1, len(x))),
+    ]
     np.testing.assert_allclose(autocorrelation(x, len(x) - 1), direct, atol=1e-9)
 
 
@@ -51,10 +58,14 @@ def test_autocorrelation_is_the_direct_sum(x):
 def test_the_copula_gives_the_correlation_of_indicators(quantile):
     rho = np.array([-0.5, 0.0, 0.3, 0.7, 0.95])
     h = stats.norm.ppf(quantile)
-    both = [float(stats.multivariate_normal.cdf([h, h], cov=[[1, r], [r, 1]])) for r in rho]
+    both = [
+        float(stats.multivariate_normal.cdf([h, h], cov=[[1, r], [r, 1]])) for r in rho
+    ]
     direct = (np.array(both) - quantile**2) / (quantile * (1 - quantile))
     np.testing.assert_allclose(indicator_correlation(rho, quantile), direct, atol=2e-4)
-    assert indicator_correlation(np.array([1.0]), quantile) == pytest.approx([1.0], abs=1e-4)
+    assert indicator_correlation(np.array([1.0]), quantile) == pytest.approx(
+        [1.0], abs=1e-4
+    )
 
 
 def test_the_monotone_sequence_sums_a_known_autocorrelation():
@@ -90,12 +101,18 @@ def test_short_series_only_show_gross_dependence():
     assert dependence(np.arange(15.0)).tau == 15
     assert sum(dependence(random.standard_normal(12)).tau > 1 for _ in range(500)) <= 8
     assert dependence(np.array([3.0, 1, 4, 1, 5, 9, 2, 6, 5, 3])).tau == 1
-    assert dependence(np.array([1.0, 2.0])).tau == dependence(np.array([1.0, 2.0, 3.0])).tau == 1
+    assert (
+        dependence(np.array([1.0, 2.0])).tau
+        == dependence(np.array([1.0, 2.0, 3.0])).tau
+        == 1
+    )
 
 
 def test_the_corrections_remove_most_of_the_bias():
     random = np.random.default_rng(4)
-    rho = np.mean([autocorrelation(ar1(random, 60, 0.6), 40) for _ in range(600)], axis=0)
+    rho = np.mean(
+        [autocorrelation(ar1(random, 60, 0.6), 40) for _ in range(600)], axis=0
+    )
     assert abs(first_order(float(rho[1]), 60) - 0.6) < 0.03 < 0.6 - rho[1]
     assert abs(without_bias(rho, 60)[1] - 0.6) < 0.6 - rho[1]
 

@@ -22,8 +22,12 @@ TAILS = (1e-8, 1e-3, 0.025, 0.3, 0.4999)
 
 
 def test_normal_quantile_agrees_with_scipy():
-    p = np.concatenate(([1e-300, 1e-20, 1e-9, 0.075, 0.925], np.linspace(1e-6, 1 - 1e-6, 2001)))
-    np.testing.assert_allclose(normal_quantile(p), special.ndtri(p), rtol=1e-13, atol=1e-13)
+    p = np.concatenate(
+        ([1e-300, 1e-20, 1e-9, 0.075, 0.925], np.linspace(1e-6, 1 - 1e-6, 2001))
+    )
+    np.testing.assert_allclose(
+        normal_quantile(p), special.ndtri(p), rtol=1e-13, atol=1e-13
+    )
 
 
 def test_normal_quantile_keeps_shape_and_knows_the_ends():
@@ -45,7 +49,9 @@ def test_student_t_agrees_with_scipy(df):
         assert student_t_cdf(t, df) == pytest.approx(special.stdtr(df, t), abs=1e-12)
     for tail in TAILS:
         # SciPy's own inverse is off by 1e-8 in places, its cdf is not
-        assert special.stdtr(df, student_t_quantile(tail, df)) == pytest.approx(tail, rel=1e-9)
+        assert special.stdtr(df, student_t_quantile(tail, df)) == pytest.approx(
+            tail, rel=1e-9
+        )
         assert student_t_quantile(1 - tail, df) == pytest.approx(
             -student_t_quantile(tail, df), rel=1e-7
         )
@@ -61,21 +67,36 @@ def test_student_t_ends_and_middle():
 @pytest.mark.parametrize("p", [0.001, 0.01, 0.5, 0.9, 0.99])
 def test_binomial_agrees_with_scipy(n, p):
     spread = math.sqrt(n * p * (1 - p))
-    for k in {-1, 0, 1, int(n * p), int(n * p - 2 * spread), int(n * p + 3 * spread), n - 1, n}:
-        assert binomial_cdf(k, n, p) == pytest.approx(stats.binom.cdf(k, n, p), abs=1e-11)
+    for k in {
+        -1,
+        0,
+        1,
+        int(n * p),
+        int(n * p - 2 * spread),
+        int(n * p + 3 * spread),
+        n - 1,
+        n,
+    }:
+        assert binomial_cdf(k, n, p) == pytest.approx(
+            stats.binom.cdf(k, n, p), abs=1e-11
+        )
 
 
 @given(st.floats(2, 500), st.floats(0.01, 0.99))
 def test_binomial_of_a_fractional_n_lies_between_its_neighbours(n, p):
     k = int(n * p)
-    low, high = sorted((binomial_cdf(k, math.floor(n), p), binomial_cdf(k, math.ceil(n), p)))
+    low, high = sorted(
+        (binomial_cdf(k, math.floor(n), p), binomial_cdf(k, math.ceil(n), p))
+    )
     assert low - 1e-12 <= binomial_cdf(k, n, p) <= high + 1e-12
 
 
 @pytest.mark.parametrize("df", [0.5, 1, 2, 5, 20, 100, 1e4, 1e6])
 def test_chi_square_agrees_with_scipy(df):
     for x in (0, 0.1, 1, 5, 20, 60, 9900, 1e4 + 300, 1e6 + 2e3, math.inf):
-        assert chi_square_survival(x, df) == pytest.approx(stats.chi2.sf(x, df), abs=1e-12)
+        assert chi_square_survival(x, df) == pytest.approx(
+            stats.chi2.sf(x, df), abs=1e-12
+        )
 
 
 def test_the_tolerance_would_notice_a_wrong_digit():

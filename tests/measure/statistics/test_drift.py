@@ -6,9 +6,13 @@ import pytest
 from deep500.measure.statistics.drift import drift
 
 
-def processes(rng: np.random.Generator, change: float, count: int = 12) -> list[np.ndarray]:
+def processes(
+    rng: np.random.Generator, change: float, count: int = 12
+) -> list[np.ndarray]:
     """Log times of some processes; the level rises by `change` from the beginning to the end of the run."""
-    levels = np.log1p(change) * (np.arange(count) + 0.5) / count + rng.normal(0, 0.01, count)
+    levels = np.log1p(change) * (np.arange(count) + 0.5) / count + rng.normal(
+        0, 0.01, count
+    )
     return [level + rng.normal(0, 0.05, 200) for level in levels]
 
 
@@ -23,13 +27,19 @@ def test_the_interval_holds_the_planted_drift():
 
 def test_the_smallest_drift_is_found_as_often_as_it_says():
     rng = np.random.default_rng(1)
-    usual = float(np.median([drift(processes(rng, 0.0)).detectable for _ in range(200)]))
+    usual = float(
+        np.median([drift(processes(rng, 0.0)).detectable for _ in range(200)])
+    )
     found = 0
     for _ in range(400):
         seen = drift(processes(rng, usual))
         found += seen.low > 0
-    assert 0.65 < found / 400 < 0.9  # the noise that it is computed from is itself an estimate
-    assert np.mean([drift(processes(rng, usual / 10)).low > 0 for _ in range(200)]) < 0.15
+    assert (
+        0.65 < found / 400 < 0.9
+    )  # the noise that it is computed from is itself an estimate
+    assert (
+        np.mean([drift(processes(rng, usual / 10)).low > 0 for _ in range(200)]) < 0.15
+    )
 
 
 def test_parts_of_one_process_stand_for_processes():

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deep500.measure.statistics.effects import Effect, _thinned, paired_effect, two_sample_effect
+from deep500.measure.statistics.effects import (
+    Effect,
+    _thinned,
+    paired_effect,
+    two_sample_effect,
+)
 
 P_ONE_APART = stats.norm.cdf(1 / math.sqrt(2))  # of two unit normals, one apart
 # Whole numbers make ties, which random floats never do.
@@ -52,9 +57,17 @@ def assert_mirrored(one: Effect, other: Effect) -> None:
     def reciprocal(x):
         return None if x is None else 1 / x
 
-    mirrored = (reciprocal(other.shift), reciprocal(other.shift_high), reciprocal(other.shift_low))
+    mirrored = (
+        reciprocal(other.shift),
+        reciprocal(other.shift_high),
+        reciprocal(other.shift_low),
+    )
     assert (one.shift, one.shift_low, one.shift_high) == pytest.approx(mirrored)
-    assert (one.probability, one.probability_low, one.probability_high) == pytest.approx(
+    assert (
+        one.probability,
+        one.probability_low,
+        one.probability_high,
+    ) == pytest.approx(
         (1 - other.probability, 1 - other.probability_high, 1 - other.probability_low)
     )
 
@@ -64,7 +77,13 @@ def test_bounds_contain_the_effect(a, b):
     for found in (two_sample_effect(a, b, 0.95), paired_effect(a, 0.95)):
         if found.shift_low is not None:
             assert found.shift_low <= found.shift <= found.shift_high
-        assert 0 <= found.probability_low <= found.probability <= found.probability_high <= 1
+        assert (
+            0
+            <= found.probability_low
+            <= found.probability
+            <= found.probability_high
+            <= 1
+        )
 
 
 def test_the_bounds_of_separated_samples_are_not_certain():
@@ -83,7 +102,9 @@ def test_many_values_are_thinned_without_moving_the_effect():
     found = two_sample_effect(a, b, 0.95)
     assert math.log(found.shift) == pytest.approx(0.3, abs=0.03)
     exact = two_sample_effect(a[:1000], b[:1000], None).shift  # just not thinned
-    thinned = two_sample_effect(np.repeat(a[:1000], 7), np.repeat(b[:1000], 5), None).shift
+    thinned = two_sample_effect(
+        np.repeat(a[:1000], 7), np.repeat(b[:1000], 5), None
+    ).shift
     assert thinned == pytest.approx(exact, abs=1e-4)
     assert (
         found.shift_low < math.exp(0.3) < found.shift_high
@@ -118,7 +139,9 @@ def shares_covered(make, effect, location, replications=300):
 def test_bounds_of_two_samples_cover(n, m):
     rng = np.random.default_rng(n + m)
     covered = shares_covered(
-        lambda: (rng.normal(0, 1, n), rng.normal(1, 1, m), P_ONE_APART), two_sample_effect, 1
+        lambda: (rng.normal(0, 1, n), rng.normal(1, 1, m), P_ONE_APART),
+        two_sample_effect,
+        1,
     )
     assert (covered >= 0.925).all(), covered
 
@@ -136,7 +159,11 @@ def test_the_check_of_coverage_can_fail():
     rng = np.random.default_rng(1)
 
     def pseudo_replicated():  # ten values, each counted four times
-        return np.repeat(rng.normal(0, 1, 10), 4), np.repeat(rng.normal(1, 1, 10), 4), P_ONE_APART
+        return (
+            np.repeat(rng.normal(0, 1, 10), 4),
+            np.repeat(rng.normal(1, 1, 10), 4),
+            P_ONE_APART,
+        )
 
     covered = shares_covered(pseudo_replicated, two_sample_effect, 1, 100)
     assert (covered < 0.8).all()

@@ -10,7 +10,9 @@ from deep500.measure.statistics.equivalence import equivalence
 TRIALS = 4000
 
 
-def rates(true_difference: float, spread: float, n: int, margin: float = 1.5) -> dict[str, float]:
+def rates(
+    true_difference: float, spread: float, n: int, margin: float = 1.5
+) -> dict[str, float]:
     """How often each verdict is given over many experiments with normal differences."""
     rng = np.random.default_rng(n)
     counts = {"equivalent": 0, "different": 0, "inconclusive": 0}
@@ -21,7 +23,9 @@ def rates(true_difference: float, spread: float, n: int, margin: float = 1.5) ->
 
 @pytest.mark.parametrize("n", [3, 5, 10])
 @pytest.mark.parametrize("spread", [0.1, 1.0])
-def test_each_wrong_verdict_is_given_in_five_percent_at_most(n: int, spread: float) -> None:
+def test_each_wrong_verdict_is_given_in_five_percent_at_most(
+    n: int, spread: float
+) -> None:
     """At the margin itself, both verdicts are wrong most often: each in 5 % of the experiments."""
     at_the_margin = rates(1.5, spread, n)
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / TRIALS)
@@ -52,7 +56,9 @@ def test_a_planted_shift_is_not_equivalent() -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(TooFewSamples, match="2 pairs were given; at least 3 are needed"):
+    with pytest.raises(
+        TooFewSamples, match="2 pairs were given; at least 3 are needed"
+    ):
         equivalence([0.0, 0.1], 1.0)
     for margin in (0.0, -1.0, float("nan"), float("inf")):
         with pytest.raises(Deep500Error, match="the margin is"):

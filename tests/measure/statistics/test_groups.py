@@ -118,7 +118,12 @@ def is_wrong(verdict: str, truth: float) -> bool:
 
 def test_without_a_correction_that_check_fails():
     truths = TRUTHS["all on the margin"]
-    assert share_of_wrong_families(truths, lambda looks: [look(0.95) for look in looks], 300) > 0.15
+    assert (
+        share_of_wrong_families(
+            truths, lambda looks: [look(0.95) for look in looks], 300
+        )
+        > 0.15
+    )
 
 
 def data(n: int, factor: float = 1.0, seed: int = 0) -> np.ndarray:
@@ -130,7 +135,10 @@ def test_a_family_of_data_is_holm_on_its_comparisons(paired):
     a, b, c = data(60), data(60, 1.3, 1), data(60, 1.04, 2)
     family = compare_family([(a, b), (a, c)], 0.01, 0.9, paired)
     assert family == holm(
-        [lambda at: compare(a, b, 0.01, at, paired), lambda at: compare(a, c, 0.01, at, paired)],
+        [
+            lambda at: compare(a, b, 0.01, at, paired),
+            lambda at: compare(a, c, 0.01, at, paired),
+        ],
         0.9,
     )
     assert family[0].verdict == "slower" and family[0].level == pytest.approx(0.95)
@@ -138,7 +146,9 @@ def test_a_family_of_data_is_holm_on_its_comparisons(paired):
 
 def test_too_few_samples_for_the_stricter_level_are_inconclusive_and_say_so():
     # 6 values are enough for a median at 95 %, not at 97.5 %
-    few, many = compare_family([(data(6), data(6, 2, 1)), (data(60), data(60, 1.0, 1))], margin=0)
+    few, many = compare_family(
+        [(data(6), data(6, 2, 1)), (data(60), data(60, 1.0, 1))], margin=0
+    )
     assert few.verdict == "inconclusive" and few.level == 0.95 and few.low > 1
     assert "too few samples for the family's level 0.975" in few.notes[-2]
     assert many.level == pytest.approx(0.975)
@@ -146,7 +156,10 @@ def test_too_few_samples_for_the_stricter_level_are_inconclusive_and_say_so():
 
 def test_a_member_waits_until_its_level_can_be_reached():
     few, clear = compare_family([(data(6), data(6, 2, 1)), (data(60), data(60, 2, 1))])
-    assert (few.verdict, clear.verdict) == ("slower", "slower") and few.level == pytest.approx(0.95)
+    assert (few.verdict, clear.verdict) == (
+        "slower",
+        "slower",
+    ) and few.level == pytest.approx(0.95)
 
 
 def test_too_few_samples_for_any_level_come_back_as_the_reason():
@@ -172,7 +185,9 @@ some_groups = st.lists(
 @given(some_groups.filter(lambda g: len({v for group in g for v in group}) > 1))
 def test_kruskal_wallis_agrees_with_scipy(found):
     test, oracle = kruskal_wallis(found), stats.kruskal(*found)
-    assert (test.h, test.p) == pytest.approx((oracle.statistic, oracle.pvalue), abs=1e-9)
+    assert (test.h, test.p) == pytest.approx(
+        (oracle.statistic, oracle.pvalue), abs=1e-9
+    )
     assert (test.df, test.n) == (len(found) - 1, sum(map(len, found)))
 
 
@@ -192,8 +207,12 @@ def test_dependent_values_of_one_distribution_are_seldom_told_apart():
     rng = np.random.default_rng(8)
     groups = [[autoregressive(rng, 100, 0.6) for _ in range(3)] for _ in range(100)]
     assert sum(kruskal_wallis(g).p < 0.05 for g in groups) <= 10
-    assert sum(stats.kruskal(*g).pvalue < 0.05 for g in groups) >= 30  # without the correction
-    assert any("depend on each other" in note for note in kruskal_wallis(groups[0]).notes)
+    assert (
+        sum(stats.kruskal(*g).pvalue < 0.05 for g in groups) >= 30
+    )  # without the correction
+    assert any(
+        "depend on each other" in note for note in kruskal_wallis(groups[0]).notes
+    )
 
 
 def test_processes_enter_by_their_medians():
@@ -201,7 +220,10 @@ def test_processes_enter_by_their_medians():
     same = [[rng.normal(rng.normal(), 0.01, 50) for _ in range(5)] for _ in range(3)]
     medians = [[np.median(p) for p in group] for group in same]
     assert kruskal_wallis(same).p == pytest.approx(stats.kruskal(*medians).pvalue)
-    assert kruskal_wallis(same).n == 15 and "on process medians" in kruskal_wallis(same).notes
+    assert (
+        kruskal_wallis(same).n == 15
+        and "on process medians" in kruskal_wallis(same).notes
+    )
     pooled = stats.kruskal(
         *[np.concatenate(group) for group in same]
     )  # what pseudo-replication would have said

@@ -82,11 +82,16 @@ def test_mirrored_processes_give_exactly_the_mirrored_interval(x):
 @given(series, quantiles, st.integers(-20, 20), st.integers(-1000, 1000))
 def test_shift_and_scale_carry_over(x, quantile, exponent, shift):
     x = np.round(x)
-    found, moved = answer(x, quantile), answer(x * 2.0**exponent + shift * 2.0**exponent, quantile)
+    found, moved = (
+        answer(x, quantile),
+        answer(x * 2.0**exponent + shift * 2.0**exponent, quantile),
+    )
     assert (found is None) == (moved is None)
     if found and moved:
         expected = [(end + shift) * 2.0**exponent for end in ends(found)]
-        assert ends(moved) == pytest.approx(expected, rel=1e-12, abs=1e-9 * 2.0**exponent)
+        assert ends(moved) == pytest.approx(
+            expected, rel=1e-12, abs=1e-9 * 2.0**exponent
+        )
 
 
 @given(processes, st.randoms())
@@ -95,7 +100,8 @@ def test_the_order_of_processes_does_not_matter(x, random):
 
 
 @given(
-    st.lists(numbers.map(abs).map(lambda x: x + 1), min_size=3, max_size=5), st.integers(-300, 300)
+    st.lists(numbers.map(abs).map(lambda x: x + 1), min_size=3, max_size=5),
+    st.integers(-300, 300),
 )
 def test_scale_carries_over_to_few_processes(levels, exponent):
     x = [np.array([level]) for level in levels]
@@ -107,9 +113,15 @@ def test_scale_carries_over_to_few_processes(levels, exponent):
 
 def test_a_higher_level_is_wider_and_more_values_are_narrower():
     x = np.random.default_rng(0).lognormal(0, 0.3, 400)
-    widths = [interval(x, level=level).half_width for level in (0.5, 0.8, 0.95, 0.99, 0.999)]
+    widths = [
+        interval(x, level=level).half_width for level in (0.5, 0.8, 0.95, 0.99, 0.999)
+    ]
     assert widths == sorted(widths)
-    assert interval(x).half_width < interval(x[:100]).half_width < interval(x[:20]).half_width
+    assert (
+        interval(x).half_width
+        < interval(x[:100]).half_width
+        < interval(x[:20]).half_width
+    )
 
 
 # ---- what is done is what is said
@@ -120,7 +132,10 @@ def test_it_is_nyblom_between_exact_ranks():
     x = np.sort(np.random.default_rng(1).permutation(np.arange(25.0) ** 2))
     shuffled = np.random.default_rng(5).permutation(x)
     found = interval(shuffled)
-    assert found.method == "binomial ranks, Nyblom-interpolated" and found.effective_n == 25
+    assert (
+        found.method == "binomial ranks, Nyblom-interpolated"
+        and found.effective_n == 25
+    )
     rank = int(stats.binom.ppf(0.025, 25, 0.5))  # P(B < rank) <= 0.025 < P(B <= rank)
     assert x[rank - 1] < found.low < x[rank] and x[-rank - 1] < found.high < x[-rank]
 
@@ -157,11 +172,15 @@ def test_processes_are_the_unit(count, level, method):
 
 def test_few_processes_are_the_textbook_t_interval():
     medians = np.array([1.0, 1.2, 1.1, 1.4])
-    low, high = stats.t.interval(0.95, 3, np.log(medians).mean(), stats.sem(np.log(medians)))
+    low, high = stats.t.interval(
+        0.95, 3, np.log(medians).mean(), stats.sem(np.log(medians))
+    )
     found = interval([np.array([m, m, 2 * m]) for m in medians])
     expected = [np.exp(np.log(medians).mean()), math.exp(low), math.exp(high)]
     assert ends(found) == pytest.approx(expected, rel=1e-9)
-    raw = interval([np.array([m - 1.2]) for m in medians])  # values of both signs have no logs
+    raw = interval(
+        [np.array([m - 1.2]) for m in medians]
+    )  # values of both signs have no logs
     low, high = stats.t.interval(0.95, 3, medians.mean() - 1.2, stats.sem(medians))
     assert raw.method == "t on process medians"
     assert ends(raw) == pytest.approx([medians.mean() - 1.2, low, high], abs=1e-9)
@@ -170,15 +189,25 @@ def test_few_processes_are_the_textbook_t_interval():
 def test_one_array_in_a_list_is_one_process():
     x = np.random.default_rng(3).lognormal(0, 0.3, 50)
     nested, flat = interval([x]), interval(x)
-    assert nested.notes == ("one process, between-process variance unknown", *flat.notes)
-    assert ends(nested) == ends(flat) == ends(interval(x.tolist())) == ends(interval(tuple(x)))
+    assert nested.notes == (
+        "one process, between-process variance unknown",
+        *flat.notes,
+    )
+    assert (
+        ends(nested)
+        == ends(flat)
+        == ends(interval(x.tolist()))
+        == ends(interval(tuple(x)))
+    )
 
 
 def test_quantiles_over_processes_need_values_in_each():
     random = np.random.default_rng(4)
     found = interval([random.lognormal(0, 0.3, 30) for _ in range(8)], 0.9)
     assert found.method == "binomial ranks of process p90, Nyblom-interpolated"
-    with pytest.raises(TooFewSamples, match="p90 was asked of a process of 29 values; at least 30"):
+    with pytest.raises(
+        TooFewSamples, match="p90 was asked of a process of 29 values; at least 30"
+    ):
         interval([random.lognormal(0, 0.3, 29) for _ in range(8)], 0.9)
     with pytest.raises(TooFewSamples, match="at least 300"):
         interval([random.lognormal(0, 0.3, 299) for _ in range(8)], 0.99)
@@ -186,7 +215,11 @@ def test_quantiles_over_processes_need_values_in_each():
 
 def test_equal_values_give_a_point():
     found = interval(np.full(20, 7.0))
-    assert ends(found) == (7, 7, 7) and found.method == "all values equal" and found.half_width == 0
+    assert (
+        ends(found) == (7, 7, 7)
+        and found.method == "all values equal"
+        and found.half_width == 0
+    )
 
 
 def test_half_width_is_relative_and_blind_to_sign():
@@ -216,7 +249,8 @@ def test_it_refuses_what_cannot_be_known(quantile, level, fewest):
     x = np.random.default_rng(6).permutation(np.arange(fewest) + 1.0)
     assert interval(x, quantile, level).n == fewest
     with pytest.raises(
-        TooFewSamples, match=f"asked of {fewest - 1} values; at least {fewest} are needed"
+        TooFewSamples,
+        match=f"asked of {fewest - 1} values; at least {fewest} are needed",
     ):
         interval(x[1:], quantile, level)
 
@@ -271,7 +305,11 @@ def test_the_mean_has_the_textbook_interval_and_says_what_speaks_against_it():
     low, high = stats.t.interval(0.95, 49, normal.mean(), stats.sem(normal))
     assert ends(found) == pytest.approx((normal.mean(), low, high), rel=1e-9)
     assert found.method == "t" and found.notes[0] == "n = 50" and found.quantile is None
-    assert [note.split()[0] for note in found.notes[1:]] == ["Shapiro-Wilk", "Q-Q", "lag-1"]
+    assert [note.split()[0] for note in found.notes[1:]] == [
+        "Shapiro-Wilk",
+        "Q-Q",
+        "lag-1",
+    ]
     skewed = mean_interval(np.random.default_rng(8).lognormal(0, 1, 50))
     assert any("not normal" in note for note in skewed.notes)
     dependent = mean_interval(simulation.ar1(np.random.default_rng(8), 100, 0.9))
@@ -302,10 +340,16 @@ def test_the_bootstrap_takes_any_statistic_and_any_sizes():
     x = [random.lognormal(0, 0.3, size) for size in (10, 20, 30)]
     assert bootstrap(x, resamples=200).n == 60
     spread = bootstrap(
-        x, statistic=lambda values: np.ptp(np.quantile(values, [0.25, 0.75])), resamples=200
+        x,
+        statistic=lambda values: np.ptp(np.quantile(values, [0.25, 0.75])),
+        resamples=200,
     )
-    assert 0 < spread.low < spread.high and any("too narrow" in note for note in spread.notes)
-    slow = bootstrap(x[:1] * 4, statistic=lambda values: np.median(values), resamples=2000)
+    assert 0 < spread.low < spread.high and any(
+        "too narrow" in note for note in spread.notes
+    )
+    slow = bootstrap(
+        x[:1] * 4, statistic=lambda values: np.median(values), resamples=2000
+    )
     fast = bootstrap(x[:1] * 4, resamples=2000)
     assert ends(slow) == pytest.approx(ends(fast), rel=0.1)
     with pytest.raises(Deep500Error):
@@ -322,15 +366,19 @@ def quick_cases():
     return [case for case in cases if case.name in wanted]
 
 
-@pytest.mark.parametrize("case", quick_cases(), ids=lambda case: f"{case.group}: {case.name}")
+@pytest.mark.parametrize(
+    "case", quick_cases(), ids=lambda case: f"{case.group}: {case.name}"
+)
 def test_intervals_hold_the_truth(case):
     row = simulation.coverage(case, 300, np.random.default_rng(11))
-    assert row.high >= 93.5 and row.percent >= 91 and row.details["width"] <= 1.7, simulation.line(
-        row
+    assert row.high >= 93.5 and row.percent >= 91 and row.details["width"] <= 1.7, (
+        simulation.line(row)
     )
 
 
-@pytest.mark.parametrize("case", list(simulation.practice_cases()), ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", list(simulation.practice_cases()), ids=lambda case: case.name
+)
 def test_common_practice_fails_the_same_simulation(case):
     row = simulation.coverage(case, 300, np.random.default_rng(11))
     assert row.high < 91, simulation.line(row)

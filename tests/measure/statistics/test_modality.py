@@ -12,9 +12,13 @@ from deep500.measure.statistics import modality
 from deep500.measure.statistics.modality import Mode, modes
 
 
-def groups(seed: int, *sizes_and_centres: tuple[int, float], sd: float = 0.01) -> np.ndarray:
+def groups(
+    seed: int, *sizes_and_centres: tuple[int, float], sd: float = 0.01
+) -> np.ndarray:
     random = np.random.default_rng(seed)
-    return np.concatenate([random.normal(centre, sd, size) for size, centre in sizes_and_centres])
+    return np.concatenate(
+        [random.normal(centre, sd, size) for size, centre in sizes_and_centres]
+    )
 
 
 def test_two_and_three_groups_are_found_with_place_and_share():

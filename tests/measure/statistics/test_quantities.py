@@ -44,7 +44,13 @@ def test_unequal_work_is_total_work_over_total_time() -> None:
 )
 def test_costs_counts_and_qualities_have_an_arithmetic_mean(kind, how) -> None:
     found = summarise([1, 2, 6], kind=kind)
-    assert (float(found), found.value, found.kind, found.how, found.n) == (3.0, 3.0, kind, how, 3)
+    assert (float(found), found.value, found.kind, found.how, found.n) == (
+        3.0,
+        3.0,
+        kind,
+        how,
+        3,
+    )
     assert summarise([1, 2, 6], kind=kind, mean="arithmetic") == 3.0
 
 
@@ -74,7 +80,10 @@ def test_the_interval_is_of_the_median_or_says_why_not() -> None:
         ({"values": [1.2, 0.9], "kind": "ratio"}, "compare"),
         ({"values": [1.0, 2.0], "kind": "rate", "mean": "arithmetic"}, "harmonic"),
         ({"values": [1.0, 2.0], "kind": "cost", "mean": "harmonic"}, "for rates"),
-        *(({"values": [1.0, 2.0], "kind": kind, "mean": "geometric"}, "Rule 4") for kind in KINDS),
+        *(
+            ({"values": [1.0, 2.0], "kind": kind, "mean": "geometric"}, "Rule 4")
+            for kind in KINDS
+        ),
     ],
 )
 def test_what_would_mislead_is_refused(arguments, words) -> None:
@@ -104,7 +113,10 @@ def test_what_would_mislead_is_refused(arguments, words) -> None:
         ({"values": [1.0, 2.0], "work": [1.0]}, "1 counts for 2 rates"),
         ({"values": [1.0, 2.0], "work": [1.0, 0.0]}, "work of 0"),
         ({"values": [1.0, 2.0], "work": [1.0, math.nan]}, r"work\[1\] is nan"),
-        ({"values": [1.0, 2.0], "kind": "cost", "work": [1.0, 1.0]}, "only rates have work"),
+        (
+            {"values": [1.0, 2.0], "kind": "cost", "work": [1.0, 1.0]},
+            "only rates have work",
+        ),
         (
             {"values": [1.0], "kind": "rat"},
             "Did you mean 'rat(e|io)'.*cost, rate, ratio, count, quality",
@@ -123,17 +135,27 @@ def test_bad_input_is_one_clear_line(arguments, words) -> None:
 def test_a_rate_is_total_work_over_total_time(pairs) -> None:
     rates, work = zip(*pairs, strict=True)
     total_time = math.fsum(w / r for r, w in pairs)
-    assert summarise(rates, work=work) == pytest.approx(math.fsum(work) / total_time, rel=1e-12)
+    assert summarise(rates, work=work) == pytest.approx(
+        math.fsum(work) / total_time, rel=1e-12
+    )
     equal = summarise(rates)
-    assert equal == pytest.approx(len(rates) / math.fsum(1 / r for r in rates), rel=1e-12)
-    assert equal == pytest.approx(float(summarise(rates, work=[7.0] * len(rates))), rel=1e-12)
+    assert equal == pytest.approx(
+        len(rates) / math.fsum(1 / r for r in rates), rel=1e-12
+    )
+    assert equal == pytest.approx(
+        float(summarise(rates, work=[7.0] * len(rates))), rel=1e-12
+    )
 
 
 @given(rates_and_work, st.sampled_from(["cost", "rate", "work"]), st.randoms())
 def test_a_mean_lies_within_and_forgets_the_order(pairs, kind, random) -> None:
     def mean(pairs) -> float:
         rates, work = zip(*pairs, strict=True)
-        return summarise(rates, work=work) if kind == "work" else summarise(rates, kind=kind)
+        return (
+            summarise(rates, work=work)
+            if kind == "work"
+            else summarise(rates, kind=kind)
+        )
 
     rates = [rate for rate, _ in pairs]
     assert min(rates) <= mean(pairs) <= max(rates)

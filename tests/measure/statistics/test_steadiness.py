@@ -56,7 +56,10 @@ def test_a_ramp_without_noise_is_never_steady_and_a_walk_is_not_flat():
 
 def test_dependent_noise_is_not_cut_and_would_be_without_its_price(monkeypatch):
     random = np.random.default_rng(8)
-    walks = [lfilter([1], [1, -0.9], 0.05 * random.standard_normal(500))[200:] for _ in range(60)]
+    walks = [
+        lfilter([1], [1, -0.9], 0.05 * random.standard_normal(500))[200:]
+        for _ in range(60)
+    ]
     assert (
         sum(steady_state(np.exp(walk)).kind != "flat" for walk in walks) <= 7
     )  # 1 in 500 at a rate of 5 %

@@ -37,7 +37,9 @@ def wrong(report: NetworkReport, direction: str) -> list[str]:
 
 
 quick_first = [
-    pytest.param(build, marks=[pytest.mark.slow] * (build.__name__ != "deep_transformer"))
+    pytest.param(
+        build, marks=[pytest.mark.slow] * (build.__name__ != "deep_transformer")
+    )
     for build in bench["DEEP"]
 ]
 
@@ -47,7 +49,13 @@ def test_an_honest_network_gives_no_alarm(build):
     report = checked(build(LAYERS), "reference", "pytorch")
     assert report.ok and report.first is None, report.text
     directions = {check.direction for check in report.nodes}
-    assert directions == {"forward", "backward", "step", "whole forward", "whole backward"}
+    assert directions == {
+        "forward",
+        "backward",
+        "step",
+        "whole forward",
+        "whole backward",
+    }
     names = {node.name for node in build(LAYERS).nodes}
     for direction in ("forward", "backward"):
         judged = {c.node for c in report.nodes if c.direction == direction}
@@ -74,7 +82,11 @@ def test_a_planted_error_is_located_at_its_node(framework, direction):
     report = checked(spoilt, framework)
     first = report.first
     assert first is not None and not report.ok
-    assert (first.node, first.direction, first.framework) == ("conv2", direction, framework)
+    assert (first.node, first.direction, first.framework) == (
+        "conv2",
+        direction,
+        framework,
+    )
     assert first.error > first.bound > 0
     assert wrong(report, direction) == ["conv2"]
     assert "conv2" in report.text
@@ -108,7 +120,11 @@ def executor_with_a_wrong_pass(monkeypatch, hidden: bool) -> None:
 
     def spoiling(self, network, seed, compile):
         names = [node.name for node in network.nodes]
-        if "conv2" in names and len(names) > 5 and not (hidden and "conv2.out" in network.outputs):
+        if (
+            "conv2" in names
+            and len(names) > 5
+            and not (hidden and "conv2.out" in network.outputs)
+        ):
             network = bench["planted"](network, "conv2", "pytorch", "forward")
         return right(self, network, seed, compile)
 
@@ -192,7 +208,9 @@ def test_an_engine_that_aborts_costs_a_line(module):
 
 @pytest.mark.slow
 def test_an_engine_that_never_answers_is_not_decided(module):
-    report = d5.check_network(with_operator(module.Sleeping()), ["pytorch"], timeout_s=8)
+    report = d5.check_network(
+        with_operator(module.Sleeping()), ["pytorch"], timeout_s=8
+    )
     assert report.first is None and not report.ok
     assert "no answer" in report.sides[0].lost
     assert report.sides[0].verdict == "not decided"
@@ -353,7 +371,9 @@ def test_what_is_other_in_training_is_judged_in_both_modes():
         network.add_param(name, np.full(4, value, "float32"), trainable)
     inputs = ("x", "scale", "shift", "mean", "variance")
     outputs = ["normal", "new_mean", "new_variance"]
-    network.add_node("BatchNormalization", inputs, outputs, name="norm", training_mode=1)
+    network.add_node(
+        "BatchNormalization", inputs, outputs, name="norm", training_mode=1
+    )
     network.add_node("Dropout", ("normal", 0.5, True), ["dropped"], name="dropout")
     network.add_node("ReduceMean", ("dropped",), ["loss"], name="average", keepdims=0)
     network.add_output("loss")

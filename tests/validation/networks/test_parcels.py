@@ -26,7 +26,11 @@ def test_values_arrive_as_they_were(tmp_path):
     ]
     value = {"a": (1, None, "x", [2.5]), 3: np.float32(0.1), "arrays": arrays}
     found = sent(value, tmp_path / "values")
-    assert found["a"] == value["a"] and isinstance(found[3], np.float32) and found[3] == value[3]
+    assert (
+        found["a"] == value["a"]
+        and isinstance(found[3], np.float32)
+        and found[3] == value[3]
+    )
     for array, want in zip(found["arrays"], arrays, strict=True):
         assert array.dtype == want.dtype and array.shape == want.shape
         np.testing.assert_array_equal(array, want)
@@ -46,7 +50,9 @@ def test_what_no_other_process_can_have_is_refused(tmp_path):
     class Relu(d5.operators.Relu):
         pass
 
-    stranger = type("Relu", (d5.operators.Relu,), {"__module__": d5.operators.Relu.__module__})
+    stranger = type(
+        "Relu", (d5.operators.Relu,), {"__module__": d5.operators.Relu.__module__}
+    )
     for value in (Relu(), stranger(), np.array(["text"]), object()):
         with pytest.raises(Unpackable):
             sent(value, tmp_path / "values")

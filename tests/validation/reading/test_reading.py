@@ -90,9 +90,16 @@ def job(folder: Path, **changes: object) -> Job:
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("mode", ["one batch", "a pass"])
-def test_every_container_holds_the_same(tmp_path: Path, container: str, mode: str) -> None:
+def test_every_container_holds_the_same(
+    tmp_path: Path, container: str, mode: str
+) -> None:
     request = Request(
-        "synthetic_images", {"size": 100}, CONTAINERS, workers=(0,), batch=8, examples=30
+        "synthetic_images",
+        {"size": 100},
+        CONTAINERS,
+        workers=(0,),
+        batch=8,
+        examples=30,
     )
     dataset_plan(request, tmp_path, budget_s=1.0)
     subject = Subject(job(tmp_path, container=container, mode=mode).to_json())
@@ -101,7 +108,9 @@ def test_every_container_holds_the_same(tmp_path: Path, container: str, mode: st
     subject.check()
     assert len(subject.split) == 30
     subject.last["x"] = subject.last["x"] + 0.01
-    with pytest.raises(Deep500Error, match="'x' differs by 0.01 from what the data set has"):
+    with pytest.raises(
+        Deep500Error, match="'x' differs by 0.01 from what the data set has"
+    ):
         subject.check()
 
 
@@ -116,7 +125,9 @@ def test_a_container_with_other_data_is_found(tmp_path: Path) -> None:
         subject.check()
 
 
-def test_a_plan_has_every_combination_with_its_state(pictures: Path, tmp_path: Path) -> None:
+def test_a_plan_has_every_combination_with_its_state(
+    pictures: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "containers"
     folder.mkdir()
     request = Request(
@@ -131,7 +142,8 @@ def test_a_plan_has_every_combination_with_its_state(pictures: Path, tmp_path: P
     names = [entry.name for entry in plan.entries]
     assert len(names) == len(set(names)) == 2 * 2 * 2 + 2 * 2
     assert (
-        "its own (pillow), 1 workers, a pass" in names and "memory, 0 workers, one batch" in names
+        "its own (pillow), 1 workers, a pass" in names
+        and "memory, 0 workers, one batch" in names
     )
     about = plan.about
     assert about["page_cache"][ITS_OWN]["state"] == "warm"
@@ -145,7 +157,14 @@ def test_a_cold_plan_leaves_out_what_cannot_be_cold(
 ) -> None:
     settings = {"folder": str(pictures)}
     request = Request(
-        "image_folder", settings, (ITS_OWN, "memory"), ("pillow",), (0, 1), 4, 8, cold=True
+        "image_folder",
+        settings,
+        (ITS_OWN, "memory"),
+        ("pillow",),
+        (0, 1),
+        4,
+        8,
+        cold=True,
     )
     monkeypatch.setattr(planning, "resident_share", lambda paths: 0.0)
     plan = dataset_plan(request, tmp_path, budget_s=1.0)
@@ -164,7 +183,18 @@ def test_the_verb_leaves_a_bundle(
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("DEEP500_CACHE", str(tmp_path / "cache"))
     words = ["bench", "dataset", "synthetic_images", "--container", "its own", "npy"]
-    words += ["--workers", "0", "1", "--examples", "64", "--batch", "16", "--budget", "1", "--json"]
+    words += [
+        "--workers",
+        "0",
+        "1",
+        "--examples",
+        "64",
+        "--batch",
+        "16",
+        "--budget",
+        "1",
+        "--json",
+    ]
     assert cli.main([*words, "--out", str(tmp_path / "out")]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["kind"] == "dataset_bench" and len(data["examples_per_second"]) == 8
@@ -190,7 +220,11 @@ def test_the_verb_leaves_a_bundle(
     ],
 )
 def test_bad_requests_are_one_line(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
+    words: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch,
 ) -> None:
     monkeypatch.setenv("DEEP500_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("DEEP500_CACHE", str(tmp_path / "cache"))
@@ -206,10 +240,14 @@ def test_hdf5_in_one_piece_is_a_memory_map(tmp_path: Path) -> None:
         file.create_dataset("packed", data=values, compression="gzip")
     from deep500.datasets.hdf5_file import Hdf5Column
 
-    plain, packed = (Hdf5Column(str(tmp_path / "a.h5"), name) for name in ("x", "packed"))
+    plain, packed = (
+        Hdf5Column(str(tmp_path / "a.h5"), name) for name in ("x", "packed")
+    )
     assert plain.mapped is not None and packed.mapped is None
     rows = np.array([7, 3, 3, 49])
-    assert np.array_equal(plain[rows], values[rows]) and np.array_equal(packed[rows], values[rows])
+    assert np.array_equal(plain[rows], values[rows]) and np.array_equal(
+        packed[rows], values[rows]
+    )
 
 
 def test_evicting_needs_the_system(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,11 @@ from deep500.errors import Deep500Error
 from deep500.samplers.partitioned_sampler import PartitionedSampler
 from deep500.samplers.weighted_sampler import WeightedSampler
 from deep500.validation.sampling import check_sampler
-from deep500.validation.sampling.distributions import chi_square, independence, smallest_of
+from deep500.validation.sampling.distributions import (
+    chi_square,
+    independence,
+    smallest_of,
+)
 
 RIGHT: list[Sampler] = [
     d5.OrderedSampler(4),
@@ -99,7 +103,9 @@ class SaysOrdered(Sampler):
 
 class IgnoresWeights(WeightedSampler):
     def order(self, size: int, epoch: int) -> np.ndarray:
-        return (random_bits(self.draws or size, self.seed, epoch) % size).astype(np.int64)
+        return (random_bits(self.draws or size, self.seed, epoch) % size).astype(
+            np.int64
+        )
 
 
 class EveryRankAlike(PartitionedSampler):
@@ -140,7 +146,10 @@ def test_planted_faults_are_found(sampler: Sampler, name: str) -> None:
 def test_a_fault_says_what_was_seen() -> None:
     report = check_sampler(DropsLast(4), size=250, epochs=100)
     [fault] = report.wrong
-    assert fault.text == "epoch 0 has 248 draws, 248 different ones, and misses 2 of 250 examples"
+    assert (
+        fault.text
+        == "epoch 0 has 248 draws, 248 different ones, and misses 2 of 250 examples"
+    )
 
 
 class Endless(Sampler):
@@ -158,14 +167,20 @@ class Raises(Sampler):
     ("sampler", "settings", "message"),
     [
         (Endless(4), {}, "epoch 0 of Endless has no end"),
-        (Raises(4), {}, "Raises cannot draw epoch 0 of 13 examples: ValueError: no order today"),
+        (
+            Raises(4),
+            {},
+            "Raises cannot draw epoch 0 of 13 examples: ValueError: no order today",
+        ),
         (d5.ShuffleSampler(4), {"size": 1}, "size is 1"),
         (d5.ShuffleSampler(4), {"epochs": 10}, "epochs is 10"),
         (d5.ShuffleSampler(4), {"level": 0.7}, "level is 0.7"),
         (3, {}, "a sampler is a d5.Sampler, not 3"),
     ],
 )
-def test_what_cannot_be_checked_is_refused(sampler: Any, settings: dict, message: str) -> None:
+def test_what_cannot_be_checked_is_refused(
+    sampler: Any, settings: dict, message: str
+) -> None:
     with pytest.raises(Deep500Error, match=message) as caught:
         check_sampler(sampler, **settings)
     assert "\n" not in str(caught.value)

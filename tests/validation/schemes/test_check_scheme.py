@@ -9,7 +9,13 @@ import pytest
 from deep500 import registry
 from deep500.cli import main
 from deep500.contracts.definition_text import definition_of
-from deep500.contracts.scheme import Scheme, Worker, backprop, update, weighted_gradients
+from deep500.contracts.scheme import (
+    Scheme,
+    Worker,
+    backprop,
+    update,
+    weighted_gradients,
+)
 from deep500.contracts.transport import Program, RankFailure, Send, all_reduce, exchange
 from deep500.errors import Deep500Error
 from deep500.schemes.all_reduce import AllReduce
@@ -33,8 +39,12 @@ def test_every_scheme_keeps_its_promises(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pytorch", "jax", "onnxruntime"])
-@pytest.mark.parametrize("scheme", [AllReduce(), ParameterServer(staleness=None), LocalSGD()])
-def test_schemes_keep_their_promises_on_every_framework(scheme: Scheme, engine: str) -> None:
+@pytest.mark.parametrize(
+    "scheme", [AllReduce(), ParameterServer(staleness=None), LocalSGD()]
+)
+def test_schemes_keep_their_promises_on_every_framework(
+    scheme: Scheme, engine: str
+) -> None:
     report = check_scheme(scheme, ranks=3, framework=engine)
     assert report.ok, [(check.name, check.text) for check in report.wrong]
 
@@ -48,8 +58,12 @@ class GradientMixing(Scheme):
         left, right = (worker.rank - 1) % worker.size, (worker.rank + 1) % worker.size
         for buffer in gradients.values():
             outgoing = buffer.copy()
-            from_left = yield from exchange(right, outgoing, left, np.empty_like(buffer))
-            from_right = yield from exchange(left, outgoing, right, np.empty_like(buffer))
+            from_left = yield from exchange(
+                right, outgoing, left, np.empty_like(buffer)
+            )
+            from_right = yield from exchange(
+                left, outgoing, right, np.empty_like(buffer)
+            )
             buffer += from_left + from_right
             buffer /= 3
         worker.set_gradients(gradients)
@@ -101,7 +115,10 @@ class Noisy(Summing):
 
     def reduce(self, worker: Worker, buffer: np.ndarray) -> Program:
         yield from all_reduce(buffer)
-        buffer += np.random.default_rng().normal(size=buffer.shape).astype(buffer.dtype) * 1e-3
+        buffer += (
+            np.random.default_rng().normal(size=buffer.shape).astype(buffer.dtype)
+            * 1e-3
+        )
 
 
 class NeverUpdates(Scheme):
@@ -192,8 +209,23 @@ def test_texts_that_are_no_scheme(text: str, message: str) -> None:
         definition_of(text, "schemes", ("topologies",))
 
 
-def test_the_verb_checks_and_keeps_a_bundle(capsys: pytest.CaptureFixture, tmp_path) -> None:
-    assert main(["check", "scheme", "AllReduce", "--ranks", "2", "--out", str(tmp_path / "r")]) == 0
+def test_the_verb_checks_and_keeps_a_bundle(
+    capsys: pytest.CaptureFixture, tmp_path
+) -> None:
+    assert (
+        main(
+            [
+                "check",
+                "scheme",
+                "AllReduce",
+                "--ranks",
+                "2",
+                "--out",
+                str(tmp_path / "r"),
+            ]
+        )
+        == 0
+    )
     assert "AllReduce: reference ok" in capsys.readouterr().out
     assert main(["verify", str(tmp_path / "r")]) == 0
 

@@ -20,7 +20,8 @@ def cpu_quota(host: Host) -> float | str:
     for folder, text in _settings(host, "cpu", "cpu.cfs_quota_us"):
         if whole(text, "cpu.cfs_quota_us") > 0:
             quotas.append(
-                whole(text, "cpu.cfs_quota_us") / host.number(f"{folder}/cpu.cfs_period_us")
+                whole(text, "cpu.cfs_quota_us")
+                / host.number(f"{folder}/cpu.cfs_period_us")
             )
     return round(min(quotas), 4) if quotas else NO_LIMIT
 

@@ -36,7 +36,9 @@ def cpu_stepping(host: Host) -> str:
     first = host.cpuinfo[0]
     if "stepping" not in first:
         raise Unavailable("/proc/cpuinfo: no line 'stepping'")
-    return " ".join(f"{key} {first.get(key, '?')}" for key in ("cpu family", "model", "stepping"))
+    return " ".join(
+        f"{key} {first.get(key, '?')}" for key in ("cpu family", "model", "stepping")
+    )
 
 
 def instruction_sets(host: Host) -> list[str]:
@@ -44,7 +46,9 @@ def instruction_sets(host: Host) -> list[str]:
 
 
 def microcode(host: Host) -> str:
-    versions = sorted({block["microcode"] for block in host.cpuinfo if "microcode" in block})
+    versions = sorted(
+        {block["microcode"] for block in host.cpuinfo if "microcode" in block}
+    )
     if not versions:
         raise Unavailable("/proc/cpuinfo: no line 'microcode'")
     return ", ".join(versions)
@@ -55,11 +59,18 @@ def logical_cpus(host: Host) -> int:
 
 
 def physical_cores(host: Host) -> int:
-    return len({host.line(f"{CPU}/cpu{n}/topology/thread_siblings_list") for n in _online(host)})
+    return len(
+        {
+            host.line(f"{CPU}/cpu{n}/topology/thread_siblings_list")
+            for n in _online(host)
+        }
+    )
 
 
 def sockets(host: Host) -> int:
-    return len({host.line(f"{CPU}/cpu{n}/topology/physical_package_id") for n in _online(host)})
+    return len(
+        {host.line(f"{CPU}/cpu{n}/topology/physical_package_id") for n in _online(host)}
+    )
 
 
 def smt_in_use(host: Host) -> bool:
@@ -86,7 +97,9 @@ def governor(host: Host) -> str:
 
 
 def frequency_driver(host: Host) -> str:
-    return ", ".join(sorted({host.line(f"{policy}/scaling_driver") for policy in _policies(host)}))
+    return ", ".join(
+        sorted({host.line(f"{policy}/scaling_driver") for policy in _policies(host)})
+    )
 
 
 def frequency_range(host: Host) -> list[str]:
@@ -94,7 +107,9 @@ def frequency_range(host: Host) -> list[str]:
 
 
 def _limits(host: Host, policy: str) -> str:
-    low, high = (host.number(f"{policy}/scaling_{end}_freq") // 1000 for end in ("min", "max"))
+    low, high = (
+        host.number(f"{policy}/scaling_{end}_freq") // 1000 for end in ("min", "max")
+    )
     return f"{low}-{high}"
 
 
@@ -113,7 +128,9 @@ def frequency_now(host: Host) -> float:
 
 def hypervisor(host: Host) -> str:
     if "flags" not in host.cpuinfo[0]:
-        raise Unavailable("/proc/cpuinfo: this architecture does not say whether it is virtual")
+        raise Unavailable(
+            "/proc/cpuinfo: this architecture does not say whether it is virtual"
+        )
     if "hypervisor" not in _flags(host):
         return "none seen"
     telling = ("/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor")
@@ -133,11 +150,16 @@ def mitigations(host: Host) -> list[str]:
 
 def accelerators(host: Host) -> list[str] | str:
     nvidia = [
-        host.field(file, "Model") for file in host.glob("/proc/driver/nvidia/gpus/*/information")
+        host.field(file, "Model")
+        for file in host.glob("/proc/driver/nvidia/gpus/*/information")
     ]
     found = nvidia or device_names()
-    for card in host.glob("/sys/class/drm/card[0-9]") + host.glob("/sys/class/accel/accel[0-9]*"):
-        vendor, device = (host.line(f"{card}/device/{name}") for name in ("vendor", "device"))
+    for card in host.glob("/sys/class/drm/card[0-9]") + host.glob(
+        "/sys/class/accel/accel[0-9]*"
+    ):
+        vendor, device = (
+            host.line(f"{card}/device/{name}") for name in ("vendor", "device")
+        )
         if not (found and vendor == "0x10de"):  # NVIDIA's are already listed by name
             driver = host.link_name(f"{card}/device/driver")
             found.append(f"{os.path.basename(card)}: PCI {vendor}:{device}, {driver}")

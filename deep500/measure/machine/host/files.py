@@ -91,7 +91,9 @@ class Host:
     @cached_property
     def cpuinfo(self) -> list[dict[str, str]]:
         """One dictionary for every processor in /proc/cpuinfo (slow to read on large machines, so once)."""
-        blocks = (dict(_pairs(block)) for block in self.text("/proc/cpuinfo").split("\n\n"))
+        blocks = (
+            dict(_pairs(block)) for block in self.text("/proc/cpuinfo").split("\n\n")
+        )
         processors = [block for block in blocks if block]
         if not processors:
             raise Unavailable("/proc/cpuinfo: names no processor")
@@ -142,6 +144,10 @@ def _run(words: tuple[str, ...]) -> str | Unavailable:
     except OSError as error:
         return Unavailable(f"{name} cannot be started: {error.strerror or error}")
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        return Unavailable(f"{name} failed with exit code {done.returncode}: {said[0][:200]}")
+        said = done.stderr.decode(errors="replace").strip().splitlines() or [
+            "no message"
+        ]
+        return Unavailable(
+            f"{name} failed with exit code {done.returncode}: {said[0][:200]}"
+        )
     return done.stdout.decode(errors="replace")

@@ -45,8 +45,12 @@ def _module(host: Host, path: str) -> str | None:
 def numa_nodes(host: Host) -> list[str]:
     nodes = host.glob("/sys/devices/system/node/node[0-9]*")
     if not nodes:
-        raise Unavailable("/sys/devices/system/node: no node is listed (a kernel without NUMA)")
-    cpus = [(os.path.basename(node), host.text(f"{node}/cpulist").strip()) for node in nodes]
+        raise Unavailable(
+            "/sys/devices/system/node: no node is listed (a kernel without NUMA)"
+        )
+    cpus = [
+        (os.path.basename(node), host.text(f"{node}/cpulist").strip()) for node in nodes
+    ]
     return [f"{name}: CPU {numbers or 'none'}" for name, numbers in cpus]
 
 

@@ -12,7 +12,11 @@ NONE = "none found"
 
 def interfaces(host: Host) -> list[str] | str:
     """Network interfaces that are real or up, without their addresses."""
-    folders = [path for path in host.glob("/sys/class/net/*") if host.exists(f"{path}/operstate")]
+    folders = [
+        path
+        for path in host.glob("/sys/class/net/*")
+        if host.exists(f"{path}/operstate")
+    ]
     if not folders:
         raise Unavailable("/sys/class/net: no interface is listed")
     return [_interface(host, path) for path in folders if _matters(host, path)] or NONE

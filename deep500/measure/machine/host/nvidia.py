@@ -24,7 +24,10 @@ def open_library() -> Any:
 def energy_mj(nvml: Any) -> list[int]:
     """The energy counter of every device, in millijoule since its driver was loaded."""
     try:
-        return [int(nvml.nvmlDeviceGetTotalEnergyConsumption(handle)) for handle in _handles(nvml)]
+        return [
+            int(nvml.nvmlDeviceGetTotalEnergyConsumption(handle))
+            for handle in _handles(nvml)
+        ]
     except nvml.NVMLError as error:
         raise Unavailable(f"NVML has no energy counter here: {error}") from None
 
@@ -48,4 +51,7 @@ def device_names() -> list[str]:
 
 
 def _handles(nvml: Any) -> list[Any]:
-    return [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
+    return [
+        nvml.nvmlDeviceGetHandleByIndex(index)
+        for index in range(nvml.nvmlDeviceGetCount())
+    ]

@@ -11,7 +11,9 @@ _NAME = r"(?:token(?!s|iz)|secret|passw|passphrase|credential|(?:api|access|priv
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s,;&]+)"
 _LOGIN = re.compile(r"(//)[^/\s@]{1,500}@")
 _AUTHORISATION = re.compile(r"\b(bearer|authorization:\s{0,9}\w{1,20})\s{1,9}\S+", re.I)
-_SETTING = re.compile(rf"({_NAME}[\w.-]{{0,40}}['\"]?\s{{0,9}}[=:]\s{{0,9}}){_VALUE}", re.I)
+_SETTING = re.compile(
+    rf"({_NAME}[\w.-]{{0,40}}['\"]?\s{{0,9}}[=:]\s{{0,9}}){_VALUE}", re.I
+)
 _OPTION = rf"(?<![\w.-])-(?=[\w.-]*{_NAME})[\w.-]+"
 _OPTION_AND_VALUE = re.compile(rf"({_OPTION}\s{{1,9}}){_VALUE}", re.I)
 

@@ -57,20 +57,35 @@ def stolen_time(host: Host) -> float:
 def container(host: Host) -> list[str] | str:
     marks = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
     seen = [path for path in marks if host.exists(path)]
-    named = re.findall(r"docker|kubepods|lxc|containerd|libpod|garden", host.text("/proc/1/cgroup"))
+    named = re.findall(
+        r"docker|kubepods|lxc|containerd|libpod|garden", host.text("/proc/1/cgroup")
+    )
     return [*seen, *sorted(set(named))] or "none seen"
 
 
 def power_source(host: Host) -> str:
-    kinds = {path: host.line(f"{path}/type") for path in host.glob("/sys/class/power_supply/*")}
+    kinds = {
+        path: host.line(f"{path}/type")
+        for path in host.glob("/sys/class/power_supply/*")
+    }
     mains = [path for path, kind in kinds.items() if kind in ("Mains", "USB")]
     if not mains:
-        return "not told" if "Battery" in kinds.values() else "mains (no battery is listed)"
-    return "mains" if any(host.number(f"{path}/online") == 1 for path in mains) else "battery"
+        return (
+            "not told"
+            if "Battery" in kinds.values()
+            else "mains (no battery is listed)"
+        )
+    return (
+        "mains"
+        if any(host.number(f"{path}/online") == 1 for path in mains)
+        else "battery"
+    )
 
 
 def scheduling(host: Host) -> str:
-    fields = host.line("/proc/self/stat").rpartition(")")[2].split()  # numbered from 3 in proc(5)
+    fields = (
+        host.line("/proc/self/stat").rpartition(")")[2].split()
+    )  # numbered from 3 in proc(5)
     policies = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"}
     policy = int(fields[41 - 3])
     return f"{policies.get(policy, policy)}, nice {int(fields[19 - 3])}"
@@ -80,7 +95,9 @@ def limit(name: str) -> Callable[[Host], str]:
     """The probe of one limit of this process (soft)."""
 
     def soft(host: Host) -> str:
-        found = re.search(rf"^{re.escape(name)} {{2,}}(\S+)", host.text("/proc/self/limits"), re.M)
+        found = re.search(
+            rf"^{re.escape(name)} {{2,}}(\S+)", host.text("/proc/self/limits"), re.M
+        )
         if found is None:
             raise Unavailable(f"/proc/self/limits: no line {name!r}")
         return found[1]
@@ -90,7 +107,9 @@ def limit(name: str) -> Callable[[Host], str]:
 
 def tracing(host: Host) -> str:
     tools = {"a tracer": sys.gettrace(), "a profiler": sys.getprofile()}
-    return " and ".join(name for name, tool in tools.items() if tool is not None) or "none"
+    return (
+        " and ".join(name for name, tool in tools.items() if tool is not None) or "none"
+    )
 
 
 def host_name(host: Host) -> str:

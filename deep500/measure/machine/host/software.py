@@ -130,7 +130,9 @@ def numpy_blas(host: Host) -> str:
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError) as error:
-        raise Unavailable(f"numpy/__config__.py cannot be read: {type(error).__name__}") from None
+        raise Unavailable(
+            f"numpy/__config__.py cannot be read: {type(error).__name__}"
+        ) from None
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Dict)
@@ -138,8 +140,14 @@ def numpy_blas(host: Host) -> str:
             and isinstance(blas, ast.Dict)
         ):
             entries = _entries(blas).items()
-            told = {key: value.value for key, value in entries if isinstance(value, ast.Constant)}
-            parts = (told.get(key) for key in ("name", "version", "openblas configuration"))
+            told = {
+                key: value.value
+                for key, value in entries
+                if isinstance(value, ast.Constant)
+            }
+            parts = (
+                told.get(key) for key in ("name", "version", "openblas configuration")
+            )
             return ", ".join(str(part) for part in parts if part)
     raise Unavailable("numpy/__config__.py names no BLAS")
 
@@ -154,7 +162,9 @@ def blas_loaded(host: Host) -> list[str]:
 
 
 def openmp_loaded(host: Host) -> list[str]:
-    return _loaded(host, _OPENMP_FILE, "no OpenMP library is loaded in this process yet")
+    return _loaded(
+        host, _OPENMP_FILE, "no OpenMP library is loaded in this process yet"
+    )
 
 
 def _loaded(host: Host, names: re.Pattern[str], none: str) -> list[str]:
@@ -171,5 +181,8 @@ def mpi(host: Host) -> str:
     )
     if launcher is None:
         return "no mpiexec found"
-    lines = [" ".join(line.split()) for line in host.command(launcher, "--version").splitlines()]
+    lines = [
+        " ".join(line.split())
+        for line in host.command(launcher, "--version").splitlines()
+    ]
     return ", ".join(line.rstrip(":") for line in lines[:2])

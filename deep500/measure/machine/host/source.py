@@ -49,9 +49,13 @@ def git_changed_files(host: Host) -> int:
 def git_remote(host: Host) -> str:
     git_branch(host)  # says so if this is no checkout
     try:
-        return without_secrets(host.command("git", "config", "--get", "remote.origin.url").strip())
+        return without_secrets(
+            host.command("git", "config", "--get", "remote.origin.url").strip()
+        )
     except Unavailable as reason:
-        if "exit code 1:" in str(reason):  # git's answer for a setting that is not there
+        if "exit code 1:" in str(
+            reason
+        ):  # git's answer for a setting that is not there
             return "no remote named origin"
         raise
 

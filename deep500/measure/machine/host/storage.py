@@ -28,7 +28,10 @@ def temporary_folder(host: Host) -> str:
 def working_device(host: Host) -> str:
     number = _mount(host, os.getcwd()).device
     disk = f"/sys/dev/block/{number}"
-    for queue in (f"{disk}/queue", f"{disk}/../queue"):  # a partition has the queue of its disk
+    for queue in (
+        f"{disk}/queue",
+        f"{disk}/../queue",
+    ):  # a partition has the queue of its disk
         if host.exists(queue):
             kind = "rotating" if host.number(f"{queue}/rotational") else "not rotating"
             chosen = re.search(r"\[([\w-]+)\]", host.text(f"{queue}/scheduler"))
@@ -39,7 +42,9 @@ def working_device(host: Host) -> str:
 def _mount(host: Host, folder: str) -> Mount:
     """The mount that holds a folder: the longest mount point above it, the latest of equals."""
     above = [
-        mount for mount in _mounts(host) if os.path.commonpath([mount.point, folder]) == mount.point
+        mount
+        for mount in _mounts(host)
+        if os.path.commonpath([mount.point, folder]) == mount.point
     ]
     if not above:
         raise Unavailable(f"{MOUNTS}: nothing is mounted at or above the folder")

@@ -34,5 +34,7 @@ class Job:
 
 def job_from_json(fields: Mapping[str, Any]) -> Job:
     """The job with tuples where JSON has lists."""
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in fields["settings"].items()}
+    settings = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in fields["settings"].items()
+    }
     return Job(**{**fields, "settings": settings})

@@ -19,9 +19,7 @@ from .jobs import Job
 Says = Callable[[str], None]
 TRIAL = f"{__package__}.trial:attempt"
 BREAKDOWN = f"{__package__}.breakdown:breakdown"
-IMPORTS = (
-    f"from {__package__}.jobs import job_from_json\nfrom {__package__}.subject import Subject\n"
-)
+IMPORTS = f"from {__package__}.jobs import job_from_json\nfrom {__package__}.subject import Subject\n"
 LEAST_TIMEOUT_S = 300.0  # compilers take their time
 
 
@@ -43,14 +41,21 @@ class Request:
         for batch in self.batches:
             if batch < 1:
                 raise Deep500Error(f"--batch {batch}: give 1 or more")
-        for what, values in (("--framework", self.frameworks), ("--batch", self.batches)):
+        for what, values in (
+            ("--framework", self.frameworks),
+            ("--batch", self.batches),
+        ):
             if len(set(values)) < len(values):
-                raise Deep500Error(f"{what} names {' '.join(map(str, values))}: give each once")
+                raise Deep500Error(
+                    f"{what} names {' '.join(map(str, values))}: give each once"
+                )
 
     def jobs(self, name: str) -> list[Job]:
         """Those of one framework."""
         path = Path(self.model.partition(".py:")[0])
-        model = str(Path(self.model).absolute()) if path.suffix == ".onnx" else self.model
+        model = (
+            str(Path(self.model).absolute()) if path.suffix == ".onnx" else self.model
+        )
         return [
             Job(model, self.settings, name, compile, batch, mode, self.threads)
             for mode, batch, compile in product(self.modes, self.batches, self.compile)
@@ -68,7 +73,9 @@ class Trial:
     def candidate(self) -> str:
         """The framework, and whose kernels run: never left out, as they are different programs."""
         words = self.found.get("kernels") or {}
-        shown = ", ".join(f"{count} {word}" for word, count in sorted(words.items(), reverse=True))
+        shown = ", ".join(
+            f"{count} {word}" for word, count in sorted(words.items(), reverse=True)
+        )
         only = next(iter(words)) if len(words) == 1 else shown
         return f"{self.job.framework} {self.job.way}" + (f" ({only})" if words else "")
 
@@ -81,20 +88,37 @@ def network_plan(
     request: Request, says: Says = lambda text: None, **settings: Unpack[Settings]
 ) -> Plan:
     """Try every combination, and plan those that give right results."""
-    timeout_s = settings.get("timeout_s") or max(LEAST_TIMEOUT_S, 3 * settings.get("budget_s", 5.0))
+    timeout_s = settings.get("timeout_s") or max(
+        LEAST_TIMEOUT_S, 3 * settings.get("budget_s", 5.0)
+    )
     settings["timeout_s"] = timeout_s
-    base = make_plan({"a network": Statement("pass")}, **settings)  # checks the settings
+    base = make_plan(
+        {"a network": Statement("pass")}, **settings
+    )  # checks the settings
     began = time.monotonic()
     tried = [
-        trial for name in request.frameworks for trial in _trials(request, name, timeout_s, says)
+        trial
+        for name in request.frameworks
+        for trial in _trials(request, name, timeout_s, says)
     ]
-    started = time.monotonic() - began  # about what the first processes need before they measure
-    tried.sort(key=lambda t: (request.modes.index(t.job.mode), request.batches.index(t.job.batch)))
+    started = (
+        time.monotonic() - began
+    )  # about what the first processes need before they measure
+    tried.sort(
+        key=lambda t: (
+            request.modes.index(t.job.mode),
+            request.batches.index(t.job.batch),
+        )
+    )
     good = [t for t in tried if t.found["state"] == "ok"]
     wrong = {t.name: t.found["text"] for t in tried if t.found["state"] == "wrong"}
-    left_out = {t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"}
+    left_out = {
+        t.name: t.found["text"] for t in tried if t.found["state"] == "unsupported"
+    }
     if not good:
-        raise (Wrong if wrong else Deep500Error)(next(iter({**wrong, **left_out}.values())))
+        raise (Wrong if wrong else Deep500Error)(
+            next(iter({**wrong, **left_out}.values()))
+        )
     about = {
         "network": request.model,
         "file": _digest(request.model),
@@ -103,7 +127,10 @@ def network_plan(
         "threads": _threads(request),
         "inputs": "the same in every call, on the framework's side already",
     }
-    factors: dict[str, Any] = {"mode": list(request.modes), "batch": list(request.batches)}
+    factors: dict[str, Any] = {
+        "mode": list(request.modes),
+        "batch": list(request.batches),
+    }
     entries = tuple(map(_entry, good))
     return replace(
         base,
@@ -144,7 +171,9 @@ def _breakdown(
         found = isolated(BREAKDOWN, arguments, plan.timeout_s)
     except Died as death:
         found = [{"unsupported": str(death)}] * len(entries)
-    return [{"breakdown": e.name, **block} for e, block in zip(entries, found, strict=True)]
+    return [
+        {"breakdown": e.name, **block} for e, block in zip(entries, found, strict=True)
+    ]
 
 
 def _trials(request: Request, name: str, timeout_s: float, says: Says) -> list[Trial]:
@@ -177,7 +206,9 @@ def _entry(trial: Trial) -> Entry:
     known = {key: value for key, value in trial.found.items() if key != "state"}
     work = known | {"job": job, "candidate": trial.candidate, "dtype": "float32"}
     statement = Statement("run()", setup, "subject.check()")
-    return Entry(trial.name, statement, trial.job.levels, group=trial.job.framework, work=work)
+    return Entry(
+        trial.name, statement, trial.job.levels, group=trial.job.framework, work=work
+    )
 
 
 def _threads(request: Request) -> int | str:

@@ -19,7 +19,10 @@ from .jobs import Job
 
 LEARNING_RATE = 1e-6  # so that thousands of timed steps change next to nothing
 CHECKED_FLOPS = 4e9  # the reference, in NumPy, is asked for no more
-TOLERANCE = {"float16": 5e-2, "bfloat16": 2e-1}  # relative error of an output, in the norm
+TOLERANCE = {
+    "float16": 5e-2,
+    "bfloat16": 2e-1,
+}  # relative error of an output, in the norm
 USUAL_TOLERANCE = 1e-3
 
 
@@ -72,7 +75,9 @@ class Subject:
 
     def _keep_what_is_needed(self) -> None:
         """Without labels there is no loss to compute."""
-        outputs = [name for name in self.network.outputs if name != "loss"] or self.network.outputs
+        outputs = [
+            name for name in self.network.outputs if name != "loss"
+        ] or self.network.outputs
         _, needed = self.network.part(outputs, training=False)
         self.inputs = {name: self.inputs[name] for name in needed}
         self.given = {name: self.given[name] for name in needed}
@@ -90,7 +95,9 @@ class Subject:
             self.checked = "the outputs of a step"
             return reference.inference_and_backprop(self.inputs), batch
         rows = max(1, min(batch, int(CHECKED_FLOPS / max(1, each))))
-        self.checked = "all outputs" if rows == batch else f"the first {rows} rows of all outputs"
+        self.checked = (
+            "all outputs" if rows == batch else f"the first {rows} rows of all outputs"
+        )
         return reference.inference(self._first(rows)), rows
 
     def _first(self, rows: int) -> dict[str, np.ndarray]:
@@ -100,12 +107,16 @@ class Subject:
             for name, x in self.inputs.items()
         }
 
-    def _compare(self, name: str, got: np.ndarray, right: np.ndarray, rows: int) -> None:
+    def _compare(
+        self, name: str, got: np.ndarray, right: np.ndarray, rows: int
+    ) -> None:
         if got.shape != right.shape:
             got = got[:rows] if got.ndim else got
         if got.shape != right.shape or not got.size or right.dtype.kind != "f":
             return
-        apart = np.linalg.norm(np.asarray(got, "float64") - np.asarray(right, "float64"))
+        apart = np.linalg.norm(
+            np.asarray(got, "float64") - np.asarray(right, "float64")
+        )
         error = apart / (np.linalg.norm(np.asarray(right, "float64")) or 1.0)
         if not error <= TOLERANCE.get(str(right.dtype), USUAL_TOLERANCE):
             raise Wrong(
@@ -122,7 +133,9 @@ def with_loss(network: Network) -> Network:
     tensors = input_tensors(network, 2, dict.fromkeys(network.dimensions, 2))
     last = value_specs(network, tensors).get(network.outputs[0])
     matrix = last is not None and len(last.shape) == 2
-    loss: Any = registry.find("losses", "CrossEntropy" if matrix else "MeanSquaredError")
+    loss: Any = registry.find(
+        "losses", "CrossEntropy" if matrix else "MeanSquaredError"
+    )
     if len(network.outputs) != 1:
         raise Deep500Error(
             f"a training step needs a loss, and the outputs are {', '.join(network.outputs)}: name one "

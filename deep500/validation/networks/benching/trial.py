@@ -69,7 +69,9 @@ def _measured(subject: Subject) -> tuple[int | None, str]:
     try:
         if subject.step:
             optimizer = subject.step.optimizer
-            found = measured_training(engine, network, subject.inputs, optimizer, compile=compile)
+            found = measured_training(
+                engine, network, subject.inputs, optimizer, compile=compile
+            )
         else:
             found = measured_inference(engine, network, subject.inputs, compile=compile)
         return found, "allocator"

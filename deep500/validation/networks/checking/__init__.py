@@ -83,7 +83,10 @@ def check_network(
             sides = []
         else:
             sides = _check_against(panel, subject, Original(original, arrays, seed, y))
-    sides += [replace(side, lost=panel.lost.get(name, "")) for name, side in panel.sides.items()]
+    sides += [
+        replace(side, lost=panel.lost.get(name, ""))
+        for name, side in panel.sides.items()
+    ]
     return NetworkReport(original.name, sides, remarks_of(original), _files(panel))
 
 
@@ -104,7 +107,9 @@ def _check_alone(
     check_whole(panel, subject, truth, data)
 
 
-def _check_against(panel: Panel, subject: Network | Executor, original: Original) -> list[Side]:
+def _check_against(
+    panel: Panel, subject: Network | Executor, original: Original
+) -> list[Side]:
     if isinstance(subject, Executor):
         return check_model(original, WrappedModel(subject))
     return check_against(original, subject, panel)

@@ -23,7 +23,9 @@ from .subjects import differentiated
 from .truth import Truth
 from .whole import compared, settled
 
-FLOAT64 = "float64"  # what the comparison of the two networks themselves is listed under
+FLOAT64 = (
+    "float64"  # what the comparison of the two networks themselves is listed under
+)
 
 
 class WrappedModel:
@@ -47,7 +49,9 @@ class WrappedModel:
 class Original:
     """The network that is right: what is expected of every other form of it."""
 
-    def __init__(self, network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None):
+    def __init__(
+        self, network: Network, data: Mapping[str, np.ndarray], seed: int, y: str | None
+    ):
         self.network, self.data, self.seed = network, dict(data), seed
         self.subject, self.y = differentiated(network, data, seed, y)
         self.truth = Truth(self.subject, self.y, data, seed)
@@ -115,14 +119,18 @@ def check_model(original: Original, model: WrappedModel) -> list[Side]:
     def forward() -> list[NodeCheck]:
         made = model.run(data, None)
         names = paired(list(made.outputs), network.outputs, "outputs")
-        return compared(model.framework, "whole forward", made.outputs, original.outputs, names)
+        return compared(
+            model.framework, "whole forward", made.outputs, original.outputs, names
+        )
 
     def backward() -> list[NodeCheck]:
         made = model.run(data, original.y)
         shared = [name for name in made.gradients if name in original.truth.trainable]
         names = {name: name for name in shared}
         wanted = original.gradients()
-        return compared(model.framework, "whole backward", made.gradients, wanted, names)
+        return compared(
+            model.framework, "whole backward", made.gradients, wanted, names
+        )
 
     found = settled(model.framework, "whole forward", network.name, forward)
     if original.y is not None and original.y in structure.outputs:
@@ -152,15 +160,24 @@ def _shared(network: Network, other: Network) -> dict[str, str]:
     """The parameters that are trained in both, of the same shape."""
     found = {}
     for name in network.trainable:
-        if name in other.trainable and other.params[name].shape == network.params[name].shape:
+        if (
+            name in other.trainable
+            and other.params[name].shape == network.params[name].shape
+        ):
             found[name] = name
     return found
 
 
-def _in_float64(original: Original, other: Original, outputs: Mapping[str, str]) -> Side:
+def _in_float64(
+    original: Original, other: Original, outputs: Mapping[str, str]
+) -> Side:
     """The outputs and gradients of both; where they differ, the first value of a common name that does."""
     found = compared(
-        FLOAT64, "whole forward", other.outputs.arrays, _wider(original, other, outputs), outputs
+        FLOAT64,
+        "whole forward",
+        other.outputs.arrays,
+        _wider(original, other, outputs),
+        outputs,
     )
     if any(check.ok is False for check in found):
         first = _first_difference(original, other)
@@ -195,7 +212,13 @@ def _first_difference(original: Original, other: Original) -> NodeCheck | None:
         off = deviation(name, got.arrays[name], want, bound, wanted.dtype)
         if off.fault:
             text = f"the first value of a common name that differs; {off.fault}"
-            about = (FLOAT64, "whole forward", name, _maker(original.network, name), False)
+            about = (
+                FLOAT64,
+                "whole forward",
+                name,
+                _maker(original.network, name),
+                False,
+            )
             return NodeCheck(*about, off.value, off.bound, text)
     return None
 

@@ -13,9 +13,26 @@ from ...checking.examples import generator
 from ...checking.formats import FORMATS
 
 BATCH = 2
-SIZES = (4, 8, 16, 32, 64, 128, 224)  # tried in turn for dimensions that the network leaves open
+SIZES = (
+    4,
+    8,
+    16,
+    32,
+    64,
+    128,
+    224,
+)  # tried in turn for dimensions that the network leaves open
 MOST = 2  # whole numbers that nothing restricts are below this
-KEEPING = ("Cast", "Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand")
+KEEPING = (
+    "Cast",
+    "Identity",
+    "Reshape",
+    "Unsqueeze",
+    "Squeeze",
+    "Flatten",
+    "Transpose",
+    "Expand",
+)
 LABELLED = ("SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss")
 INDEXED = ("Gather", "GatherElements", "ScatterElements")
 
@@ -99,7 +116,9 @@ def data_from_file(network: Network, path: str | Path) -> dict[str, np.ndarray]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (OSError, ValueError, AttributeError, KeyError) as error:
-        raise Deep500Error(f"{path} is no .npz file of arrays: {one_line(error)}") from None
+        raise Deep500Error(
+            f"{path} is no .npz file of arrays: {one_line(error)}"
+        ) from None
     return checked_data(network, arrays)
 
 
@@ -113,5 +132,7 @@ def checked_data(network: Network, arrays: Mapping[str, Any]) -> dict[str, np.nd
                 f"the data have no {name!r}, an input of the network; there are: {there}"
             )
         found[name] = np.asarray(arrays[name]).astype(spec.dtype)
-    network.check_shapes(list(network.inputs), {name: x.shape for name, x in found.items()})
+    network.check_shapes(
+        list(network.inputs), {name: x.shape for name, x in found.items()}
+    )
     return found

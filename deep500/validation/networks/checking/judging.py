@@ -21,7 +21,9 @@ def judge_forward(process: Process, node: Node, example: NodeExample) -> NodeChe
     plain = in_evaluation(node)
     if plain != node:
         example = evaluated(plain, example)
-        plain = replace(plain, outputs=plain.outputs[:1])  # the others are for training alone
+        plain = replace(
+            plain, outputs=plain.outputs[:1]
+        )  # the others are for training alone
 
     def judged(made: Made) -> Check:
         return _outputs(example, plain, made)
@@ -50,7 +52,9 @@ def evaluated(plain: Node, example: NodeExample) -> NodeExample:
     return NodeExample(plain.name, plain.operator, inputs)
 
 
-def _asked(process: Process, direction: str, node: Node, judged: Any, *values: Any) -> NodeCheck:
+def _asked(
+    process: Process, direction: str, node: Node, judged: Any, *values: Any
+) -> NodeCheck:
     """One question and its verdict; what the framework lacks is no verdict, all else that it raises is wrong."""
     about = (process.framework, direction, node.name, type(node.operator).__name__)
     try:

@@ -21,10 +21,14 @@ class Panel:
     def __init__(self, processes: Sequence[Process], progress: Progress):
         self.processes = list(processes)
         self.progress = progress
-        self.sides = {p.framework: Side(p.framework, isolated=p.isolated) for p in processes}
+        self.sides = {
+            p.framework: Side(p.framework, isolated=p.isolated) for p in processes
+        }
         self.lost: dict[str, str] = {}
         self.operations = 1.0  # behind one element, of the longest node
-        self.evidence: dict[str, tuple[NodeCheck, Node, NodeExample]] = {}  # by direction
+        self.evidence: dict[
+            str, tuple[NodeCheck, Node, NodeExample]
+        ] = {}  # by direction
 
     def each(self, question: Callable[[Process], Any]) -> Iterator[tuple[str, Any]]:
         """The answers of all frameworks that still give any."""
@@ -62,7 +66,10 @@ def check_nodes(panel: Panel, truth: Truth) -> None:
             _judged(panel, judge_backward, node, example)
     except Unsupported as error:
         for framework in panel.sides:
-            panel.add(framework, NodeCheck(framework, "backward", "", ok=None, text=str(error)))
+            panel.add(
+                framework,
+                NodeCheck(framework, "backward", "", ok=None, text=str(error)),
+            )
 
 
 def _judged(panel: Panel, judge: Judge, node: Node, example: NodeExample) -> None:

@@ -30,7 +30,9 @@ def without_key(operator: Operator, inputs: Sequence[Any]) -> Sequence[Any]:
     return inputs[: len(operator.inputs)] if operator.random else inputs
 
 
-def one_node(node: Node, inputs: Sequence[Any], trained: Collection[int] = ()) -> Network:
+def one_node(
+    node: Node, inputs: Sequence[Any], trained: Collection[int] = ()
+) -> Network:
     """The node with its arrays as the network's inputs; those in the places `trained` are parameters."""
     network = Network(node.name)
     names: list[Any] = []
@@ -58,7 +60,9 @@ def add_probe(network: Network, dtypes: Mapping[str, str], probe: str = PROBE) -
     for value, dtype in dtypes.items():
         wide = value
         if dtype != summed:
-            wide = network.add_node("Cast", (value,), [f"{probe}.wide:{value}"], to=FLOAT32)
+            wide = network.add_node(
+                "Cast", (value,), [f"{probe}.wide:{value}"], to=FLOAT32
+            )
         weighed = [f"{probe}.product:{value}"]
         product = network.add_node("Mul", (wide, weight_name(value, probe)), weighed)
         total = [f"{probe}.sum:{value}"]

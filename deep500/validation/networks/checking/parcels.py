@@ -14,7 +14,9 @@ from ...checking.subjects import imported
 from .runner import Made
 
 PLAIN = (type(None), bool, int, float, str)
-RECORDS: dict[str, Any] = {kind.__name__: kind for kind in (Node, Subgraph, Tensor, Made)}
+RECORDS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Node, Subgraph, Tensor, Made)
+}
 ALIGNED = 64  # bytes
 
 
@@ -34,7 +36,12 @@ class Parcel:
         if isinstance(value, PLAIN):
             return value
         if isinstance(value, np.ndarray | np.generic):
-            return {"array": [*self._array(np.asarray(value)), isinstance(value, np.ndarray)]}
+            return {
+                "array": [
+                    *self._array(np.asarray(value)),
+                    isinstance(value, np.ndarray),
+                ]
+            }
         if isinstance(value, tuple | list):
             return {"tuple" if isinstance(value, tuple) else "list": self._each(value)}
         if isinstance(value, dict):
@@ -46,7 +53,9 @@ class Parcel:
         if type(value) in RECORDS.values():
             name = type(value).__name__
             return {"record": [name, self._each(vars(value).values())]}
-        raise Unpackable(f"a {type(value).__name__} cannot be handed to another process")
+        raise Unpackable(
+            f"a {type(value).__name__} cannot be handed to another process"
+        )
 
     def _each(self, values: Any) -> list[Any]:
         return [self.pack(value) for value in values]

@@ -10,4 +10,7 @@ def remarks_of(network: Network) -> list[str]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         network.warn_before_training()
-    return [*getattr(network, "remarks", ()), *(str(warning.message) for warning in said)]
+    return [
+        *getattr(network, "remarks", ()),
+        *(str(warning.message) for warning in said),
+    ]

@@ -76,18 +76,26 @@ class Side:
     @property
     def first(self) -> NodeCheck | None:
         """The first that diverges: forward before backward, each in the order in which a run comes by."""
-        return min(self.wrong, key=lambda check: DIRECTIONS.index(check.direction), default=None)
+        return min(
+            self.wrong,
+            key=lambda check: DIRECTIONS.index(check.direction),
+            default=None,
+        )
 
     @property
     def verdict(self) -> str:
         if self.wrong:
             return "wrong"
         judged = any(check.ok for check in self.checks)
-        return "ok" if judged and not self.undecided and not self.lost else "not decided"
+        return (
+            "ok" if judged and not self.undecided and not self.lost else "not decided"
+        )
 
     def worst(self, direction: str) -> NodeCheck | None:
         """The check in this direction that took most of its bound."""
-        found = [check for check in self.checks if check.direction == direction and check.ok]
+        found = [
+            check for check in self.checks if check.direction == direction and check.ok
+        ]
         return max(found, key=lambda check: check.share, default=None)
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +119,9 @@ class NetworkReport:
     network: str
     sides: list[Side]
     remarks: list[str] = field(default_factory=list)
-    files: dict[str, bytes] = field(default_factory=dict)  # that show the first divergence
+    files: dict[str, bytes] = field(
+        default_factory=dict
+    )  # that show the first divergence
 
     @property
     def ok(self) -> bool:

@@ -53,7 +53,9 @@ for name, made in executor.gradients.items():
 '''
 
 
-def reproduction(check: NodeCheck, node: Node, example: NodeExample) -> dict[str, bytes]:
+def reproduction(
+    check: NodeCheck, node: Node, example: NodeExample
+) -> dict[str, bytes]:
     """The files by name; empty where the node cannot be written as ONNX."""
     names = tuple(f"output_{i}" for i in range(len(node.outputs)))
     renamed = replace(node, outputs=names)
@@ -78,7 +80,9 @@ def _forward(node: Node, example: NodeExample) -> tuple[Network, dict[str, np.nd
     return network, arrays
 
 
-def _backward(node: Node, example: NodeExample) -> tuple[Network, dict[str, np.ndarray]]:
+def _backward(
+    node: Node, example: NodeExample
+) -> tuple[Network, dict[str, np.ndarray]]:
     network = one_node(node, example.inputs, example.differentiated)
     arrays = _inputs(example.inputs)
     pairs = zip(node.outputs, example.seeds, strict=False)
@@ -102,7 +106,9 @@ def _inputs(inputs: Sequence[Any]) -> dict[str, np.ndarray]:
 
 def _script(check: NodeCheck) -> str:
     what = f"{check.operator}, {check.direction}: {check.framework} is off by"
-    what = f"{what} {check.error or 0:.3g}, and rounding explains {check.bound or 0:.3g}."
+    what = (
+        f"{what} {check.error or 0:.3g}, and rounding explains {check.bound or 0:.3g}."
+    )
     if check.direction != "forward":
         return BACKWARD.format(what=what, framework=check.framework, probe=PROBE)
     if check.framework == "onnxruntime":

@@ -10,7 +10,15 @@ from ....contracts.executor import Executor
 from ....contracts.framework import Framework, told_apart
 from ....contracts.network import Network, Node
 from ....contracts.optimizer import Optimizer
-from .one_node import PROBE, add_probe, input_name, one_node, probe_dtype, weight_name, without_key
+from .one_node import (
+    PROBE,
+    add_probe,
+    input_name,
+    one_node,
+    probe_dtype,
+    weight_name,
+    without_key,
+)
 
 Arrays = dict[str, np.ndarray]
 MOST_EXECUTORS = 64  # of single nodes that are kept
@@ -36,7 +44,9 @@ class Runner:
         """One node in evaluation."""
         inputs = without_key(node.operator, inputs)
         executor = self._executor("forward", node, inputs, (), {})
-        data = {input_name(i): x for i, x in enumerate(inputs) if isinstance(x, np.ndarray)}
+        data = {
+            input_name(i): x for i, x in enumerate(inputs) if isinstance(x, np.ndarray)
+        }
         outputs = self._arrays(executor.inference(data))
         return Made(_by_node(node, executor, outputs), {}, executor.kernels())
 
@@ -75,7 +85,9 @@ class Runner:
         trained: Sequence[int],
         seeds: Mapping[str, np.ndarray],
     ) -> Executor:
-        kinds = tuple((x.shape, x.dtype.name) if isinstance(x, np.ndarray) else x for x in inputs)
+        kinds = tuple(
+            (x.shape, x.dtype.name) if isinstance(x, np.ndarray) else x for x in inputs
+        )
         places = tuple(i for i, name in enumerate(node.outputs) if name in seeds)
         name = node.name if node.operator.random else ""
         told = told_apart(node.operator, kinds)
@@ -90,7 +102,9 @@ class Runner:
             self._executors[key] = self.framework.executor(network, seed=self.seed)
         return self._executors[key]
 
-    def whole(self, network: Network, data: Mapping[str, np.ndarray], y: str | None) -> Made:
+    def whole(
+        self, network: Network, data: Mapping[str, np.ndarray], y: str | None
+    ) -> Made:
         """All outputs: in evaluation, or in training with the gradients of y."""
         executor = self.framework.executor(network, seed=self.seed)
         if y is None:

@@ -28,7 +28,12 @@ class Session:
         values = unpacked(message["values"], place.read_bytes())
         answer = attempted(self.runner, message["method"], values)
         if isinstance(answer, Exception):
-            return {"answer": {"raised": str(answer), "missing": isinstance(answer, Unsupported)}}
+            return {
+                "answer": {
+                    "raised": str(answer),
+                    "missing": isinstance(answer, Unsupported),
+                }
+            }
         parcel = Parcel()
         packed = parcel.pack(answer)
         parcel.write(place)

@@ -23,7 +23,11 @@ OPERATIONS = 16.0  # of the longest rule, for every element
 
 
 def check_step(
-    panel: Panel, subject: Network, truth: Truth, data: Mapping[str, Any], optimizer: Optimizer
+    panel: Panel,
+    subject: Network,
+    truth: Truth,
+    data: Mapping[str, Any],
+    optimizer: Optimizer,
 ) -> None:
     """Every parameter after the step, against the rule in float64."""
     gradients = {name: truth.gradient(name) for name in truth.trainable}
@@ -60,10 +64,16 @@ def _judged(
     move = np.zeros(want.shape)
     for number in range(MOVES):
         noise = Noise(number, dtype)
-        spoilt = _stepped(RoundedNamespace(noise), optimizer, moved((param, gradient), noise))
+        spoilt = _stepped(
+            RoundedNamespace(noise), optimizer, moved((param, gradient), noise)
+        )
         move = np.maximum(move, np.abs(spoilt - want))
-    off = deviation(check.node, got, want, allowed(want, move, dtype, OPERATIONS), dtype)
-    return replace(check, ok=not off.fault, error=off.value, bound=off.bound, text=off.fault)
+    off = deviation(
+        check.node, got, want, allowed(want, move, dtype, OPERATIONS), dtype
+    )
+    return replace(
+        check, ok=not off.fault, error=off.value, bound=off.bound, text=off.fault
+    )
 
 
 def _stepped(xp: Any, optimizer: Optimizer, values: tuple) -> np.ndarray:

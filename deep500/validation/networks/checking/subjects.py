@@ -34,7 +34,9 @@ def differentiated(
     dtypes = {name: value.dtype.name for name, value in outputs.items()}
     dtype = probe_dtype(dtypes.values())
     for name, value in outputs.items():
-        weights = generator("probe", name, seed).standard_normal(value.shape).astype(dtype)
+        weights = (
+            generator("probe", name, seed).standard_normal(value.shape).astype(dtype)
+        )
         twin.add_param(weight_name(name, SUM), weights, trainable=False)
     y = add_probe(twin, dtypes, SUM)
     twin.add_output(y)

@@ -26,7 +26,9 @@ class NodeExample(Example):
     """A node's operator with its inputs and the gradients of its outputs."""
 
     output_gradients: Gradients = ()
-    differentiated: tuple[int, ...] = ()  # the places of inputs whose gradients are asked for
+    differentiated: tuple[
+        int, ...
+    ] = ()  # the places of inputs whose gradients are asked for
 
     @cached_property
     def seeds(self) -> Gradients:
@@ -35,7 +37,11 @@ class NodeExample(Example):
     @cached_property
     def tensors(self) -> tuple:
         """Without the key of a random operator, which is no input for `infer`."""
-        values = self.inputs[: len(self.operator.inputs)] if self.operator.random else self.inputs
+        values = (
+            self.inputs[: len(self.operator.inputs)]
+            if self.operator.random
+            else self.inputs
+        )
         return tensors(values)
 
     @cached_property
@@ -67,7 +73,9 @@ def decided(network: Network, data: Mapping[str, np.ndarray]) -> Network:
 class Truth:
     """The values of a network and their gradients, made in order; both halves are iterated once."""
 
-    def __init__(self, network: Network, y: str | None, data: Mapping[str, np.ndarray], seed: int):
+    def __init__(
+        self, network: Network, y: str | None, data: Mapping[str, np.ndarray], seed: int
+    ):
         self.network = decided(network, data)
         self.keyed = self.network.copy()  # with the keys of random nodes as inputs
         random = take_keys(self.keyed)
@@ -78,11 +86,16 @@ class Truth:
         self.nodes = self.keyed.part(wanted)[0]
         self.y, self.seed = y, seed
         self.trainable = list(network.trainable)
-        self.gradients: dict[str, np.ndarray] = {}  # in float64, by value; of parameters at the end
+        self.gradients: dict[
+            str, np.ndarray
+        ] = {}  # in float64, by value; of parameters at the end
         self.complete = False  # whether gradients have reached all that is trained
 
     def example(
-        self, node: Node, output_gradients: Gradients = (), differentiated: tuple[int, ...] = ()
+        self,
+        node: Node,
+        output_gradients: Gradients = (),
+        differentiated: tuple[int, ...] = (),
     ) -> NodeExample:
         inputs = tuple(self._input(node, i) for i in range(len(node.inputs)))
         return NodeExample(
@@ -144,7 +157,11 @@ class Truth:
         """The places of a node's float inputs that vary."""
         found = []
         for place, name in enumerate(node.inputs):
-            if isinstance(name, str) and name in varying and is_float(self.values[name]):
+            if (
+                isinstance(name, str)
+                and name in varying
+                and is_float(self.values[name])
+            ):
                 found.append(place)
         return tuple(found)
 
@@ -154,7 +171,9 @@ class Truth:
         made = {name for node in self.nodes for name in node.outputs}
         found = {*(self.trainable or [name for name in floats if name not in made])}
         for node in self.nodes:
-            if not found.isdisjoint(name for name in node.inputs if isinstance(name, str)):
+            if not found.isdisjoint(
+                name for name in node.inputs if isinstance(name, str)
+            ):
                 found.update(node.outputs)
         return found
 

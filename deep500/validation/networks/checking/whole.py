@@ -22,10 +22,14 @@ from .runner import Made
 from .truth import Truth
 
 FUSED = "only where no value in between is asked for: a pass over the whole network changes it"
-EXPLAINED = "every node agrees on its own inputs: rounding decided on a branch or a kink"
+EXPLAINED = (
+    "every node agrees on its own inputs: rounding decided on a branch or a kink"
+)
 
 
-def check_whole(panel: Panel, subject: Network, truth: Truth, data: Mapping[str, Any]) -> None:
+def check_whole(
+    panel: Panel, subject: Network, truth: Truth, data: Mapping[str, Any]
+) -> None:
     """Inference, then training with gradients, on every framework."""
     wholes = [Whole(subject, truth, data, None, panel.operations)]
     if truth.y is not None and truth.complete:
@@ -94,7 +98,9 @@ class Whole:
             return [_without_verdict(check) for check in found]
         return found
 
-    def _first_wrong(self, framework: str, values: Mapping[str, np.ndarray]) -> NodeCheck | None:
+    def _first_wrong(
+        self, framework: str, values: Mapping[str, np.ndarray]
+    ) -> NodeCheck | None:
         own = Truth(self.network, self.y, self.data, self.truth.seed)
         own.values |= values
         nodes = own.keyed.part(self.network.outputs, training=self.y is not None)[0]
