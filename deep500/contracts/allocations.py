@@ -1,4 +1,4 @@
-"""Bytes that allocators hand out while a piece of code runs: what was asked for, not resident pages."""
+"""Bytes that are allocated while a piece of code runs: the requested sizes, not resident pages."""
 
 import gc
 import tracemalloc
@@ -11,8 +11,8 @@ import numpy as np
 class Allocations:
     """`with framework.allocations() as seen:` build, run once, `seen.mark()`, run again; then ask for `seen.peak`.
 
-    `peak` is the most that was in use at once after the mark, of all that was handed out since the block began. This
-    class sees NumPy's arrays.
+    `peak` is the most that was in use at once after the mark, of everything that was allocated since the block began.
+    This class counts NumPy's arrays.
     """
 
     def __init__(self) -> None:
@@ -26,10 +26,11 @@ class Allocations:
         return self
 
     def mark(self) -> None:
-        """What counts begins here; what only the garbage collector can free is freed before."""
+        """Begin to count for `peak`, after a garbage collection."""
         gc.collect()
         self._host = _bytes_of_arrays()
-        self._others = tracemalloc.get_traced_memory()[0] - self._host
+        current, _ = tracemalloc.get_traced_memory()
+        self._others = current - self._host
         tracemalloc.reset_peak()
 
     def __exit__(
@@ -38,7 +39,7 @@ class Allocations:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        highest = tracemalloc.get_traced_memory()[1]
+        _, highest = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         self.peak = max(self._host, highest - self._others)
 

@@ -1,4 +1,4 @@
-"""Arrays by name: do those that are given fit those that are expected?"""
+"""Compares named arrays with the expected names, shapes and dtypes."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -21,43 +21,51 @@ class Shaped(Protocol):
 def shape_of(value: Any) -> tuple[int, ...]:
     """The shape of a NumPy or native value, or of numbers."""
     shape = getattr(value, "shape", None)
-    return tuple(shape() if callable(shape) else np.shape(value))
+    if callable(shape):
+        return tuple(shape())
+    return tuple(np.shape(value))
 
 
 def check_matching(
-    what: str,
+    subject: str,
     expected: Mapping[str, Shaped],
-    given: Mapping[str, Shaped],
+    actual: Mapping[str, Shaped],
     *,
     dtypes: bool = True,
 ) -> None:
-    """Raise a Deep500Error that names the first array by which `given` differs from `expected`.
+    """Raise a Deep500Error that names the first array that differs between `actual` and `expected`.
 
-    `what` says whose arrays these are ("the optimizer's state"). Names and shapes must be the same, and dtypes too
-    unless `dtypes` is False, for a caller that converts them.
+    `subject` is what the message calls the arrays ("the optimizer's state"). Names and shapes must be the same, and
+    dtypes too unless `dtypes` is False, for a caller that converts them.
     """
     for name in expected:
-        if name not in given:
-            raise Deep500Error(f"{what}: {name!r} is missing among {_listed(given)}")
-    for name in given:
+        if name not in actual:
+            names = _listed(actual)
+            raise Deep500Error(f"{subject}: {name!r} is missing among {names}")
+    for name in actual:
         if name not in expected:
-            raise Deep500Error(f"{what}: {name!r} is not one of {_listed(expected)}")
-    for name, own in expected.items():
-        other = given[name]
-        same_shape = tuple(own.shape) == tuple(other.shape)
-        same_dtype = name_of(own.dtype) == name_of(other.dtype)
+            names = _listed(expected)
+            raise Deep500Error(f"{subject}: {name!r} is not one of {names}")
+    for name, array in expected.items():
+        other = actual[name]
+        same_shape = tuple(array.shape) == tuple(other.shape)
+        same_dtype = name_of(array.dtype) == name_of(other.dtype)
         if not same_shape or (dtypes and not same_dtype):
             raise Deep500Error(
-                f"{what}: {name!r} is {_kind(other)}, expected {_kind(own)}"
+                f"{subject}: {name!r} is {_described(other)}, expected {_described(array)}"
             )
 
 
-def _kind(array: Shaped) -> str:
-    return f"{name_of(array.dtype)}{list(array.shape)}"
+def _described(array: Shaped) -> str:
+    dtype = name_of(array.dtype)
+    shape = list(array.shape)
+    return f"{dtype}{shape}"
 
 
 def _listed(names: Mapping[str, Any]) -> str:
-    """The names, as many of them as one can read."""
-    first = list(names)[:10]
-    rest = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
-    return (", ".join(first) or "no arrays") + rest
+    """The first ten names, and how many others there are."""
+    first = ", ".join(list(names)[:10]) or "no arrays"
+    others = len(names) - 10
+    if others > 0:
+        return f"{first} and {others} more"
+    return first

@@ -1,4 +1,4 @@
-"""The augmentation contract: how examples are changed on their way to a network."""
+"""The augmentation contract: changes to examples before they reach a network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ Batch = dict[str, np.ndarray]
 
 
 class Spec(NamedTuple):
-    """What an array of a batch holds: the shape of one example, and its dtype."""
+    """An array of a batch: the shape of one example, and its dtype."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -21,9 +21,9 @@ class Spec(NamedTuple):
 
 @dataclass(frozen=True)
 class Draws:
-    """Random numbers of one augmentation, decided by the seed, the epoch, its position and each example's index.
+    """Random numbers of one augmentation, a function of the seed, the epoch, its position and each example's index.
 
-    So they do not depend on the batch that an example is in, or on who reads it.
+    They do not depend on the batch that an example is in, nor on the process that reads it.
     """
 
     seed: int
@@ -35,22 +35,23 @@ class Draws:
         """Numbers from 0 to below 1, of the shape (examples, count)."""
         stream = _mixed(np.uint64(self.seed) + _word(self.epoch) * ODD)
         stream = _mixed(stream + _word(self.position) * ODD)
-        examples = _mixed(stream + self.indices.astype(np.uint64) * ODD)
+        indices = self.indices.astype(np.uint64)
+        examples = _mixed(stream + indices * ODD)
         numbers = np.arange(1, count + 1, dtype=np.uint64) * ODD
         bits = _mixed(examples[:, None] + numbers)
         return (bits >> np.uint64(11)) * 2.0**-53
 
     def integers(self, below: int, count: int) -> np.ndarray:
-        """Whole numbers from 0 to below `below`, of the shape (examples, count)."""
+        """Integers from 0 to below `below`, of the shape (examples, count)."""
         return (self.uniform(count) * below).astype(np.int64)
 
 
 class Augmentation(Definition):
-    """Changes batches. A subclass says `apply`, and `specs` if it changes a shape or a dtype; fields are its settings.
+    """Changes batches. Its fields are its settings.
 
-    apply(batch, draws)   The batch changed, all examples at once; what came in stays as it is. Random numbers come
-                          from `draws` alone.
-    specs(specs)          The shape and dtype of every array after it.
+    apply(batch, draws)   Required: returns the changed batch, all examples at once, and leaves the argument unchanged.
+                          Random numbers come from `draws` alone.
+    specs(specs)          Needed if it changes a shape or a dtype: those of every array after it.
     write(batch, draws, out)   Optional: the same as `apply`, written into the arrays `out`.
     """
 
@@ -65,7 +66,7 @@ class Augmentation(Definition):
             out[name][...] = values
 
     def renamed(self, names: Mapping[str, str]) -> "Augmentation":
-        """The same for arrays that have other names (new by old)."""
+        """The same augmentation for arrays with other names; `names` maps old names to new ones."""
         changes: dict[str, Any] = {}
         for setting, value in self.settings.items():
             if setting == "array" and value in names:
@@ -76,22 +77,28 @@ class Augmentation(Definition):
 
 
 class ImageAugmentation(Augmentation):
-    """Changes one array of pictures, (channel, row, column) each. A subclass says `change`, and perhaps `spec`."""
+    """Changes one array of pictures, (channel, row, column) each.
+
+    A subclass implements `change`, and `spec` if it changes the shape or the dtype.
+    """
 
     array: str = "x"
 
     def apply(self, batch: Batch, draws: Draws) -> Batch:
-        return batch | {self.array: self.change(batch[self.array], draws)}
+        pictures = self.change(batch[self.array], draws)
+        return {**batch, self.array: pictures}
 
     def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
+        name = type(self).__name__
         if self.array not in specs:
+            arrays = ", ".join(specs)
             raise Deep500Error(
-                f"{type(self).__name__} changes {self.array!r}, and the data have: {', '.join(specs)}"
+                f"{name} changes {self.array!r}, and the data have: {arrays}"
             )
         before = specs[self.array]
         if len(before.shape) != 3:
             raise Deep500Error(
-                f"{type(self).__name__} changes pictures (channel, row, column), and {self.array!r} "
+                f"{name} changes pictures (channel, row, column), and {self.array!r} "
                 f"has the shape {before.shape}"
             )
         return {**specs, self.array: self.spec(before)}
@@ -103,9 +110,8 @@ class ImageAugmentation(Augmentation):
         return before
 
 
-ODD = np.uint64(
-    0x9E3779B97F4A7C15
-)  # 2**64 divided by the golden ratio, as in SplitMix64
+# 2**64 divided by the golden ratio, as in SplitMix64
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _word(number: int) -> np.ndarray:

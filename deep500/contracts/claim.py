@@ -1,4 +1,4 @@
-"""The claim contract: a statement about the metrics of a run that anyone can check again."""
+"""The claim contract: a statement about the metrics of a run that anyone can verify."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ from ..errors import lacking
 from .metric import Metric
 
 Verdict = Literal["holds", "fails", "not decided"]
-Summary = Mapping[
-    str, Any
-]  # of a metric over the seeds: values, median, low, high, n, unit …
+# of a metric over the seeds: values, median, low, high, n, unit …
+Summary = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Judgement:
 
 
 class Claim(Definition):
-    """A subclass has fields for its metrics and its numbers, and says the two methods below.
+    """A subclass has fields for its metrics and its numbers, and implements the two methods below.
 
     A bundle records the name of the class and its fields, so that a claim is judged without any code of a recipe.
     """
@@ -56,22 +55,31 @@ class Claim(Definition):
 
 def metric_words(metric: Metric) -> str:
     """The name of a metric with its settings, as it is written in Python."""
-    settings = ", ".join(f"{name}={value!r}" for name, value in metric.settings.items())
-    return f"{type(metric).__name__}({settings})"
+    name = type(metric).__name__
+    settings = [f"{key}={value!r}" for key, value in metric.settings.items()]
+    listed = ", ".join(settings)
+    return f"{name}({listed})"
 
 
 def judged_by_interval(summary: Summary, bound: float, at_least: bool) -> Judgement:
-    """Whether the median over the seeds is on the right side of a bound; its interval must be there as a whole."""
-    if summary["low"] is None:
-        return Judgement("not decided", f"{summary['n']} seeds give no interval")
-    low, high = summary["low"], summary["high"]
+    """Whether the median over the seeds is on the right side of a bound, with its whole interval."""
+    low = summary["low"]
+    count = summary["n"]
+    if low is None:
+        return Judgement("not decided", f"{count} seeds give no interval")
+    high = summary["high"]
+    median = summary["median"]
     unit = summary["unit"]
-    reason = f"{summary['median']:.6g} [{low:.6g}, {high:.6g}] {unit}".rstrip()
-    reason = f"{reason}, n = {summary['n']}"
+    interval = f"{median:.6g} [{low:.6g}, {high:.6g}] {unit}".rstrip()
+    reason = f"{interval}, n = {count}"
     if at_least:
-        holds, fails = low >= bound, high < bound
+        holds = low >= bound
+        fails = high < bound
     else:
-        holds, fails = high <= bound, low > bound
+        holds = high <= bound
+        fails = low > bound
     if holds:
         return Judgement("holds", reason)
-    return Judgement("fails" if fails else "not decided", reason)
+    if fails:
+        return Judgement("fails", reason)
+    return Judgement("not decided", reason)

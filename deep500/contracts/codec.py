@@ -1,8 +1,8 @@
-"""The codec contract: how a gradient is coded for the wire, and how ranks average what they coded.
+"""The codec contract: how a gradient is coded for the wire, and how ranks average coded gradients.
 
-A codec works on flat float buffers. It declares what it is, so that a scheme can refuse a pair of codec and collective
-that would give a wrong sum. Aggregation is a generator that knows no transport: it yields `Average`, `Sum` or `Gather`,
-is sent the answer, and returns the mean over all ranks. Every rank runs the same generator.
+A codec works on flat float buffers. It declares its properties, so that a scheme can refuse a pair of codec and
+collective that would give a wrong sum. Aggregation is a generator that is independent of the transport: it yields
+`Average`, `Sum` or `Gather`, is sent the answer, and returns the mean over all ranks. Every rank runs the same one.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -25,7 +25,7 @@ FORWARDING = ("allgather", "gather", "broadcast", "send", "parameter_server")
 
 @dataclass(frozen=True)
 class Average:
-    """Asks for the mean of this array over all ranks: their sum, divided by their number.
+    """Requests the mean of this array over all ranks: their sum, divided by their number.
 
     Floats of 16 to 64 bits; the answer has the same shape and dtype, and may be this array,
     changed in place. A transport that cannot add a dtype gathers and adds in rank order.
@@ -36,14 +36,14 @@ class Average:
 
 @dataclass(frozen=True)
 class Sum:
-    """Asks for the sum of this array over all ranks, in its own dtype: floats as `Average`, or int8 to int64."""
+    """Requests the sum of this array over all ranks, in its own dtype: floats as `Average`, or int8 to int64."""
 
     array: np.ndarray
 
 
 @dataclass(frozen=True)
 class Gather:
-    """Asks for the payloads (uint8) of all ranks as a list in rank order; their lengths may differ."""
+    """Requests the payloads (uint8) of all ranks as a list in rank order; their lengths may differ."""
 
     payload: np.ndarray
 
@@ -54,9 +54,9 @@ Aggregation = Generator[Request, Any, np.ndarray]
 
 @dataclass(frozen=True)
 class Key:
-    """What the random numbers of one encoding depend on, besides the definition of the codec.
+    """The key of the random numbers of one encoding, which depend on it and on the definition of the codec.
 
-    `tensor` names what is encoded: a parameter or a bucket, never its number, which may change between runs.
+    `tensor` is the name of the encoded parameter or bucket; its number would not do, as it may change between runs.
     """
 
     seed: int = 0
@@ -66,24 +66,24 @@ class Key:
     tensor: str = ""
 
     def words(self) -> tuple[int, int]:
-        """The key of Threefry for numbers that every rank draws by itself."""
+        """The key of Threefry for numbers that differ between ranks."""
         return self._derived(self.rank)
 
     def shared_words(self) -> tuple[int, int]:
-        """The key of Threefry for numbers that all ranks draw alike."""
+        """The key of Threefry for numbers that are the same on all ranks."""
         return self._derived("shared")
 
-    def _derived(self, who: int | str) -> tuple[int, int]:
-        first, second = derive(self.seed, "codec", (self.tensor, who), self.step)
+    def _derived(self, rank: int | str) -> tuple[int, int]:
+        first, second = derive(self.seed, "codec", (self.tensor, rank), self.step)
         return first, second
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What one exchange between the ranks led to.
+    """The result of one exchange between the ranks.
 
-    mean       The average of what all ranks sent.
-    residual   What this rank had and did not send: its input minus its own part of the sum.
+    mean       The average of the decoded payloads of all ranks.
+    residual   The part of this rank's input that was lost: the input minus its own part of the sum.
     memory     Arrays that replace those of the same name in the state.
     """
 
@@ -95,21 +95,21 @@ class Exchange:
 class Codec(Definition):
     """A way to code a flat float32 or float64 buffer as bytes.
 
-    A subclass says what it is by class attributes or properties of these names:
+    A subclass declares its properties as class attributes or properties of these names:
 
     linear          The coded form of a sum is the sum of the coded forms, up to rounding:
                     an allreduce may add them up.
-    unbiased        The mean of what is decoded, over all keys, is what was encoded.
+    unbiased        The mean of the decoded arrays, over all keys, is the encoded array.
     variance        omega, if E ||x - decoded||² <= omega ||x||² for every x.
     contraction     delta, if E ||x - decoded||² <= (1 - delta) ||x||² for every x.
     fixed_size      The number of bytes depends on the size and the dtype only.
-    error_feedback  What was not sent must be added to the next gradient, or training
-                    may not converge.
+    error_feedback  The residual must be added to the next gradient, or training may not
+                    converge.
     largest         Finite numbers of larger magnitude are decoded as infinite.
-    most_ranks      How many coded forms an allreduce may add up before an integer
+    most_ranks      The number of coded forms that an allreduce may add up before an integer
                     overflows; None: any number.
 
-    Numbers that are not finite are not hidden: where x has one, its bucket is decoded
+    Numbers that are not finite are not hidden: if x has one, its bucket is decoded
     with at least one that is not finite. Zeros are decoded as zeros.
     """
 
@@ -150,7 +150,7 @@ class Codec(Definition):
         raise lacking(self, "encode")
 
     def decode(self, payload: np.ndarray, size: int, dtype: Any) -> np.ndarray:
-        """What the payload stands for: a new flat array."""
+        """The decoded payload as a new flat array."""
         raise lacking(self, "decode")
 
     def wire_bytes(self, size: int, dtype: Any = "float32") -> int:
@@ -162,27 +162,27 @@ class Codec(Definition):
         return self.wire_bytes(size, dtype)
 
     def check_payload(self, payload: np.ndarray, size: int, dtype: Any) -> None:
-        """Refuse a payload whose length cannot be right: it came from another process."""
+        """Raise a Deep500Error if the length of a payload, which comes from another process, cannot be right."""
         least = self.least_wire_bytes(size, dtype)
         most = self.wire_bytes(size, dtype)
         if least <= payload.size <= most:
             return
-        wanted = f"{most}" if least == most else f"{least} to {most}"
+        expected = f"{most}" if least == most else f"{least} to {most}"
         raise Deep500Error(
-            f"{self} needs {wanted} bytes for {size} elements of {np.dtype(dtype)}, and "
+            f"{self} needs {expected} bytes for {size} elements of {np.dtype(dtype)}, and "
             f"{payload.size} were received"
         )
 
     def aggregate_bytes(
         self, size: int, dtype: Any = "float32", slots: Sequence[Slot] = ()
     ) -> int:
-        """What one rank hands over in one aggregation, or its upper bound."""
+        """The bytes that one rank sends in one aggregation, or their upper bound."""
         return self.wire_bytes(size, dtype)
 
     def accumulate(
         self, payload: np.ndarray, total: np.ndarray, weight: float = 1.0
     ) -> None:
-        """Add what a payload stands for to `total`, in place; sparse codecs touch less."""
+        """Add a decoded payload, times `weight`, to `total` in place; sparse codecs touch fewer elements."""
         decoded = self.decode(payload, total.size, total.dtype)
         with quiet():
             if weight != 1.0:
@@ -190,15 +190,16 @@ class Codec(Definition):
             total += decoded
 
     def contribution(self, x: np.ndarray, key: Key) -> np.ndarray:
-        """What this rank adds to the sum over all ranks when it exchanges x."""
-        return self.decode(self.encode(x, key), x.size, x.dtype)
+        """The array that this rank adds to the sum over all ranks when it exchanges x."""
+        payload = self.encode(x, key)
+        return self.decode(payload, x.size, x.dtype)
 
     def compress(self, x: np.ndarray, key: Key) -> np.ndarray:
-        """For linear codecs: the array that an allreduce may add up."""
+        """For linear codecs: the coded array, which an allreduce may add up."""
         raise lacking(self, "compress")
 
     def expand(self, form: np.ndarray, size: int, dtype: Any, key: Key) -> np.ndarray:
-        """For linear codecs: what such an array stands for."""
+        """For linear codecs: the decoded form of such an array."""
         raise lacking(self, "expand")
 
     def init(self, size: int, dtype: Any, slots: Sequence[Slot] = ()) -> State:
@@ -210,11 +211,11 @@ class Codec(Definition):
     def aggregate(
         self, buffer: np.ndarray, state: State, key: Key, slots: Sequence[Slot] = ()
     ) -> Aggregation:
-        """The mean of this buffer over all ranks, as far as the codec keeps it.
+        """The mean of this buffer over all ranks, with the losses of the codec.
 
         `slots` are the tensors of the buffer, with offsets into it; codecs for matrices
         need their shapes. The state changes at the end only: an aggregation that fails
-        leaves it as it was.
+        leaves it unchanged.
         """
         check_buffer(buffer)
         x = buffer
@@ -241,8 +242,9 @@ class Codec(Definition):
         if self.error_feedback:
             with quiet():
                 residual = x - self.expand(form, x.size, x.dtype, key)
-        mean = yield Average(form)
-        return Exchange(self.expand(mean, x.size, x.dtype, key), residual)
+        mean_form = yield Average(form)
+        mean = self.expand(mean_form, x.size, x.dtype, key)
+        return Exchange(mean, residual)
 
     def _gathered(self, x: np.ndarray, key: Key) -> Generator[Request, Any, Exchange]:
         payload = self.encode(x, key)
@@ -251,10 +253,11 @@ class Codec(Definition):
         if self.error_feedback:
             residual = x.copy()
             self.accumulate(payload, residual, -1.0)
-        return Exchange(self.mean(payloads, x.size, x.dtype), residual)
+        mean = self.mean(payloads, x.size, x.dtype)
+        return Exchange(mean, residual)
 
     def mean(self, payloads: Sequence[np.ndarray], size: int, dtype: Any) -> np.ndarray:
-        """The average of what the payloads stand for, added up in their order."""
+        """The average of the decoded payloads, added up in their order."""
         total = np.zeros(size, dtype)
         for payload in payloads:
             self.accumulate(payload, total)
@@ -274,16 +277,16 @@ class Codec(Definition):
 
 
 def quiet() -> np.errstate:
-    """Arithmetic in which infinities and NaN are results, not warnings."""
+    """A context in which NumPy does not warn about overflow and invalid values."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def legal(codec: Codec, collective: str, ranks: int = 2) -> None:
-    """Refuse a collective that would give a wrong result for what this codec sends."""
-    if collective not in SUMMING + FORWARDING:
-        raise unknown("collective", collective, SUMMING + FORWARDING)
+    """Raise a Deep500Error if a collective would give a wrong result with this codec."""
     if collective in FORWARDING:
         return
+    if collective not in SUMMING:
+        raise unknown("collective", collective, SUMMING + FORWARDING)
     if not codec.linear:
         raise Deep500Error(
             f"{codec} cannot go through {collective}: it is not linear, so a sum of its "
@@ -297,11 +300,12 @@ def legal(codec: Codec, collective: str, ranks: int = 2) -> None:
 
 
 def check_buffer(buffer: np.ndarray) -> None:
-    """Refuse what is not a flat float32 or float64 array."""
+    """Raise a Deep500Error if this is not a flat float32 or float64 array."""
     if buffer.ndim != 1 or buffer.dtype not in (np.float32, np.float64):
+        shape = list(buffer.shape)
         raise Deep500Error(
             "a codec takes a flat buffer of float32 or float64, and "
-            f"{buffer.dtype}{list(buffer.shape)} was given"
+            f"{buffer.dtype}{shape} was given"
         )
 
 
@@ -309,13 +313,15 @@ def slots_of(layout: Layout, bucket: Bucket) -> tuple[Slot, ...]:
     """The slots of a bucket, with offsets into the bucket's own part of the buffer."""
     slots = []
     for slot in layout.slots:
-        if slot.dtype == bucket.dtype and bucket.start <= slot.offset < bucket.stop:
-            slots.append(replace(slot, offset=slot.offset - bucket.start))
+        offset = slot.offset - bucket.start
+        in_range = bucket.start <= slot.offset < bucket.stop
+        if slot.dtype == bucket.dtype and in_range:
+            slots.append(replace(slot, offset=offset))
     return tuple(slots)
 
 
 def drive(aggregation: Aggregation, answer: Callable[[Request], Any]) -> np.ndarray:
-    """Run one rank's aggregation to its end, with a function that carries out its requests."""
+    """Run one rank's aggregation to its end; `answer` carries out its requests."""
     reply = None
     while True:
         try:
@@ -346,12 +352,11 @@ def run_together(aggregations: Sequence[Aggregation]) -> list[np.ndarray]:
 
 
 def _answers(requests: Sequence[Request]) -> list[Any]:
-    """What a transport would answer: sums in rank order, payloads in rank order."""
-    kinds = {type(request).__name__ for request in requests}
-    if len(kinds) > 1:
-        raise Deep500Error(
-            f"the ranks ask for different collectives: {', '.join(kinds)}"
-        )
+    """The answers of a transport: sums in rank order, payloads in rank order."""
+    collectives = {type(request).__name__ for request in requests}
+    if len(collectives) > 1:
+        names = ", ".join(collectives)
+        raise Deep500Error(f"the ranks ask for different collectives: {names}")
     payloads = [request.payload for request in requests if isinstance(request, Gather)]
     if payloads:
         return [payloads] * len(requests)
@@ -360,14 +365,16 @@ def _answers(requests: Sequence[Request]) -> list[Any]:
     for array in arrays[1:]:
         total += array
     if isinstance(requests[0], Average):
-        total = (total / total.dtype.type(len(arrays))).astype(total.dtype)
+        count = total.dtype.type(len(arrays))
+        total = (total / count).astype(total.dtype)
     return [total] * len(requests)
 
 
 def _finite(residual: np.ndarray) -> np.ndarray:
-    """The residual, with zero for what is not finite: one overflow must not stay forever."""
+    """The residual, with zeros for numbers that are not finite: one overflow must not stay forever."""
     with quiet():
         squares = np.dot(residual, residual)
-    if np.isfinite(squares):  # one pass, and almost always the answer
+    if np.isfinite(squares):  # a single pass, and almost always true
         return residual
-    return np.where(np.isfinite(residual), residual, residual.dtype.type(0))
+    zero = residual.dtype.type(0)
+    return np.where(np.isfinite(residual), residual, zero)

@@ -1,4 +1,4 @@
-"""The collective contract: an allreduce as a program, by the engine's own or by a schedule of messages."""
+"""The collective contract: an allreduce as a program, with the engine's own or with a schedule of messages."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A part of a network between named values, as a network of its own: a stage of a pipeline, or a single node."""
+"""Cuts a part of a network between named values, such as a stage of a pipeline or a single node, into a new network."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -20,53 +20,60 @@ def fill(
     outputs: Sequence[str],
     shapes: Mapping[str, Shape],
 ) -> None:
-    """Put what makes `outputs` from the values `cut` into `part`, an empty network. Arrays are shared."""
+    """Fill `part`, an empty network, with the nodes that compute `outputs` from the values `cut`. Arrays are shared."""
     nodes = _between(network, {*cut}, {*outputs})
-    made = {value for node in nodes for value in node.outputs}
-    used = {*outputs}.union(*(node.values for node in nodes))
+    computed: set[str] = set()
+    used = {*outputs}
+    for node in nodes:
+        computed.update(node.outputs)
+        used |= node.values
     _check_used(network, cut, outputs, used)
-    own_inputs = [name for name in network.inputs if name in used and name not in cut]
+    remaining = used.difference(cut)
+    network_inputs = [name for name in network.inputs if name in remaining]
     specs = network.specs()
-    for name in (*cut, *own_inputs):
-        spec = _spec(name, network.inputs.get(name) or specs.get(name), shapes)
+    for name in (*cut, *network_inputs):
+        inferred = network.inputs.get(name) or specs.get(name)
+        spec = _spec(name, inferred, shapes)
         part.add_input(name, spec.shape, spec.dtype)
-    part.params = {
-        n: p for n, p in network.params.items() if n in used and n not in cut
-    }
+    params = network.params
+    part.params = {name: params[name] for name in params if name in remaining}
     part.nodes = nodes
     part.outputs = [*outputs]
     part.trainable = [name for name in network.trainable if name in part.params]
     for param, value in network.state_updates.items():
-        if value in made and param in part.params:
+        if value in computed and param in part.params:
             part.state_updates[param] = value
 
 
 def _check_used(
     network: "Network", cut: Sequence[str], outputs: Sequence[str], used: set[str]
 ) -> None:
-    """Refuse a cut behind the outputs; an input of the network itself may stay unused."""
+    """Raise a Deep500Error if the outputs do not depend on a cut value; inputs of the network may stay unused."""
     for name in cut:
         if name not in used and network.producer(name):
-            wanted = ", ".join(map(repr, outputs))
+            names = ", ".join(map(repr, outputs))
             raise Deep500Error(
-                f"{wanted} can be computed without {name!r}: cut at values that the outputs depend on"
+                f"{names} can be computed without {name!r}: cut at values that the outputs depend on"
             )
 
 
 def _between(network: "Network", cut: set[str], outputs: set[str]) -> list[Node]:
-    """The nodes, in order, that the outputs need when the cut values are there."""
-    wanted = outputs - cut
+    """The nodes, in order, that the outputs need in addition to the cut values."""
+    needed = outputs - cut
     nodes = []
     for node in reversed(network.ordered()):
-        if not wanted.isdisjoint(node.outputs):
-            wanted |= node.values - cut
+        if not needed.isdisjoint(node.outputs):
+            needed |= node.values - cut
             nodes.append(node)
-    return nodes[::-1]
+    nodes.reverse()
+    return nodes
 
 
 def _spec(name: str, spec: Tensor | None, shapes: Mapping[str, Shape]) -> Tensor:
+    """Shape and dtype of an input of the part: from `shapes` if it is there, else as inferred."""
     if name in shapes:
-        return Tensor(tuple(shapes[name]), spec.dtype if spec else "float32")
+        dtype = spec.dtype if spec else "float32"
+        return Tensor(tuple(shapes[name]), dtype)
     if spec is None:
         raise Deep500Error(
             f"the shape of {name!r} cannot be told before a run: give it, "

@@ -1,4 +1,4 @@
-"""The data-set contract: arrays by name, split for training, choosing and reporting."""
+"""The data-set contract: arrays by name, split for training, validation and testing."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from ..errors import Deep500Error, lacking
 from .augmentation import Augmentation, Draws, Spec
 
 Indices = np.ndarray | slice
-CHUNK_BYTES = 1 << 24  # of what is read at a time where a whole column is read
+CHUNK_BYTES = 1 << 24  # read at a time when a whole column is read
 
 
 class Bounds(NamedTuple):
@@ -27,8 +27,8 @@ class Bounds(NamedTuple):
 class Column(ABC):
     """An array with one entry per example that is read by index, such as pictures in files.
 
-    A subclass sets `shape` (the first number counts the examples) and `dtype`, and says `read` and `digest`. Several
-    threads may read at the same time.
+    A subclass sets `shape` (the first number counts the examples) and `dtype`, and implements `read` and `digest`.
+    Several threads may read at the same time.
     """
 
     shape: tuple[int, ...]
@@ -40,12 +40,16 @@ class Column(ABC):
 
     @abstractmethod
     def digest(self) -> str:
-        """A checksum of everything that the column may give: of its files, or of its elements."""
+        """A checksum of everything that can be read from the column: of its files, or of its elements."""
 
     def bounds(self) -> Bounds:
-        """The smallest and the largest element; by default everything is read, a part at a time."""
-        parts = [Bounds(part.min(), part.max()) for part in chunks(self)]
-        return Bounds(min(part.low for part in parts), max(part.high for part in parts))
+        """The smallest and the largest element; by default the whole column is read, a chunk at a time."""
+        lows = []
+        highs = []
+        for part in chunks(self):
+            lows.append(part.min())
+            highs.append(part.max())
+        return Bounds(min(lows), max(highs))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -59,7 +63,7 @@ class Column(ABC):
 
 @dataclass(frozen=True)
 class Split:
-    """Columns of equal length by name, which the task of a run asks for: "x" and "label" for classification.
+    """Columns of equal length by name; the task of a run sets the names, "x" and "label" for classification.
 
     A column is an array, a memory map, or a Column that is read by index.
     """
@@ -73,7 +77,7 @@ class Split:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """All columns as arrays, if they are in memory or in a memory map."""
+        """All columns as arrays; a Deep500Error if one is neither in memory nor in a memory map."""
         arrays: dict[str, np.ndarray] = {}
         for name, column in self.columns.items():
             if isinstance(column, Column):
@@ -87,26 +91,27 @@ class Split:
     @property
     def specs(self) -> dict[str, Spec]:
         """The shape of one example and the dtype of every array of a batch, by name."""
-        specs = {n: Spec(tuple(c.shape[1:]), c.dtype) for n, c in self.columns.items()}
+        specs = {}
+        for name, column in self.columns.items():
+            specs[name] = Spec(tuple(column.shape[1:]), column.dtype)
         for augmentation in self.augmentations:
             specs = augmentation.specs(specs)
         return specs
 
     def batch(self, indices: Indices, epoch: int = 0) -> dict[str, np.ndarray]:
-        """The examples of these indices, as the augmentations of this epoch leave them."""
+        """The examples of these indices, changed by the augmentations of this epoch."""
         return self._augmented(indices, epoch, len(self.augmentations))
 
     def read(
         self, indices: np.ndarray, epoch: int, out: Mapping[str, np.ndarray]
     ) -> None:
-        """The same as `batch`, written into arrays that are there already; without augmentations nothing is copied."""
+        """The same as `batch`, written into existing arrays; without augmentations there is no other copy."""
         rows = row_numbers(indices, len(self))
         if self.augmentations:
             last = len(self.augmentations) - 1
             batch = self._augmented(rows, epoch, last)
-            self.augmentations[last].write(
-                batch, Draws(self.seed, epoch, last, rows), out
-            )
+            draws = Draws(self.seed, epoch, last, rows)
+            self.augmentations[last].write(batch, draws, out)
             return
         for name, column in self.columns.items():
             if isinstance(column, Column):
@@ -118,30 +123,28 @@ class Split:
     def _augmented(
         self, indices: Indices, epoch: int, count: int
     ) -> dict[str, np.ndarray]:
-        """The examples after the first augmentations."""
+        """The examples after the first `count` augmentations."""
         batch = {name: column[indices] for name, column in self.columns.items()}
         if not count:
             return batch
         rows = row_numbers(indices, len(self))
         for position, augmentation in enumerate(self.augmentations[:count]):
-            batch = augmentation.apply(batch, Draws(self.seed, epoch, position, rows))
+            draws = Draws(self.seed, epoch, position, rows)
+            batch = augmentation.apply(batch, draws)
         return batch
 
     def transformed(self, *augmentations: Augmentation, seed: int = 0) -> "Split":
-        """The same examples, changed by these augmentations after the ones that there are."""
-        return replace(
-            self, augmentations=(*self.augmentations, *augmentations), seed=seed
-        )
+        """The same examples, with these augmentations after those that the split already has."""
+        all_augmentations = (*self.augmentations, *augmentations)
+        return replace(self, augmentations=all_augmentations, seed=seed)
 
     def renamed(self, names: Mapping[str, str]) -> "Split":
-        """The same split, with other names (new by old) for some of its arrays."""
-        columns = {
-            names.get(name, name): column for name, column in self.columns.items()
-        }
-        augmentations = tuple(
-            augmentation.renamed(names) for augmentation in self.augmentations
-        )
-        return replace(self, columns=columns, augmentations=augmentations)
+        """The same split with other names for some of its arrays; `names` maps old names to new ones."""
+        columns = {}
+        for name, column in self.columns.items():
+            columns[names.get(name, name)] = column
+        renamed = [augmentation.renamed(names) for augmentation in self.augmentations]
+        return replace(self, columns=columns, augmentations=tuple(renamed))
 
     def bounds(self, name: str) -> Bounds:
         """The smallest and the largest element of a column, before any augmentation."""
@@ -165,7 +168,7 @@ class Split:
 
 
 class Dataset(Definition):
-    """Where data come from. `validation` is for choosing, `test` for reporting; they never overlap with `train`."""
+    """A source of data in three splits without overlap: `train`, `validation` for choosing, `test` for reporting."""
 
     shape: ClassVar[tuple[int, ...]]  # of one input, where it is known before loading
     classes: ClassVar[int]  # of data for classification
@@ -175,11 +178,11 @@ class Dataset(Definition):
         raise lacking(self, "load")
 
     def files(self) -> Mapping[str, Path]:
-        """The files that `load` reads, by what they hold; none for data that come without files."""
+        """The files that `load` reads, by their role; empty if it reads none."""
         return {}
 
     def checksums(self) -> dict[str, str]:
-        """SHA-256 of every file, by what it holds."""
+        """SHA-256 of every file, by its role."""
         return {name: file_digest(path) for name, path in self.files().items()}
 
 
@@ -189,28 +192,33 @@ def file_digest(path: Path) -> str:
 
 
 def row_numbers(indices: Indices, size: int) -> np.ndarray:
-    """The indices as an array of whole numbers from 0 on; a Deep500Error if one is beyond the data."""
+    """The indices as an array of integers; a Deep500Error if one is negative or beyond the data."""
     if isinstance(indices, slice):
         return np.arange(*indices.indices(size))
     rows = np.asarray(indices)
-    if rows.size and (rows.min() < 0 or rows.max() >= size):
+    if rows.size == 0:
+        return rows
+    first, last = rows.min(), rows.max()
+    if first < 0 or last >= size:
         raise Deep500Error(
-            f"an index goes from {rows.min()} to {rows.max()}, and the data have {size} examples"
+            f"an index goes from {first} to {last}, and the data have {size} examples"
         )
     return rows
 
 
 def chunks(column: np.ndarray | Column) -> Iterator[np.ndarray]:
     """The column in parts of a few megabytes, in order."""
-    example_bytes = column.dtype.itemsize * int(np.prod(column.shape[1:]))
+    example_size = int(np.prod(column.shape[1:]))
+    example_bytes = column.dtype.itemsize * example_size
     step = max(1, CHUNK_BYTES // max(1, example_bytes))
     return (column[start : start + step] for start in range(0, len(column), step))
 
 
 def update_digest(total: Any, values: np.ndarray) -> None:
-    """Add the elements of an array to a digest, without a copy of the whole of it."""
+    """Add the elements of an array to a digest, without copying the whole array."""
     if values.dtype.hasobject:
         total.update(repr(values.tolist()).encode())
         return
     for part in chunks(np.atleast_1d(values)):
-        total.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8))
+        elements = np.ascontiguousarray(part).reshape(-1)
+        total.update(elements.view(np.uint8))

@@ -1,4 +1,4 @@
-"""Definitions as text, `LocalSGD(period=8)` or `DPSGD(topology=Torus())`, as a command line has them."""
+"""Definitions written as text on a command line, such as `LocalSGD(period=8)` or `DPSGD(topology=Torus())`."""
 
 import ast
 import inspect
@@ -12,7 +12,7 @@ LONGEST = 1000  # characters
 
 
 def definition_of(text: str, kind: str, nested_kinds: Sequence[str] = ()) -> Any:
-    """The definition that a name with settings stands for; nothing but names and literals is evaluated.
+    """The definition that a text describes by its name and settings; only names and literals are evaluated.
 
     The outermost name is one of `kind` (a folder such as "schemes"); settings may be definitions of `nested_kinds`.
     """
@@ -24,7 +24,8 @@ def definition_of(text: str, kind: str, nested_kinds: Sequence[str] = ()) -> Any
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError):
         raise _not_a_definition(text) from None
-    return _Reader(text, nested_kinds).definition(tree.body, (kind,))
+    reader = _Reader(text, nested_kinds)
+    return reader.definition(tree.body, (kind,))
 
 
 def scheme_of(text: str) -> Any:
@@ -43,9 +44,9 @@ class _Reader:
                 return create(_class_named(name, kinds))
             case ast.Call(func=ast.Name(id=name), args=positional, keywords=by_name):
                 values = [self._setting(value) for value in positional]
-                settings = {
-                    str(word.arg): self._setting(word.value) for word in by_name
-                }
+                settings = {}
+                for keyword in by_name:
+                    settings[str(keyword.arg)] = self._setting(keyword.value)
                 return create(_class_named(name, kinds), *values, **settings)
             case ast.BinOp(left=left, op=ast.BitOr(), right=right):
                 return self.definition(left, kinds) | self.definition(right, kinds)
@@ -61,18 +62,19 @@ class _Reader:
 
 
 def create(definition: type, *values: Any, **settings: Any) -> Any:
-    """A definition with these settings, or an error that lists the settings that there are."""
+    """A definition with these settings; if they do not fit, a Deep500Error that lists the settings."""
     signature = inspect.signature(definition)
-    known = list(signature.parameters)
+    parameters = list(signature.parameters)
     for name in settings:
-        if name not in known:
-            raise unknown(f"setting of {definition.__name__}", name, known)
+        if name not in parameters:
+            raise unknown(f"setting of {definition.__name__}", name, parameters)
     try:
         signature.bind(*values, **settings)
     except TypeError as error:
+        listed = ", ".join(parameters) or "none"
         raise Deep500Error(
             f"{definition.__name__} cannot be made of these settings ({error}); "
-            f"it takes: {', '.join(known) or 'none'}"
+            f"it takes: {listed}"
         ) from None
     return definition(*values, **settings)
 

@@ -1,4 +1,4 @@
-"""Devices that a recipe asks for; they are looked for when they are used, not when they are written."""
+"""Devices that a recipe requests; they are looked up when they are used, not when they are created."""
 
 from typing import ClassVar
 
@@ -6,15 +6,17 @@ from ..definition import Definition
 
 
 class Device(Definition):
-    """Where an executor computes. `kind` is "cpu" or "gpu"; `index` counts the devices of that kind."""
+    """A device on which an executor computes. `kind` is "cpu" or "gpu"; `index` counts the devices of that kind."""
 
     kind: ClassVar[str]
     index: int = 0
 
     @property
     def word(self) -> str:
-        """The device as an option of `d5` has it: "cpu", "gpu" or "gpu:1"."""
-        return self.kind if self.index == 0 else f"{self.kind}:{self.index}"
+        """The device as an option of `d5`: "cpu", "gpu" or "gpu:1"."""
+        if self.index == 0:
+            return self.kind
+        return f"{self.kind}:{self.index}"
 
 
 class CPUDevice(Device):

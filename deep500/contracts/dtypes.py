@@ -1,11 +1,12 @@
-"""The dtypes that ONNX writes down, by the names that NumPy and ml_dtypes give them."""
+"""The dtypes of ONNX, by the names that NumPy and ml_dtypes use."""
 
 import re
 from collections.abc import Collection
 from typing import Any
 
-import ml_dtypes  # noqa: F401 - makes NumPy know the names of the small types
+import ml_dtypes  # noqa: F401 - registers the small types with NumPy
 
+# by TensorProto.DataType
 NAMES = {
     1: "float32",
     2: "uint8",
@@ -30,7 +31,7 @@ NAMES = {
     24: "float8_e8m0fnu",
     25: "uint2",
     26: "int2",
-}  # by TensorProto.DataType
+}
 NUMBERS = {name: number for number, name in NAMES.items()}
 ALL = frozenset(NAMES.values())
 FLOAT8 = {
@@ -61,30 +62,28 @@ def name_of(dtype: Any) -> str:
 
 
 def bits(name: str) -> int:
-    """How wide an element is."""
-    found = re.search(r"\d+", name)
-    return int(found[0]) if found else 8  # a bool
+    """The width of an element in bits."""
+    digits = re.search(r"\d+", name)
+    if digits is None:  # a bool
+        return 8
+    return int(digits[0])
 
 
 def limits(name: str) -> tuple[int, int]:
-    """The smallest and the largest of an integer dtype."""
+    """The smallest and the largest number of an integer dtype."""
     n = bits(name)
-    return (
-        (0, 2**n - 1)
-        if name.startswith("uint")
-        else (-(2 ** (n - 1)), 2 ** (n - 1) - 1)
-    )
+    if name.startswith("uint"):
+        return 0, 2**n - 1
+    half = 2 ** (n - 1)
+    return -half, half - 1
 
 
 def listed(names: Collection[str]) -> str:
-    """Names of dtypes for people: floats first, wide before narrow."""
+    """Names of dtypes for a message: floats first, wide before narrow."""
+    return ", ".join(sorted(names, key=_order))
+
+
+def _order(name: str) -> tuple[int, int]:
     kinds = [("float", "bfloat"), ("int",), ("uint",), ("bool",)]
-    return ", ".join(
-        sorted(
-            names,
-            key=lambda n: (
-                next(i for i, k in enumerate(kinds) if n.startswith(k)),
-                -bits(n),
-            ),
-        )
-    )
+    kind = next(i for i, prefixes in enumerate(kinds) if name.startswith(prefixes))
+    return kind, -bits(name)

@@ -1,4 +1,4 @@
-"""The executor contract: a network built once by a framework, with its parameters on that framework's side."""
+"""The executor contract: a network built once by a framework, with its parameters in that framework's memory."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -12,7 +12,7 @@ from ..errors import Deep500Error, lacking
 from .arrays import Shaped, check_matching, shape_of
 from .dtypes import name_of
 from .failures import named_failures
-from .layout import FlatBuffers
+from .layout import Bucket, FlatBuffers
 from .network import KEY, Network, Node, take_keys
 from .operator import Tensor
 from .operator_times import OperatorTimes, operator_times
@@ -29,11 +29,11 @@ Values = dict[str, Any]  # native values by name
 
 
 class TrainingStep(ABC):
-    """One step (forward, backward, update) as the framework does it best; state stays on its side.
+    """One step (forward, backward, update) in the fastest way of a framework; its state stays in the framework.
 
     `step(batch)` is the whole step. `step.backprop(batch)` and then `step.update()` are its two halves: in between,
     gradients can be read and changed through the executor's flat buffers. Rows of a batch are numbered over all ranks:
-    `first_row` is the number of this batch's first row, by which random operators draw.
+    `first_row` is the number of this batch's first row, which the draws of random operators depend on.
     """
 
     unchecked = True  # before the first call, whose cost is estimated
@@ -49,27 +49,45 @@ class TrainingStep(ABC):
         self.executor = executor
         self.optimizer = optimizer
         self.y = y
-        self.count = (
-            0  # steps done; counted on the host, so that no device has to be waited for
-        )
+        # finished steps; counted on the host, so that no device has to be waited for
+        self.count = 0
         self._has_gradients = False
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        """Do one step on a batch (NumPy or native) and return the network's outputs from before the update."""
+        """Do one step on a batch (NumPy or native); returns the network's outputs before the update."""
         outputs = self.backprop(inputs, first_row)
         self.update()
         return outputs
 
     def backprop(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        """Return the network's outputs, and leave the gradients behind."""
+        """Compute the gradients, which the executor stores; returns the network's outputs."""
         outputs = self.executor.inference_and_backprop(
             inputs, self.y, self.count, first_row
         )
         self._has_gradients = True
         return outputs
 
+    def backprop_in_buckets(
+        self,
+        inputs: Mapping[str, Any],
+        buckets: Sequence[Bucket],
+        ready: Callable[[np.ndarray], None],
+        first_row: int = 0,
+    ) -> tuple[Values, FlatBuffers]:
+        """Backprop that calls `ready` with each bucket's part of the flat gradients, in the order of the buckets.
+
+        It is called as soon as the bucket's gradients are final if the framework supports that, otherwise at the end.
+        Returns the outputs and the flat gradients.
+        """
+        outputs = self.backprop(inputs, first_row)
+        gradients = self.executor.flat_gradients()
+        for bucket in buckets:
+            buffer = gradients[bucket.dtype]
+            ready(buffer[bucket.start : bucket.stop])
+        return outputs, gradients
+
     def update(self) -> None:
-        """Apply the optimizer to the gradients that `backprop` left."""
+        """Apply the optimizer to the gradients that `backprop` computed."""
         if not self._has_gradients:
             raise Deep500Error(
                 "update() needs gradients: call backprop(batch) before it"
@@ -80,7 +98,7 @@ class TrainingStep(ABC):
         self.executor.generation += 1
 
     def apply(self, gradients: Mapping[str, np.ndarray]) -> None:
-        """Apply the optimizer to gradients that come from elsewhere, as flat buffers by the executor's layout."""
+        """Apply the optimizer to other gradients, given as flat buffers in the executor's layout."""
         self.executor.load_flat_gradients(gradients)
         self._has_gradients = True
         self.update()
@@ -98,31 +116,25 @@ class TrainingStep(ABC):
 
 
 class Executor(ABC):
-    """Runs a network. Accepts NumPy or native inputs, returns native ones; `framework.array` converts.
+    """Runs a network. Accepts NumPy or native inputs, returns native outputs; `framework.array` converts them.
 
-    `structure` is the network without its arrays: the weights are on the framework's side only. Where values that a
-    run brings decide on it (shapes, axes, rounds of a loop), it is the network for those of the last call, which
-    `decided` stands for in the keys of programs. `graph` is what runs: the structure after the transformations in
-    `passes`, unless `optimize` is off. `layout` says where each trained parameter, and its gradient, lies in the flat
-    buffers.
+    `structure` is the network without its arrays: the weights are in the framework only. If it depends on values that
+    are known only at run time (shapes, axes, rounds of a loop), it is the network for the values of the last call,
+    which `decided` identifies in the keys of programs. `graph` is what runs: the structure after the transformations
+    in `passes`, unless `optimize` is off. `layout` is the position of each trained parameter, and of its gradient, in
+    the flat buffers.
     """
 
     passes: ClassVar[tuple[str, ...]] = ()  # names of transformations
     optimize = True
-
-    always_compiles: ClassVar[bool] = (
-        False  # whether networks run compiled, asked for or not
-    )
-
-    model: Any = (
-        None  # what from_model got without a loss: a trainer attaches its task's
-    )
-    options: Mapping[str, Any] = {}  # what from_model got with it
+    always_compiles: ClassVar[bool] = False  # even if `compile` is off
+    # the argument of a from_model without a loss: a trainer attaches its task's loss
+    model: Any = None
+    options: Mapping[str, Any] = {}  # the other arguments of from_model
     unchecked = True  # before the first call, whose cost is estimated
     tells_forward: ClassVar[bool] = False  # whether it calls `after_forward`
-    after_forward: Callable[[], None] | None = (
-        None  # called between forward and backward
-    )
+    # called between forward and backward
+    after_forward: Callable[[], None] | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -138,18 +150,17 @@ class Executor(ABC):
         seed: int = 0,
         compile: bool = False,
     ):
-        for dtype in {t.dtype for t in network.inputs.values()}:
+        for dtype in {tensor.dtype for tensor in network.inputs.values()}:
             framework.dtype(dtype)
-        for dtype in {str(p.dtype) for p in network.params.values()}:
+        for dtype in {str(param.dtype) for param in network.params.values()}:
             framework.dtype(dtype)
         self.framework = framework
         self.seed = seed
         self.compile = compile
         self.structure = network.outline()
-        self.random = take_keys(
-            self.structure
-        )  # operators by the inputs that are their keys
-        self.programs: Programs[Any] = Programs()  # what has been built so far
+        # random operators, by the names of the inputs that are their keys
+        self.random = take_keys(self.structure)
+        self.programs: Programs[Any] = Programs()  # built so far
         self.decided: Specialised | None = None
         self._specialiser: Specialiser | None = None
         if is_open(self.structure):
@@ -159,33 +170,29 @@ class Executor(ABC):
         self.params: Values = {}  # native, set by the subclass
         self.gradients: Values = {}  # of the last inference_and_backprop, by parameter
         self.training = True
-        self.generation = (
-            0  # counts what makes flat buffers that were handed out invalid
-        )
+        self.generation = 0  # counts the changes that make flat buffers invalid
         self.copies: Counter[str] = Counter()  # of flat buffers: "to host", "to device"
-        self._kernel_words: dict[str, str] = {}
+        self._kernel_kinds: dict[str, str] = {}  # "native" or "composed", by node
         self._graphs: Programs[Network] = Programs()
-        self._constants: dict[
-            str, np.ndarray
-        ] = {}  # the values that they were made for
+        self._constants: dict[str, np.ndarray] = {}  # assumed by these graphs
 
     @property
     def graph(self) -> Network:
-        """The structure, or what `passes` make of it when they know the values that no step changes."""
+        """The structure after the `passes`, which may treat values that no step changes as constants."""
         if not self.optimize or not self.passes:
             return self.structure
-        return self._graphs.find(self.decided, self._cleaned_up)
+        return self._graphs.find(self.decided, self._transformed)
 
     def graph_with(self, values: Iterable[str]) -> Network:
-        """`graph`, or the structure if one of these values is only there."""
+        """`graph`, or the structure if the passes have removed one of these values."""
         graph = self.graph
         sources = {*graph.inputs, *graph.params}
-        missing = [
-            name for name in values if name not in sources and not graph.producer(name)
-        ]
-        return self.structure if missing else graph
+        for name in values:
+            if name not in sources and not graph.producer(name):
+                return self.structure
+        return graph
 
-    def _cleaned_up(self) -> Network:
+    def _transformed(self) -> Network:
         graph = self.structure.outline()
         if not self._constants:
             self._constants = self._small_constants()
@@ -194,7 +201,7 @@ class Executor(ABC):
         return graph
 
     def _small_constants(self) -> dict[str, np.ndarray]:
-        """Small parameters that no step changes: what passes may take for fixed."""
+        """Small parameters that no step changes: passes may treat them as constants."""
         changing = {*self.structure.trainable, *self.structure.state_updates}
         constants = {}
         for name, value in self.params.items():
@@ -204,7 +211,7 @@ class Executor(ABC):
 
     @property
     def network(self) -> "NetworkView":
-        """The network as it is on this executor's side."""
+        """The network with the current tensors of this executor."""
         return NetworkView(self)
 
     def spec(self, name: str) -> Tensor:
@@ -213,7 +220,7 @@ class Executor(ABC):
 
     @abstractmethod
     def inference(self, inputs: Mapping[str, Any]) -> Values:
-        """The outputs of the network (evaluation mode: running statistics are used, nothing is updated)."""
+        """The outputs of the network in evaluation mode: running statistics are used, nothing is updated."""
 
     @abstractmethod
     def inference_and_backprop(
@@ -223,15 +230,16 @@ class Executor(ABC):
         step: int = 0,
         first_row: int = 0,
     ) -> Values:
-        """The outputs, with `gradients` of y by every trainable parameter left behind.
+        """Compute `gradients` of y by every trainable parameter; returns the outputs.
 
-        Random operators draw by the count of steps before this one and by the number of the batch's first row.
+        The draws of random operators depend on `step`, the count of steps before this one, and on `first_row`, the
+        number of the batch's first row.
         """
 
     def training_step(
         self, optimizer: "Optimizer | ThreeStepOptimizer", y: str = "loss"
     ) -> TrainingStep:
-        """A function that does a whole step on a batch, or its halves."""
+        """A training step with this optimizer: a function that does a whole step on a batch, or its halves."""
         from .three_step import ThreeStepOptimizer, ThreeStepTraining
 
         self.structure.warn_before_training()
@@ -249,37 +257,34 @@ class Executor(ABC):
         raise lacking(self, "_training_step")
 
     def kernels(self) -> dict[str, str]:
-        """How every node runs here, "native" or "composed", as chosen for the dtypes that it gets."""
+        """The kernel of every node for the dtypes of its inputs: "native" or "composed"."""
         specs = None
+        kinds = {}
         for node in self.structure.nodes:
-            if node.name not in self._kernel_words:
+            if node.name not in self._kernel_kinds:
                 specs = specs or self.structure.specs({})
-                inputs = [
-                    specs.get(i, i) if isinstance(i, str) else i for i in node.inputs
-                ]
-                self.choose(node, inputs)
-        return {
-            node.name: self._kernel_words[node.name] for node in self.structure.nodes
-        }
+                self.choose(node, _specs_or_values(node.inputs, specs))
+            kinds[node.name] = self._kernel_kinds[node.name]
+        return kinds
 
     def operator_times(
         self, inputs: Mapping[str, Any], training: bool = False, rounds: int = 10
     ) -> list[OperatorTimes]:
-        """What each node takes alone, with the values that it gets here; with `training`, its derivative as well."""
+        """The time of each node alone, with the values that it gets here; with `training`, its derivative too."""
         return operator_times(self, inputs, training, rounds)
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
-        """The kernel of a node for these inputs, and its word, which is noted."""
-        kernel, word = self.framework.kernel(node.operator, len(node.outputs), inputs)
-        self._kernel_words[node.name] = word
-        return kernel, word
+        """The kernel of a node for these inputs, and its kind ("native" or "composed"), which is recorded."""
+        kernel, kind = self.framework.kernel(node.operator, len(node.outputs), inputs)
+        self._kernel_kinds[node.name] = kind
+        return kernel, kind
 
     def keyed(
         self, inputs: Mapping[str, Any], step: int | None = None, first_row: int = 0
     ) -> Mapping[str, Any]:
-        """The inputs, with the keys that random operators draw by in this step; None is inference.
+        """The inputs with the keys of random operators for this step; None stands for inference.
 
-        From here on, `structure` is the network for these inputs.
+        Sets `structure` to the network for these inputs.
         """
         if self.takes_inputs_as_they_are:
             return inputs
@@ -322,19 +327,20 @@ class Executor(ABC):
         self.structure = self.decided.network
 
     def _on_host(self, value: Any, dtype: str) -> np.ndarray:
-        native = has_dtype(value) and not isinstance(value, np.ndarray | np.generic)
-        return np.asarray(self.framework.array(value) if native else value, dtype)
+        if has_dtype(value) and not isinstance(value, np.ndarray | np.generic):
+            value = self.framework.array(value)
+        return np.asarray(value, dtype)
 
     def flat_params(self) -> FlatBuffers:
-        """All trained parameters as flat NumPy buffers by `layout`, valid until the next step.
+        """All trained parameters as flat NumPy buffers in this `layout`, valid until the next step.
 
-        They are the parameters' own memory where that is the host's (writing to them changes the network), and a
-        copy elsewhere, which `load_flat_params` takes back.
+        If the parameters are in host memory, the buffers are that memory, and writing to them changes the network;
+        otherwise they are copies, which `load_flat_params` writes back.
         """
         return FlatBuffers(self._flat_params(), self.layout, lambda: self.generation)
 
     def flat_gradients(self) -> FlatBuffers:
-        """The gradients of the last backprop, likewise; what is written to them is what an update uses."""
+        """The gradients of the last backprop as such buffers; an update uses what is written to them."""
         if not self.gradients:
             raise Deep500Error(
                 "there are no gradients yet: call backprop or inference_and_backprop"
@@ -351,12 +357,11 @@ class Executor(ABC):
         self.layout.check(buffers)
         self._load_flat_gradients(buffers)
 
-    # Copies, each counted. An executor whose tensors are in the host's memory gives and takes that memory instead.
+    # These make copies and count them. An executor with tensors in host memory overrides them to use that memory.
 
     def _flat_params(self) -> dict[str, np.ndarray]:
-        return self._gathered(
-            {name: self.params[name] for name in self.structure.trainable}
-        )
+        trained = {name: self.params[name] for name in self.structure.trainable}
+        return self._gathered(trained)
 
     def _flat_gradients(self) -> dict[str, np.ndarray]:
         return self._gathered(self.gradients)
@@ -375,38 +380,36 @@ class Executor(ABC):
     def _gathered(self, values: Values) -> dict[str, np.ndarray]:
         self.copies["to host"] += 1
         array = self.framework.array
-        return self.layout.gather(
-            {name: array(value) for name, value in values.items()}
-        )
+        arrays = {name: array(value) for name, value in values.items()}
+        return self.layout.gather(arrays)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Copies of all parameters as NumPy arrays."""
-        return {
-            name: np.array(self.framework.array(v)) for name, v in self.params.items()
-        }
+        arrays = {}
+        for name, value in self.params.items():
+            arrays[name] = np.array(self.framework.array(value))
+        return arrays
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set all parameters, in place where the framework holds on to them."""
-        for name, value in matching(
-            "parameters", self.structure.params, arrays
-        ).items():
+        """Set all parameters, in place if the framework keeps references to them."""
+        values = matching("parameters", self.structure.params, arrays)
+        for name, value in values.items():
             self._replace(name, value)
         self._forget()
 
     def write(self, name: str, value: Any) -> None:
-        """Set one parameter, and touch no other."""
+        """Set one parameter and leave the others unchanged."""
         if name not in self.structure.params:
-            raise Deep500Error(
-                f"no parameter is named {name!r}; there are: {', '.join(self.structure.params)}"
-            )
+            names = ", ".join(self.structure.params)
+            raise Deep500Error(f"no parameter is named {name!r}; there are: {names}")
         array = self.framework.array(value)
-        self._replace(
-            name, matching("parameters", {name: self.spec(name)}, {name: array})[name]
-        )
+        expected = {name: self.spec(name)}
+        values = matching("parameters", expected, {name: array})
+        self._replace(name, values[name])
         self._forget()
 
     def _replace(self, name: str, value: np.ndarray) -> None:
-        """Write a parameter; what was built for another value of it is built again when it is next needed."""
+        """Write a parameter; programs that assume another value of it will be built again."""
         constant = self._constants.get(name)
         self._write(name, value)
         if constant is not None and not np.array_equal(constant, value, equal_nan=True):
@@ -415,12 +418,12 @@ class Executor(ABC):
             self.programs.clear()
 
     def _forget(self) -> None:
-        """A parameter has been set, which may decide on shapes."""
+        """Called when a parameter has been set: shapes may depend on it."""
         if self._specialiser is not None:
             self._specialiser.forget()
 
     def computable_value(self, value: Any) -> Any:
-        """A native value in a form that has arithmetic: itself, but for engines whose values have none."""
+        """A native value in a form that supports arithmetic: itself, except for engines whose values do not."""
         return value
 
     def _write(self, name: str, value: np.ndarray) -> None:
@@ -429,7 +432,7 @@ class Executor(ABC):
 
 
 class NetworkView:
-    """An executor's network: the structure of the Network, the tensors of the executor."""
+    """An executor's network: it has the structure of the Network and the tensors of the executor."""
 
     def __init__(self, executor: Executor):
         self._executor = executor
@@ -441,8 +444,9 @@ class NetworkView:
         return self._executor.structure.gradient(y)
 
     def fetch_tensors(self, names: list[str]) -> list[Any]:
-        """Parameters by name, gradients by the names that `gradient` gives; something to compute with."""
-        return [self._executor.computable_value(self._value(name)) for name in names]
+        """Parameters by name, gradients by the names that `gradient` gives; the results support arithmetic."""
+        computable_value = self._executor.computable_value
+        return [computable_value(self._value(name)) for name in names]
 
     def feed_tensor(self, name: str, value: Any) -> None:
         """Set one parameter."""
@@ -455,26 +459,32 @@ class NetworkView:
         parameter = name.removesuffix(".grad")
         if name != parameter and parameter in executor.gradients:
             return executor.gradients[parameter]
+        names = ", ".join(executor.params)
         raise Deep500Error(
-            f"no tensor is named {name!r}: there are {', '.join(executor.params)}, and their .grad "
+            f"no tensor is named {name!r}: there are {names}, and their .grad "
             "after inference_and_backprop"
         )
 
 
 def matching(
-    what: str, expected: Mapping[str, Shaped], given: Mapping[str, Any]
+    subject: str, expected: Mapping[str, Shaped], values: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Copies of the given arrays in the dtypes that are expected; names and shapes must be the same."""
-    arrays = {name: np.asarray(value) for name, value in given.items()}
-    check_matching(what, expected, arrays, dtypes=False)
-    return {
-        name: np.array(arrays[name], name_of(own.dtype))
-        for name, own in expected.items()
-    }
+    """Copies of the values in the expected dtypes; a Deep500Error if names or shapes differ."""
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    check_matching(subject, expected, arrays, dtypes=False)
+    copies = {}
+    for name, spec in expected.items():
+        copies[name] = np.array(arrays[name], name_of(spec.dtype))
+    return copies
+
+
+def _specs_or_values(inputs: Sequence[Any], specs: Mapping[str, Tensor]) -> list[Any]:
+    """The specs of inputs that are names, where they are inferred; other inputs unchanged."""
+    return [specs.get(i, i) if isinstance(i, str) else i for i in inputs]
 
 
 def _rows(inputs: Mapping[str, Any]) -> int:
-    """How many examples a batch has."""
+    """The number of examples of a batch."""
     for value in inputs.values():
         shape = shape_of(value)
         if shape:
@@ -499,8 +509,8 @@ class HostMemoryExecutor(Executor):
 
 
 def _copy_into(
-    own: Mapping[str, np.ndarray], buffers: Mapping[str, np.ndarray]
+    targets: Mapping[str, np.ndarray], sources: Mapping[str, np.ndarray]
 ) -> None:
-    for dtype, buffer in own.items():
-        if buffer is not buffers[dtype]:
-            np.copyto(buffer, buffers[dtype])
+    for dtype, target in targets.items():
+        if target is not sources[dtype]:
+            np.copyto(target, sources[dtype])

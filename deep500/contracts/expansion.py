@@ -1,4 +1,4 @@
-"""Operators that hold graphs: written out as nodes when a run has brought what decides on them."""
+"""Operators with subgraphs, which are written out as nodes when the values that they depend on are known."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from .operator import Operator, Tensor
 
 
 class Writer(ABC):
-    """Takes the nodes that an operator is written out as, and tells what is known of values."""
+    """Takes the nodes that an operator is written out as, and returns what is known about values."""
 
-    derivative: bool  # whether gradients will be asked for
+    derivative: bool  # whether gradients will be computed
 
     @abstractmethod
     def value(self, name: str) -> np.ndarray | None:
-        """What a value is; None if an input that it needs did not come."""
+        """A value as an array; None if an input that it depends on was not passed."""
 
     @abstractmethod
     def tensor(self, name: str) -> Tensor | None:
-        """Shape and dtype of a value, likewise."""
+        """Shape and dtype of a value; None as for `value`."""
 
     @abstractmethod
     def inferred(self, names: Sequence[Any]) -> list[Tensor | None]:
-        """Shapes and dtypes of values as far as they follow from those of the inputs."""
+        """Shapes and dtypes of values, or None, as far as they can be inferred from those of the inputs."""
 
     @abstractmethod
     def emit(
@@ -36,11 +36,11 @@ class Writer(ABC):
         count: int = 1,
         **attributes: Any,
     ) -> list[str]:
-        """A new node with so many results, which get names that begin with `stem`."""
+        """Write a new node with `count` results, whose names begin with `stem`; returns these names."""
 
     @abstractmethod
     def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
-        """The nodes of a graph, for these inputs; returns what its outputs are called."""
+        """Write the nodes of a subgraph for these inputs; returns the names of its outputs."""
 
 
 class Expandable(Operator):
@@ -48,33 +48,34 @@ class Expandable(Operator):
 
     @abstractmethod
     def stands(self, derivative: bool) -> bool:
-        """Whether it runs (and has a derivative) as it is, as far as its graphs tell."""
+        """Whether its subgraphs allow it to run, and with `derivative` to be differentiated, without expansion."""
 
     @abstractmethod
     def keeps_shapes(self, *inputs: Tensor) -> bool:
-        """Whether that holds for inputs of these shapes too."""
+        """Whether inputs of these shapes allow it, too."""
 
     @abstractmethod
     def expand(self, writer: Writer, node: Node) -> list[str] | None:
-        """The names of what stands for its outputs; None if an input that decides did not come."""
+        """Write its nodes; returns the names of its outputs, or None if an input that it depends on was not passed."""
 
     def expands(self, writer: Writer, node: Node) -> bool:
         """Whether this node has to be written out."""
         if not self.stands(writer.derivative):
             return True
         tensors = writer.inferred(node.inputs)
-        known = [tensor for tensor in tensors if tensor is not None]
-        if len(known) < len([name for name in node.inputs if name is not None]):
-            return False  # some shapes are not known: it has to do as it is
+        unknown_shapes = tensors.count(None)
+        omitted_inputs = node.inputs.count(None)
+        if unknown_shapes > omitted_inputs:
+            return False  # without all shapes, it must run without expansion
         return not self.keeps_shapes(*tensors)  # type: ignore[arg-type]
 
 
 def stands(graph: Subgraph, derivative: bool) -> bool:
-    """Whether the nodes of a graph run as they are."""
+    """Whether the nodes of a subgraph run, and with `derivative` are differentiated, without expansion."""
     for node in graph.nodes:
+        if node.deciding:
+            return False
         operator = node.operator
-        if node.deciding or (
-            isinstance(operator, Expandable) and not operator.stands(derivative)
-        ):
+        if isinstance(operator, Expandable) and not operator.stands(derivative):
             return False
     return True

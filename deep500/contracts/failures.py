@@ -1,7 +1,7 @@
-"""What goes wrong while a network runs, as one line that names the node.
+"""Errors while a network runs, reported in one line that names the node.
 
-A first call is refused if it would cost too much; other calls pay nothing for this. A run that fails is done again,
-node by node, to find the first that fails.
+The first call is refused if it would cost too much; later calls have no overhead. A run that fails is repeated node by
+node to find the first node that fails.
 """
 
 import functools
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from .executor import Executor
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-OUT_OF_MEMORY = ("memory", "alloc")  # in the texts of frameworks
+OUT_OF_MEMORY = ("memory", "alloc")  # in error messages of frameworks
 NUMBERS = "biufcV"  # kinds of NumPy's dtypes; those of ml_dtypes are V
 
 
 def named_failures(method: Method, backprop: bool) -> Method:
-    """The method of an executor, or of a training step, with every error as a Deep500Error."""
+    """The method of an executor or of a training step, which now raises only Deep500Errors."""
 
     @functools.wraps(method)
     def run(self: Any, inputs: Any, *arguments: Any, **options: Any) -> Any:
@@ -42,7 +42,7 @@ def named_failures(method: Method, backprop: bool) -> Method:
 
     @functools.wraps(method)
     def run_on_inputs(self: Any, inputs: Any) -> Any:
-        """The same for a method of nothing else: a call with open ends is dearer than the rest of this."""
+        """The same for a method without further arguments: *arguments and **options would cost more than the rest."""
         try:
             if self.unchecked:
                 _check_first_call(self, inputs)
@@ -54,11 +54,13 @@ def named_failures(method: Method, backprop: bool) -> Method:
             raise failure(executor, inputs, error, backprop) from error
 
     takes_inputs_only = len(inspect.signature(method).parameters) == 2
-    return run_on_inputs if takes_inputs_only else run  # type: ignore[return-value]
+    if takes_inputs_only:
+        return run_on_inputs  # type: ignore[return-value]
+    return run  # type: ignore[return-value]
 
 
 def _check_first_call(runner: Any, inputs: Any) -> None:
-    """Refuse what would cost far too much, before it is paid."""
+    """Raise an error if the call would cost far too much."""
     executor = getattr(runner, "executor", runner)
     if isinstance(inputs, Mapping):
         shapes = {name: shape_of(value) for name, value in inputs.items()}
@@ -69,7 +71,7 @@ def _check_first_call(runner: Any, inputs: Any) -> None:
 def failure(
     executor: "Executor", inputs: Any, error: Exception, backprop: bool
 ) -> Deep500Error:
-    """The error to raise in the place of one that came out of a framework."""
+    """The error to raise instead of an error of a framework."""
     problem = _input_problem(executor, inputs)
     if problem:
         return Deep500Error(problem)
@@ -77,21 +79,24 @@ def failure(
         located = _located(executor, inputs, backprop)
         if located is not None:
             return located
-    name = executor.structure.name
-    doing = "differentiate" if backprop else "run"
+    framework = executor.framework.name
+    network = executor.structure.name
+    action = "differentiate" if backprop else "run"
     reason = one_line(error, kind=True)
     return Deep500Error(
-        f"{executor.framework.name} cannot {doing} the network {name!r}: {reason}"
+        f"{framework} cannot {action} the network {network!r}: {reason}"
     )
 
 
 def _is_out_of_memory(error: Exception) -> bool:
+    if isinstance(error, MemoryError):
+        return True
     text = str(error).lower()
-    return isinstance(error, MemoryError) or any(word in text for word in OUT_OF_MEMORY)
+    return any(word in text for word in OUT_OF_MEMORY)
 
 
 def _input_problem(executor: "Executor", inputs: Any) -> str:
-    """What is wrong with the inputs themselves; empty if nothing is."""
+    """Why the inputs themselves are wrong; empty if they are not."""
     if not isinstance(inputs, Mapping):
         kind = type(inputs).__name__
         return f"inputs are a mapping of names to arrays, not a {kind}"
@@ -101,60 +106,67 @@ def _input_problem(executor: "Executor", inputs: Any) -> str:
         try:
             array = _host_array(executor, inputs[name])
         except Exception as error:
-            return f"the input {name!r} is no array of numbers: {one_line(error)}"
-        if array.dtype.kind not in NUMBERS:
-            return (
-                f"the input {name!r} is of {array.dtype}, and {tensor.dtype} is wanted"
-            )
+            message = one_line(error)
+            return f"the input {name!r} is no array of numbers: {message}"
+        dtype = array.dtype
+        if dtype.kind not in NUMBERS:
+            return f"the input {name!r} is of {dtype}, and {tensor.dtype} is wanted"
     return ""
 
 
 def _located(
     executor: "Executor", inputs: Mapping[str, Any], backprop: bool
 ) -> Deep500Error | None:
-    """The error of the first node that fails by itself; None if none does, or if they cannot be run so."""
+    """The error of the first node that fails when it runs alone; None if none does, or if nodes cannot run alone."""
     try:
         values = _start_values(executor, inputs)
         nodes = _runnable(executor, values, backprop)
         if any(isinstance(node.operator, Opaque) for node in nodes):
             return None
-    except Exception:  # then nothing can be said about nodes
+    except Exception:  # the failing node cannot be found
         return None
-    ran = []
+    finished_runs = []
     for node in nodes:
         arguments = [values[i] if isinstance(i, str) else i for i in node.inputs]
         try:
             results = _evaluate(executor, node, arguments)
         except Exception as error:
-            return _of_node(node, error, "")
+            return _node_failure(node, error)
         values.update(zip(node.outputs, results, strict=False))
-        ran.append((node, arguments, results))
-    return _located_backwards(executor, ran) if backprop else None
+        finished_runs.append((node, arguments, results))
+    if not backprop:
+        return None
+    return _located_backwards(executor, finished_runs)
 
 
 def _located_backwards(
-    executor: "Executor", ran: Sequence[tuple[Node, list[Any], list[np.ndarray]]]
+    executor: "Executor",
+    finished_runs: Sequence[tuple[Node, list[Any], list[np.ndarray]]],
 ) -> Deep500Error | None:
-    for node, arguments, results in reversed(ran):
+    """The error of the first node, from the last to the first, whose derivative fails."""
+    for node, arguments, results in reversed(finished_runs):
         if node.operator.random or not node.operator.differentiable:
             continue
         ones = [np.ones_like(result) for result in results]
         try:
             executor.framework.gradient(node.operator, arguments, ones)
         except Exception as error:
-            return _of_node(node, error, "the derivative of ")
+            return _node_failure(node, error, "the derivative of ")
     return None
 
 
-def _of_node(node: Node, error: Exception, what: str) -> Deep500Error:
-    kind = Unsupported if isinstance(error, Unsupported) else Deep500Error
-    return kind(f"{what}node {node.name!r}: {one_line(error, 400)}")
+def _node_failure(node: Node, error: Exception, prefix: str = "") -> Deep500Error:
+    message = one_line(error, 400)
+    text = f"{prefix}node {node.name!r}: {message}"
+    if isinstance(error, Unsupported):
+        return Unsupported(text)
+    return Deep500Error(text)
 
 
 def _start_values(
     executor: "Executor", inputs: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """The inputs in their declared dtypes, and the parameters, in the host's memory."""
+    """The inputs in their declared dtypes, and the parameters, as NumPy arrays."""
     values = executor.arrays()
     for name, value in executor.keyed(inputs).items():
         if name in executor.structure.inputs:
@@ -166,13 +178,14 @@ def _start_values(
 def _runnable(
     executor: "Executor", values: Iterable[str], backprop: bool
 ) -> list[Node]:
-    """The nodes that ran, in order."""
+    """The nodes that the failed call runs, in order."""
     structure = executor.structure
     if backprop:
-        return structure.part([*structure.outputs, *structure.state_updates.values()])[
-            0
-        ]
-    return structure.part(structure.computable([*values]), training=False)[0]
+        outputs = [*structure.outputs, *structure.state_updates.values()]
+    else:
+        outputs = structure.computable([*values])
+    nodes, _ = structure.part(outputs, training=backprop)
+    return nodes
 
 
 def _evaluate(

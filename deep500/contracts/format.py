@@ -1,4 +1,4 @@
-"""The format contract: a form in which networks are kept outside Deep500."""
+"""The format contract: a file format for networks."""
 
 import importlib.util
 import os
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 class Format(Definition):
-    """Reads and writes networks. An error is one line that says what in the file cannot be used."""
+    """Reads and writes networks. An error says in one line which part of the file cannot be used."""
 
     extra: ClassVar[str]  # pip install 'deep500-bench[extra]'
 
     def read(
-        self, source: Any, given: "Mapping[str, np.ndarray] | None" = None
+        self, source: Any, input_values: "Mapping[str, np.ndarray] | None" = None
     ) -> "Network":
         """The network in a file or in the format's own object.
 
-        `given` holds values of inputs by name, for formats that allow an input where an operator needs a constant.
+        `input_values` are by name, for formats that allow an input where an operator needs a constant.
         """
         raise NotImplementedError
 
     def write(
         self, network: "Network", path: "str | os.PathLike[str] | None" = None
     ) -> Any:
-        """The network as the format's own object, also written to `path` if there is one."""
+        """The network as the format's own object, which is also written to `path` if one is given."""
         raise NotImplementedError
 
     def backward(
@@ -43,7 +43,7 @@ class Format(Definition):
     ) -> "Network":
         """The network with its backward pass: its outputs, and the gradients of y under `network.gradient`'s names.
 
-        `sizes` are those of the named dimensions; None asks for a network for any sizes. Parameters are inputs.
+        `sizes` are those of the named dimensions; with None, the network takes any sizes. Parameters are inputs.
         """
         raise Unsupported(f"{type(self).__name__} has no form for a backward pass")
 

@@ -1,4 +1,4 @@
-"""The framework contract: an engine that can compute, and what it can do."""
+"""The framework contract: an adapter of a framework that runs operators and networks."""
 
 import importlib
 import importlib.util
@@ -18,25 +18,29 @@ from ..namespace import Namespace
 from . import calls, random_key
 from .allocations import Allocations
 from .calls import Call
+from .calls import results as as_tuple
 from .device import Device
 from .dtypes import PLAIN, listed
 from .inputs import canonical_gradients, canonical_inputs
 from .loss import Loss
 from .network import Network
-from .operator import Adapted, Operator, Tensor
+from .operator import Adapted, Operator
+from .shape_inference import spec_of
 from .wrapping import Wrapping
 
 if TYPE_CHECKING:
     from .executor import Executor
-ITS_OWN = "its own"  # the number of threads of a framework that cannot be told one
+
+ITS_OWN = "its own"  # the thread count of a framework without a setting for it
+MISSING_KERNEL = ("NotImplementedError", "UnimplementedError", "NotImplemented")
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """The talks' columns: what a framework offers by itself.
+    """The features that a framework offers by itself.
 
     The last four are ways to train on many machines: through a parameter server, by allreduce or with neighbours,
-    without waiting for each other, and by a communication of the user's own.
+    without waiting for each other, and with communication written by the user.
     """
 
     standard_operators: bool = True
@@ -55,21 +59,19 @@ class Abilities:
 
 
 class Framework(ABC):
-    """An adapter: finds the framework lazily, translates arrays, runs operators and networks.
+    """An adapter of a framework: it imports the framework lazily, converts arrays, runs operators and networks.
 
-    The clock calls `sync`; nothing else reads time. A value on the framework's side is called native.
+    Timers call `sync`; an adapter never measures time. A value in the framework's own type is called native.
     """
 
     name: ClassVar[str]
-    module_name: ClassVar[str]  # what is imported, and looked for without importing
+    module_name: ClassVar[str]  # the module that is imported
     extra: ClassVar[str] = ""  # pip install 'deep500-bench[extra]'
     abilities: ClassVar[Abilities] = Abilities()
-    trains: ClassVar[bool] = (
-        True  # through Deep500; False for an engine that runs operators only
-    )
-    dtypes: ClassVar[frozenset[str]] = (
-        PLAIN  # those that it can hold and convert; kernels may take fewer
-    )
+    # whether it trains through Deep500; False for an engine that runs operators only
+    trains: ClassVar[bool] = True
+    # those that it can store and convert; kernels may support fewer
+    dtypes: ClassVar[frozenset[str]] = PLAIN
 
     @classmethod
     def available(cls) -> bool:
@@ -80,9 +82,9 @@ class Framework(ABC):
     def module(self) -> ModuleType:
         """The framework itself, imported when first used."""
         if not self.available():
-            package = (
-                f"'deep500-bench[{self.extra}]'" if self.extra else self.module_name
-            )
+            package = self.module_name
+            if self.extra:
+                package = f"'deep500-bench[{self.extra}]'"
             raise Unsupported(f"{self.name} is not installed: pip install {package}")
         return importlib.import_module(self.module_name)
 
@@ -95,16 +97,16 @@ class Framework(ABC):
 
     @cached_property
     def xp(self) -> Namespace:
-        """The array namespace that formulas run on."""
+        """The array namespace that formulas run in."""
         self.require()
         return self._namespace()
 
     @abstractmethod
     def _namespace(self) -> Namespace:
-        """A new one."""
+        """A new namespace."""
 
     def dtype(self, name: str) -> str:
-        """The name itself, if there is such a dtype here."""
+        """The name itself; raises Unsupported if the framework has no such dtype."""
         if name not in self.dtypes:
             raise Unsupported(
                 f"{self.name} has no {name}; it has {listed(self.dtypes)}"
@@ -120,14 +122,14 @@ class Framework(ABC):
         """A NumPy array from a native value."""
 
     def sync(self) -> None:  # noqa: B027 - most frameworks have nothing to do
-        """Wait until the device has finished; nothing to do where calls return when they are done."""
+        """Wait until the device has finished; does nothing if calls return only when they have finished."""
 
     def allocations(self) -> Allocations:
-        """Watches the bytes that are handed out in a block of code."""
+        """A context that records the bytes that are allocated in a block of code."""
         raise Unsupported(f"{self.name} does not tell what its allocator hands out")
 
     def set_threads(self, count: int) -> None:
-        """Compute with this many threads from now on; without this method, a framework chooses by itself."""
+        """Compute with this many threads from now on; a framework without this method chooses by itself."""
         raise Unsupported(f"{self.name} has no setting for the number of threads")
 
     def seed_generator(self, seed: int) -> bool:
@@ -142,33 +144,26 @@ class Framework(ABC):
     def kernel(
         self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
     ) -> tuple[Callable[..., tuple], str]:
-        """How an operator runs: its own kernel ("native") or our formula ("composed").
+        """The function that runs an operator: the framework's own kernel ("native") or our formula ("composed").
 
-        It depends on how many outputs are in use, and on the inputs: arrays or names, None where one is left out.
+        The choice depends on how many outputs are used, and on the inputs: arrays or names, None for omitted ones.
         """
         native = self.native(operator)
-        given = {
-            name
-            for name, x in zip(operator.inputs, inputs, strict=False)
-            if x is not None
-        }
-        if (
-            native is not None
-            and outputs <= (operator.native_outputs or outputs)
-            and given.isdisjoint(operator.native_without)
-        ):
-            return lambda *inputs: _tuple(native(*inputs)), "native"
+        if native is not None and _has_native_kernel(operator, outputs, inputs):
+            return lambda *inputs: as_tuple(native(*inputs)), "native"
         return self.formula(operator), "composed"
 
     def native(self, operator: Operator) -> Callable[..., Any] | None:
-        """This framework's own function for an operator, or None: the method of its name, or the custom operator."""
+        """This framework's own function for an operator (the method of its name, or the custom operator), or None."""
         if operator.adapted is not None and self.abilities.custom_operators:
             return self.custom_op(operator.adapted)
         method = operator.native(self.name)
-        return None if method is None else partial(method, self.module)
+        if method is None:
+            return None
+        return partial(method, self.module)
 
     def custom_op(self, operator: Adapted) -> Callable[..., Any]:
-        """A custom operator as a function of native values, differentiable where the framework differentiates."""
+        """A custom operator as a function of native values, differentiable if the framework differentiates."""
         if not isinstance(operator, Adapted):
             raise Deep500Error(
                 f"{operator!r} is no custom operator: give a CustomPythonOp, or what "
@@ -181,8 +176,8 @@ class Framework(ABC):
         raise Unsupported(f"{self.name} takes no custom operators")
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
-        """Our formula over this framework's values."""
-        xp = self.xp  # found now: a compiler cannot look into a cached property
+        """Our formula as a function of this framework's values."""
+        xp = self.xp  # looked up here: a compiler cannot trace a cached property
         return lambda *inputs: operator.run(xp, *inputs)
 
     def evaluate(
@@ -192,17 +187,17 @@ class Framework(ABC):
         composed: bool = False,
         key: Sequence[int] | None = None,
     ) -> list[np.ndarray]:
-        """The outputs of one operator. Inputs are arrays, or lists, numbers and tensors; None where left out.
+        """The outputs of one operator. Inputs are arrays, lists, numbers or tensors; None for omitted ones.
 
-        `composed` asks for our formula even where there is a native kernel; a random operator draws by `key`, two
-        32-bit words, or by its attribute `seed`.
+        `composed` selects our formula even if there is a native kernel; the draws of a random operator depend on
+        `key`, two 32-bit words, or on its attribute `seed`.
         """
         self.require()
         inputs = self._canonical(operator, inputs)
-        given = keyed(operator, inputs, key)
+        arguments = keyed(operator, inputs, key)
         with self._in_one_line(operator, inputs):
             operator.check(*inputs)
-            return self._evaluate(operator, given, composed)
+            return self._evaluate(operator, arguments, composed)
 
     def gradient(
         self,
@@ -211,30 +206,31 @@ class Framework(ABC):
         grads: Sequence[np.ndarray | None],
         key: Sequence[int] | None = None,
     ) -> list[np.ndarray | None]:
-        """One gradient per input by our formulas, from the gradients of the outputs (None: nobody used that one).
+        """One gradient per input by our formulas, from the gradients of the outputs (None: that output is not used).
 
-        None for an input without a gradient; an operator that declares no derivative has none at all.
+        None for an input without a gradient; all are None if the operator declares no derivative.
         """
         self.require()
         _check_grads(operator, grads)
         if not operator.differentiable:
             return [None] * len(inputs)
         inputs = self._canonical(operator, inputs)
-        given = keyed(operator, inputs, key)
+        arguments = keyed(operator, inputs, key)
         arrays = canonical_gradients(operator, grads, inputs, self._host_array)
         with self._in_one_line(operator, inputs, arrays):
             operator.check(*inputs)
-            return self._gradient(operator, given, arrays)[: len(inputs)]
+            gradients = self._gradient(operator, arguments, arrays)
+            return gradients[: len(inputs)]
 
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
     ) -> list[np.ndarray]:
-        run = (
-            self.formula(operator)
-            if composed
-            else self.kernel(operator, inputs=inputs)[0]
-        )
-        return [self.array(y) for y in operator.published(run(*self._natives(inputs)))]
+        if composed:
+            run = self.formula(operator)
+        else:
+            run, _ = self.kernel(operator, inputs=inputs)
+        results = run(*self._natives(inputs))
+        return [self.array(y) for y in operator.published(results)]
 
     def _gradient(
         self,
@@ -242,16 +238,19 @@ class Framework(ABC):
         inputs: Sequence[Any],
         grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
-        given = [None if g is None else self.tensor(g) for g in grads]
-        answer = gradient_formula(self.xp, operator, self._natives(inputs), given)
-        return [None if g is None else self.array(g) for g in answer]
+        native_grads = calls.natives(self, grads)
+        native_inputs = self._natives(inputs)
+        gradients = gradient_formula(self.xp, operator, native_inputs, native_grads)
+        return [None if g is None else self.array(g) for g in gradients]
 
     def _canonical(self, operator: Operator, inputs: Sequence[Any]) -> list[Any]:
         return canonical_inputs(operator, inputs, self._host_array)
 
     def _host_array(self, value: Any) -> np.ndarray:
-        """A NumPy array of a tensor, be it this framework's or another's."""
-        return self.array(value.detach() if hasattr(value, "detach") else value)
+        """A NumPy array of a tensor of this framework or of another."""
+        if hasattr(value, "detach"):
+            value = value.detach()
+        return self.array(value)
 
     def _natives(self, inputs: Sequence[Any]) -> list[Any]:
         return [self.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs]
@@ -260,29 +259,28 @@ class Framework(ABC):
     def _in_one_line(
         self, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any] = ()
     ) -> Iterator[None]:
-        """What goes wrong with one operator, as one line: inputs of a wrong shape or dtype, a missing kernel."""
+        """Turn errors in running an operator (a wrong shape, a missing kernel) into Deep500Errors of one line."""
         try:
             yield
         except (Deep500Error, MemoryError):
             raise
         except Exception as error:
-            missing = type(error).__name__ in (
-                "NotImplementedError",
-                "UnimplementedError",
-                "NotImplemented",
-            )
-            asked = ", ".join(map(_described, [*inputs, *grads]))
-            text = f"{self.name} cannot compute {type(operator).__name__}({asked}): {_reason(operator, inputs, error)}"
-            raise (Unsupported if missing else Deep500Error)(text) from error
+            name = type(operator).__name__
+            arguments = ", ".join(map(_described, [*inputs, *grads]))
+            reason = _reason(operator, inputs, error)
+            text = f"{self.name} cannot compute {name}({arguments}): {reason}"
+            if type(error).__name__ in MISSING_KERNEL:
+                raise Unsupported(text) from error
+            raise Deep500Error(text) from error
 
     def compile(self, function: Callable) -> Callable:
-        """The function through the framework's own compiler."""
+        """The function, compiled by the framework's own compiler."""
         raise Unsupported(f"{self.name} has no compiler of its own")
 
     def derivative(
         self, function: Callable, arrays: Sequence[Any], grads: Sequence[Any]
     ) -> Call:
-        """The framework's own derivative of a function of native arrays, ready to be repeated for other gradients."""
+        """The framework's own derivative of a function of native arrays, which can be repeated for other gradients."""
         self.require()
         return self._derivative(function, arrays, grads)
 
@@ -294,7 +292,7 @@ class Framework(ABC):
     def forward_call(
         self, operator: Operator, inputs: Sequence[Any], kernel: str
     ) -> Call:
-        """One run of the operator by its own kernel ("native"), by our formula ("composed"), or by that "compiled"."""
+        """One run of the operator: the framework's kernel ("native"), our formula ("composed"), or that "compiled"."""
         self.require()
         return self._forward_call(operator, self._canonical(operator, inputs), kernel)
 
@@ -310,7 +308,7 @@ class Framework(ABC):
         grads: Sequence[Any],
         kernel: str,
     ) -> Call:
-        """The gradients by every input, given those of the outputs; what forward leaves behind is made before.
+        """One run of the derivative by every input, given the gradients of the outputs; the forward pass is not part.
 
         "native" is the framework's own derivative of its own kernel, the others are our formula.
         """
@@ -340,10 +338,10 @@ class Framework(ABC):
     ) -> "Executor":
         """Build the network once, to be run many times.
 
-        `seed` decides what random operators draw. `compile` asks for the framework's own compiler where that is not
-        its only way. `optimize` lets the executor run what its `passes` make of the network; the network itself, and
-        what the executor says about it, stay as they are. `threads` is passed to `set_threads`. `device` can only be
-        "cpu" so far.
+        `seed` determines the draws of random operators. `compile` selects the framework's own compiler if it has other
+        ways to run. `optimize` lets the executor run the network after its `passes`; the network itself, and what the
+        executor reports about it, do not change. `threads` is passed to `set_threads`. `device` can only be "cpu" so
+        far.
         """
         self.require()
         self._settle(seed, threads, device)
@@ -364,10 +362,11 @@ class Framework(ABC):
         self, seed: int, threads: int | None, device: Device | str | None
     ) -> None:
         """Check the options of an executor, and set the threads."""
-        word = device.word if isinstance(device, Device) else device
-        if word not in (None, "cpu"):
+        if isinstance(device, Device):
+            device = device.word
+        if device not in (None, "cpu"):
             raise Unsupported(
-                f"{self.name} cannot run on device {word!r}: only 'cpu' is supported here; leave device out, "
+                f"{self.name} cannot run on device {device!r}: only 'cpu' is supported here; leave device out, "
                 "or give device='cpu' (`d5 run` takes --device cpu)"
             )
         if not 0 <= seed < 2**63:
@@ -402,11 +401,11 @@ class Framework(ABC):
     ) -> "Executor":
         """An executor for a d5.Network, for an ONNX model (a path, bytes or a ModelProto), or for the framework's own.
 
-        The model's own output "loss" is the loss if it has one, else `loss` is put behind the model; without either, a
-        trainer takes that of its task. A network takes a d5.Loss, a framework's own model also a function of its first
-        output and the label. `params` are the parameters of a JAX function. `inputs`, `outputs` and `label` are
-        other names than the model's own, "output", "output_1" … and "label". The rest is as for `executor`; without a
-        seed, a framework's own model draws by the framework's own generator.
+        The loss is the model's output "loss" if it has one, else `loss` of its first output; without either, a trainer
+        uses the loss of its task. A network takes a d5.Loss, a framework's own model also a function of its first
+        output and the label. `params` are the parameters of a JAX function. `inputs`, `outputs` and `label` replace
+        the default names: the model's own, "output", "output_1" … and "label". The other arguments are those of
+        `executor`; without a seed, a framework's own model draws from the framework's own generator.
         """
         if isinstance(loss, Loss):
             loss.check_trains()
@@ -427,8 +426,9 @@ class Framework(ABC):
         self._settle(seed or 0, threads, device)
         executor = self._wrap(model, wrapping, seed, compile)
         if "loss" not in executor.structure.outputs:
-            own = {"params": params, "inputs": inputs, "outputs": outputs}
-            executor.model, executor.options = model, {**options, **own}
+            names = {"params": params, "inputs": inputs, "outputs": outputs}
+            executor.model = model
+            executor.options = {**options, **names}
         return executor
 
     def _from_network(
@@ -438,111 +438,113 @@ class Framework(ABC):
             return self.executor(network, **options)
         if loss is None:
             executor = self.executor(network, **options)
-            executor.model, executor.options = network, options
+            executor.model = network
+            executor.options = options
             return executor
         if not isinstance(loss, Loss):
+            actual = type(loss).__name__
             raise Deep500Error(
-                f"the loss of a d5.Network is a d5.Loss, such as d5.losses.CrossEntropy(), not a "
-                f"{type(loss).__name__}"
+                f"the loss of a d5.Network is a d5.Loss, such as d5.losses.CrossEntropy(), not a {actual}"
             )
         return self.executor(loss.attach(network), **options)
 
     def _wrap(
         self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
     ) -> "Executor":
-        """The adapter's executor of the framework's own model; `not_taken` is for what is none."""
+        """The adapter's executor of the framework's own model; raises `not_taken` for anything else."""
         raise self.not_taken(model)
 
-    def not_taken(self, model: Any, own: str = "") -> Unsupported:
-        """The error for a model that this framework cannot take."""
-        kinds = f"{own}, a d5.Network" if own else "a d5.Network"
+    def not_taken(self, model: Any, native_kind: str = "") -> Unsupported:
+        """The error for a model that this framework cannot take; `native_kind` is what its own models are called."""
+        kinds = f"{native_kind}, a d5.Network" if native_kind else "a d5.Network"
+        actual = type(model).__name__
         return Unsupported(
-            f"{self.name} takes {kinds} or an ONNX model (a path, bytes or a ModelProto), not a "
-            f"{type(model).__name__}"
+            f"{self.name} takes {kinds} or an ONNX model (a path, bytes or a ModelProto), not a {actual}"
         )
 
 
 def keyed(
     operator: Operator, inputs: Sequence[Any], key: Sequence[int] | None
 ) -> Sequence[Any]:
-    """The inputs, with the key behind them if there is one."""
+    """The inputs, followed by the key if there is one."""
     if key is None:
         return inputs
     if not operator.random:
-        raise Deep500Error(
-            f"{type(operator).__name__} draws no random numbers, and so takes no key"
-        )
-    words = random_key.complete([*key]) if len(key) == 2 else [*key]
+        name = type(operator).__name__
+        raise Deep500Error(f"{name} draws no random numbers, and so takes no key")
+    words = [*key]
+    if len(words) == 2:
+        words = random_key.complete(words)
     return operator.keyed(inputs, np.asarray(words, np.int64))
 
 
-def told_apart(operator: Operator, statics: Sequence[Any]) -> str:
-    """What a cache needs besides the values, since Python takes 1, 1.0, True and np.int32(1) for the same."""
-    return repr(
-        [
-            (type(value).__name__, value)
-            for value in (*operator.settings.values(), *statics)
-        ]
-    )
+def cache_key(operator: Operator, statics: Sequence[Any]) -> str:
+    """A key of the settings and static inputs that includes their types: to Python, 1, 1.0 and True are equal."""
+    values = (*operator.settings.values(), *statics)
+    return repr([(type(value).__name__, value) for value in values])
 
 
 def gradient_formula(
     xp: Namespace, operator: Operator, inputs: Sequence[Any], grads: Sequence[Any]
 ) -> list[Any]:
-    """The formula and its derivative over any namespace; an output that nobody used gets a gradient of zeros."""
+    """Run the formula and its derivative in any namespace; the gradient of an unused output is zeros."""
     results = operator.run(xp, *inputs)
-    made = operator.published(results)
-    given = [*grads, *[None] * len(made)]
-    full = [
-        xp.zeros_like(y) if g is None else g for g, y in zip(given, made, strict=False)
-    ]
-    return operator.gradients(xp, full, inputs, results)
+    outputs = operator.published(results)
+    padded_grads = [*grads, *[None] * len(outputs)]
+    output_grads = []
+    for grad, y in zip(padded_grads, outputs, strict=False):
+        output_grads.append(xp.zeros_like(y) if grad is None else grad)
+    return operator.gradients(xp, output_grads, inputs, results)
+
+
+def _has_native_kernel(operator: Operator, outputs: int, inputs: Sequence[Any]) -> bool:
+    """Whether the native kernel of an operator computes so many outputs and takes these inputs."""
+    if operator.native_outputs and outputs > operator.native_outputs:
+        return False
+    for name, x in zip(operator.inputs, inputs, strict=False):
+        if x is not None and name in operator.native_without:
+            return False
+    return True
 
 
 def _check_grads(operator: Operator, grads: Sequence[Any]) -> None:
-    most = None if operator.variadic else len(operator.outputs)
-    if not isinstance(grads, list | tuple) or not grads or (most and len(grads) > most):
-        what = (
-            f"{type(grads).__name__} of {len(grads)}"
-            if isinstance(grads, list | tuple)
-            else type(grads).__name__
-        )
-        raise Deep500Error(
-            f"the gradients of {type(operator).__name__}'s outputs ({', '.join(operator.outputs)}) are "
-            f"a list of arrays, one for each, not a {what}"
-        )
-
-
-def _tuple(result: Any) -> tuple:
-    return tuple(result) if isinstance(result, tuple | list) else (result,)
-
-
-def _described(value: Any) -> str:
-    return (
-        f"{value.dtype}{list(value.shape)}"
-        if isinstance(value, np.ndarray | np.generic)
-        else repr(value)
+    """Raise a Deep500Error if these cannot be the gradients of an operator's outputs."""
+    is_list = isinstance(grads, list | tuple)
+    fits = is_list and (operator.variadic or len(grads) <= len(operator.outputs))
+    if fits and grads:
+        return
+    actual = type(grads).__name__
+    if is_list:
+        actual = f"{actual} of {len(grads)}"
+    name = type(operator).__name__
+    outputs = ", ".join(operator.outputs)
+    raise Deep500Error(
+        f"the gradients of {name}'s outputs ({outputs}) are "
+        f"a list of arrays, one for each, not a {actual}"
     )
 
 
+def _described(value: Any) -> str:
+    if not isinstance(value, np.ndarray | np.generic):
+        return repr(value)
+    shape = list(value.shape)
+    return f"{value.dtype}{shape}"
+
+
 def _reason(operator: Operator, inputs: Sequence[Any], error: Exception) -> str:
-    """What our own rule for shapes says against the inputs; what the framework says if that is nothing."""
-    kinds = [
-        Tensor(x.shape, str(x.dtype)) if isinstance(x, np.ndarray) else x
-        for x in inputs
-    ]
+    """The error of our own shape inference for these inputs; if it has none, that of the framework."""
+    specs = [spec_of(x) if isinstance(x, np.ndarray) else x for x in inputs]
     try:
-        operator.infer(*kinds)
-    except ValueError as found:
-        error = found
-    except Exception:  # the framework's own text says more
+        operator.infer(*specs)
+    except ValueError as mismatch:
+        error = mismatch
+    except Exception:  # the framework's own message says more
         pass
     return one_line(error)
 
 
 def _is_onnx(model: Any) -> bool:
     """Whether it is a path, the bytes of a file, or a parsed model."""
-    return (
-        isinstance(model, str | bytes | os.PathLike)
-        or type(model).__name__ == "ModelProto"
-    )
+    if isinstance(model, str | bytes | os.PathLike):
+        return True
+    return type(model).__name__ == "ModelProto"

@@ -1,4 +1,4 @@
-"""Nodes of a network, and who makes and uses each value: what an edit costs is what it touches."""
+"""Nodes of a network, with the producer and the consumers of each value; an edit costs only what it touches."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -12,8 +12,8 @@ from .operator import Operator, Tensor
 class Node:
     """One operator in a network.
 
-    An input is the name of a value; None is an optional one left out; a Python value is a static one. A name in the
-    place of a static one is that of a value which only a run brings.
+    An input is the name of a value, None for an omitted optional input, or the Python value of a static input. If a
+    static input is a name, its value is computed when the network runs.
     """
 
     name: str
@@ -28,66 +28,69 @@ class Node:
 
     @property
     def deciding(self) -> dict[int, str]:
-        """The names of values that stand for static inputs, by their places."""
+        """The names of the values that are computed for static inputs, by the positions of these inputs."""
         if not self.operator.static:
             return {}
         names = self.operator.input_names(len(self.inputs))
-        places = {}
-        for place, (name, value) in enumerate(zip(names, self.inputs, strict=True)):
+        values = {}
+        for place, name in enumerate(names):
+            value = self.inputs[place]
             if isinstance(value, str) and name in self.operator.static:
-                places[place] = value
-        return places
+                values[place] = value
+        return values
 
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Nodes that an operator runs by itself: the branch of an If, the body of a Loop. They see its inputs only."""
+    """Nodes that an operator runs itself: the branch of an If, the body of a Loop. They see only its inputs."""
 
     inputs: tuple[str, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
 
     def infer(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        known = dict(zip(self.inputs, tensors, strict=True))
+        specs = dict(zip(self.inputs, tensors, strict=True))
         for node in self.nodes:
             if node.deciding:
                 raise TypeError(f"the shapes of node {node.name!r} depend on values")
-            inputs = [known[i] if isinstance(i, str) else i for i in node.inputs]
-            known |= zip(node.outputs, node.operator.infer(*inputs), strict=False)
-        return tuple(known[name] for name in self.outputs)
+            inputs = [specs[i] if isinstance(i, str) else i for i in node.inputs]
+            outputs = node.operator.infer(*inputs)
+            specs.update(zip(node.outputs, outputs, strict=False))
+        return tuple(specs[name] for name in self.outputs)
 
 
 def in_evaluation(node: Node) -> Node:
-    """The node as it is when nothing is learnt."""
-    inner = {
-        name: replace(graph, nodes=tuple(map(in_evaluation, graph.nodes)))
-        for name, graph in node.operator.settings.items()
-        if isinstance(graph, Subgraph)
-    }
-    if inner:
-        return replace(node, operator=replace(node.operator, **inner))
-    if "training_mode" in node.operator.static:
-        place = [*node.operator.inputs].index("training_mode")
-        inputs = [None if i == place else name for i, name in enumerate(node.inputs)]
+    """The node in evaluation mode: nothing is learnt."""
+    operator = node.operator
+    subgraphs: dict[str, Subgraph] = {}
+    for name, graph in operator.settings.items():
+        if isinstance(graph, Subgraph):
+            nodes = tuple(map(in_evaluation, graph.nodes))
+            subgraphs[name] = replace(graph, nodes=nodes)
+    if subgraphs:
+        return replace(node, operator=replace(operator, **subgraphs))
+    if "training_mode" in operator.static:
+        place = [*operator.inputs].index("training_mode")
+        inputs = list(node.inputs)
+        if place < len(inputs):
+            inputs[place] = None
         return replace(node, inputs=tuple(inputs))
-    if not node.operator.settings.get("training_mode"):
+    if not operator.settings.get("training_mode"):
         return node
-    return replace(node, operator=replace(node.operator, training_mode=0))  # type: ignore[call-arg]
+    return replace(node, operator=replace(operator, training_mode=0))  # type: ignore[call-arg]
 
 
 class Graph:
-    """Nodes in the order in which they came, each under its own name."""
+    """Nodes by name, in the order in which they were added."""
 
     def __init__(self, nodes: Iterable[Node] = ()):
         self.nodes: dict[str, Node] = {}
-        self.producers: dict[str, str] = {}  # the node that makes a value
+        self.producers: dict[str, str] = {}  # the node that computes a value
         self._consumers: dict[str, dict[str, None]] = {}  # the nodes that use a value
-        self._places: dict[
-            str, int
-        ] = {}  # of the nodes, in the order in which they came
-        self._count = 0  # of all nodes that ever came
-        self._in_order = True  # whether every value is made before it is used
-        self._suffixes: dict[str, int] = {}  # the next number to try behind a name
+        self._places: dict[str, int] = {}  # when each node was added
+        self._count = 0  # of all nodes ever added
+        self._in_order = True  # whether every value is computed before it is used
+        self._suffixes: dict[str, int] = {}  # the next number to try after a name
         for node in nodes:
             self.append(node)
 
@@ -106,7 +109,7 @@ class Graph:
         return node
 
     def replace(self, node: Node) -> None:
-        """Put a node in the place of the one of its name."""
+        """Replace the node of the same name."""
         self._unlink(self.nodes[node.name])
         self.nodes[node.name] = node
         self._link(node)
@@ -114,38 +117,41 @@ class Graph:
             self._in_order = False
 
     def consumers(self, value: str) -> list[Node]:
-        """The nodes that use a value, in the order in which they came to use it."""
+        """The nodes that use a value, in the order in which they were connected to it."""
         return [self.nodes[name] for name in self._consumers.get(value, ())]
 
     def depends(self, value: str, node: str) -> bool:
-        """Whether a value is computed from what a node makes."""
-        end = self.producers.get(value)
-        if end is None:
+        """Whether a value is computed, directly or indirectly, from the outputs of a node."""
+        producer = self.producers.get(value)
+        if producer is None:
             return False
-        if self._in_order and self._places[end] < self._places[node]:
+        if self._in_order and self._places[producer] < self._places[node]:
             return False
         reached = {node}
-        todo = [node]
-        while todo and end not in reached:
-            for output in self.nodes[todo.pop()].outputs:
-                later = self._consumers.get(output, {}).keys() - reached
-                reached |= later
-                todo.extend(later)
-        return end in reached
+        unvisited = [node]
+        while unvisited and producer not in reached:
+            visited = self.nodes[unvisited.pop()]
+            for output in visited.outputs:
+                new = self._consumers.get(output, {}).keys() - reached
+                reached |= new
+                unvisited.extend(new)
+        return producer in reached
 
     def ordered(self) -> list[Node]:
-        """The nodes in an order in which every value is made before it is used."""
-        return [*self.nodes.values()] if self._in_order else self._sorted()
+        """The nodes in an order in which every value is computed before it is used."""
+        if self._in_order:
+            return [*self.nodes.values()]
+        return self._sorted()
 
     def check_closed(self, sources: Collection[str]) -> None:
-        """Refuse a node that takes what nothing makes; `sources` come from elsewhere."""
+        """Raise a Deep500Error if a node takes a value that is neither computed nor one of `sources`."""
         for node in self.nodes.values():
             for value in node.values:
                 if value not in self.producers and value not in sources:
                     raise _open_end(node, value)
 
     def free_name(self, stem: str, taken: Callable[[str], bool]) -> str:
-        """A name that no node has and that is not taken: the stem, or the stem with a number."""
+        """An unused name: the stem, or the stem with a number."""
         while True:
             number = self._suffixes.get(stem, 0)
             name = f"{stem}_{number}" if number else stem
@@ -171,37 +177,46 @@ class Graph:
             producer = self.producers.get(value)
             if producer is not None and self._places[producer] >= place:
                 return False
-        users = [
-            name for value in node.outputs for name in self._consumers.get(value, ())
-        ]
-        return all(self._places[name] > place for name in users)
+        for value in node.outputs:
+            for consumer in self._consumers.get(value, ()):
+                if self._places[consumer] <= place:
+                    return False
+        return True
 
     def _sorted(self) -> list[Node]:
-        """The order in which the nodes came, as far as their values allow."""
-        waiting: dict[str, int] = {}
+        """The nodes in topological order; otherwise, in the order in which they were added."""
+        missing_values: dict[str, int] = {}  # not yet computed, for each node
         ready: deque[Node] = deque()
         for node in self.nodes.values():
-            waiting[node.name] = len(self.producers.keys() & node.values)
-            if not waiting[node.name]:
+            count = len(self.producers.keys() & node.values)
+            missing_values[node.name] = count
+            if not count:
                 ready.append(node)
         order = []
         while ready:
-            order.append(node := ready.popleft())
+            node = ready.popleft()
+            order.append(node)
             for value in node.outputs:
-                for user in self.consumers(value):
-                    waiting[user.name] -= 1
-                    if not waiting[user.name]:
-                        ready.append(user)
+                for consumer in self.consumers(value):
+                    missing_values[consumer.name] -= 1
+                    if not missing_values[consumer.name]:
+                        ready.append(consumer)
         if len(order) < len(self.nodes):
-            made = {value for node in order for value in node.outputs}
-            stuck = next(node for node in self.nodes.values() if waiting[node.name])
-            raise _open_end(
-                stuck, next(iter(self.producers.keys() & stuck.values - made))
-            )
+            stuck = next(n for n in self.nodes.values() if missing_values[n.name])
+            raise self._cycle(order, stuck)
         return order
+
+    def _cycle(self, order: Sequence[Node], stuck: Node) -> Deep500Error:
+        """The error for a node that cannot come after those in `order`, which are all that can be computed."""
+        computed: set[str] = set()
+        for node in order:
+            computed.update(node.outputs)
+        missing = self.producers.keys() & stuck.values - computed
+        return _open_end(stuck, next(iter(missing)))
 
 
 def _open_end(node: Node, value: str) -> Deep500Error:
+    """The error for a node with an input that nothing computes."""
     return Deep500Error(
         f"node {node.name!r} needs {value!r}, which nothing makes (or a cycle does)"
     )

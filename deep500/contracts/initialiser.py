@@ -1,4 +1,4 @@
-"""The initialiser contract: where a parameter starts, the same bits for every framework."""
+"""The initialiser contract: the initial values of a parameter, bit-identical for every framework."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from ..errors import Deep500Error, lacking
 
 
 class Initialiser(Definition):
-    """A rule for the first values of a parameter."""
+    """A rule for the initial values of a parameter."""
 
     def array(
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
@@ -19,18 +19,18 @@ class Initialiser(Definition):
 
 
 def random_of(seed: int, name: str) -> np.random.Generator:
-    """The random numbers of one parameter, independent of every other name's and seed's."""
-    return np.random.Generator(
-        np.random.Philox(np.random.SeedSequence(seed, spawn_key=tuple(name.encode())))
-    )
+    """The random numbers of one parameter, independent of those of all other names and seeds."""
+    sequence = np.random.SeedSequence(seed, spawn_key=tuple(name.encode()))
+    return np.random.Generator(np.random.Philox(sequence))
 
 
 def fans(shape: Sequence[int], name: str) -> tuple[int, int]:
-    """How many inputs and outputs every unit has, for a weight of shape (outputs, inputs, *window)."""
+    """The number of inputs and outputs of every unit, for a weight of shape (outputs, inputs, *window)."""
     if len(shape) < 2:
         raise Deep500Error(
             f"{name!r} of shape {tuple(shape)} has no inputs and outputs to count: "
             "give Zeros or Constant to vectors"
         )
-    window = int(np.prod(shape[2:]))
-    return shape[1] * window, shape[0] * window
+    outputs, inputs, *window = shape
+    window_size = int(np.prod(window))
+    return inputs * window_size, outputs * window_size

@@ -1,4 +1,4 @@
-"""What a caller passes as the inputs of an operator, made canonical once: where the call comes in."""
+"""Converts the inputs that a caller passes to an operator to their canonical form, once per call."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,40 +11,34 @@ from .calls import BUILT_IN
 from .operator import Operator
 
 ToArray = Callable[[Any], np.ndarray]
-UNTYPED = (
-    bool,
-    int,
-    float,
-    list,
-    tuple,
-    range,
-)  # NumPy has to choose a dtype for these
+# values for which NumPy has to choose a dtype
+UNTYPED = (bool, int, float, list, tuple, range)
 
 
 def canonical_inputs(
     operator: Operator, inputs: Sequence[Any], to_array: ToArray = host_array
 ) -> list[Any]:
-    """Arrays as NumPy arrays, static inputs as Python values by their annotation, None where one is left out.
+    """Arrays as NumPy arrays, static inputs as Python values of their annotation, None for omitted inputs.
 
     `to_array` converts tensors and NumPy's scalars. Numbers and lists have no dtype: they take that of the first
-    array, if it can hold them, else int64, float32 or bool. Whole numbers stay int64 for inputs in
-    `operator.integers` and for a user's operators, which do not say what they are for.
+    array, if it can hold them, else int64, float32 or bool. Integers stay int64 for inputs in `operator.integers` and
+    for a user's operators, which do not declare such inputs.
     """
     if not isinstance(inputs, list | tuple):
+        operator_name = type(operator).__name__
+        expected = ", ".join(operator.inputs)
+        actual = type(inputs).__name__
         raise Deep500Error(
-            f"the inputs of {type(operator).__name__} are a list, one for each of "
-            f"{', '.join(operator.inputs)}, not a {type(inputs).__name__}"
+            f"the inputs of {operator_name} are a list, one for each of "
+            f"{expected}, not a {actual}"
         )
     names = operator.input_names(len(inputs))
-    values = [
-        _static_or_array(operator, name, value, to_array)
-        for name, value in zip(names, inputs, strict=True)
-    ]
-    untyped = [
-        i
-        for i, x in enumerate(inputs)
-        if _is_untyped(x) and names[i] not in operator.static
-    ]
+    values = []
+    untyped = []  # positions of array inputs without a dtype
+    for place, (name, value) in enumerate(zip(names, inputs, strict=True)):
+        values.append(_static_or_array(operator, name, value, to_array))
+        if _is_untyped(value) and name not in operator.static:
+            untyped.append(place)
     if untyped:
         dtype = _first_dtype(operator, names, values, untyped)
         for i in untyped:
@@ -53,13 +47,12 @@ def canonical_inputs(
 
 
 def static_input(operator: Operator, name: str, value: Any) -> Any:
-    """The value of a static input in the form that its annotation names."""
+    """The value of a static input in the type of its annotation; a Deep500Error if it cannot be converted."""
     try:
         return canonical(value, operator.inputs[name].annotation)
     except ValueError as error:
-        raise Deep500Error(
-            f"the input {name!r} of {type(operator).__name__} is {error}"
-        ) from None
+        owner = type(operator).__name__
+        raise Deep500Error(f"the input {name!r} of {owner} is {error}") from None
 
 
 def canonical_gradients(
@@ -74,8 +67,11 @@ def canonical_gradients(
     dtype = floats[0] if floats else np.dtype("float32")
     arrays: list[np.ndarray | None] = []
     for name, grad in zip(names, grads, strict=True):
-        array = None if grad is None else _array(operator, f"d{name}", grad, to_array)
-        if array is not None and _is_untyped(grad):
+        if grad is None:
+            arrays.append(None)
+            continue
+        array = _array(operator, f"d{name}", grad, to_array)
+        if _is_untyped(grad):
             array = array.astype(dtype)
         arrays.append(array)
     return arrays
@@ -100,7 +96,7 @@ def _array(operator: Operator, name: str, value: Any, to_array: ToArray) -> np.n
     else:
         try:
             array = np.asarray(value) if _is_untyped(value) else to_array(value)
-        except Exception as error:  # rows of several lengths, or whatever a framework says to its tensor
+        except Exception as error:  # rows of different lengths, or a framework's error
             raise _refused(operator, name, value, one_line(error)) from error
     if array.dtype.kind in "OSUMm":
         raise _refused(operator, name, value, "an array of numbers is wanted")
@@ -121,10 +117,11 @@ def _first_dtype(
     values: Sequence[Any],
     untyped: Sequence[int],
 ) -> np.dtype | None:
-    """That of the first array which has one of its own, but for truth values and inputs that are always integers."""
-    for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        typed = isinstance(value, np.ndarray) and i not in untyped and name != "key"
-        if typed and name not in operator.integers and value.dtype != bool:
+    """The dtype of the first array that has its own, except booleans, keys and inputs that are always integers."""
+    for place, (name, value) in enumerate(zip(names, values, strict=True)):
+        if place in untyped or name == "key" or name in operator.integers:
+            continue
+        if isinstance(value, np.ndarray) and value.dtype != bool:
             return value.dtype
     return None
 
@@ -132,20 +129,22 @@ def _first_dtype(
 def _in_dtype(
     operator: Operator, name: str, array: np.ndarray, dtype: np.dtype | None
 ) -> np.ndarray:
-    """Numbers without a dtype in that of the others, if it can hold them."""
+    """An array of numbers without a dtype in the dtype of the other arrays, if that can hold them."""
     if array.dtype.name not in ("int64", "float64") or name in operator.integers:
         return array
-    if not _is_float(array) and not type(operator).__module__.startswith(BUILT_IN):
-        return array
-    if dtype is None or (_is_float(array) and "float" not in dtype.name):
-        return array.astype("float32") if _is_float(array) else array
+    if _is_float(array):
+        if dtype is None or "float" not in dtype.name:
+            return array.astype("float32")
+    else:
+        is_built_in = type(operator).__module__.startswith(BUILT_IN)
+        if dtype is None or not is_built_in:
+            return array
     converted = array.astype(dtype)
     if "int" in dtype.name and not np.array_equal(converted, array):
         raise _refused(operator, name, array.tolist(), f"{dtype.name} cannot hold that")
     return converted
 
 
-def _refused(operator: Operator, name: str, value: Any, why: str) -> Deep500Error:
-    return Deep500Error(
-        f"the input {name!r} of {type(operator).__name__} is {shown(value)}: {why}"
-    )
+def _refused(operator: Operator, name: str, value: Any, reason: str) -> Deep500Error:
+    owner = type(operator).__name__
+    return Deep500Error(f"the input {name!r} of {owner} is {shown(value)}: {reason}")

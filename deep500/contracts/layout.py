@@ -1,10 +1,11 @@
-"""The layout contract: where every trained parameter lies in the flat buffers that hold all of them.
+"""The layout contract: the position of every trained parameter in the flat buffers that hold all of them.
 
 There is one buffer per dtype. Parameters and gradients have the same layout, so that communication, codecs and
 checksums work on whole buffers and never on single tensors.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,14 +17,13 @@ from .dtypes import bits
 from .operator import Tensor
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
-BUCKET_BYTES = (
-    25 * 2**20
-)  # large enough to fill a network, small enough to overlap with backprop
+# large enough to fill a network link, small enough to overlap with backprop
+BUCKET_BYTES = 25 * 2**20
 
 
 @dataclass(frozen=True)
 class Slot:
-    """One tensor's place: `offset` and `stop` count elements of the buffer of its dtype."""
+    """The position of one tensor: `offset` and `stop` count elements of the buffer of its dtype."""
 
     name: str
     shape: tuple[int, ...]
@@ -47,7 +47,7 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Layout:
-    """Names, shapes, dtypes and offsets. Every offset is aligned to 64 bytes; what lies between two slots is zero."""
+    """Names, shapes, dtypes and offsets. Every offset is aligned to 64 bytes; the padding between two slots is zero."""
 
     slots: tuple[Slot, ...]
 
@@ -57,47 +57,42 @@ class Layout:
         ends: dict[str, int] = {}
         slots = []
         for name, tensor in tensors.items():
-            offset = _aligned(ends.get(tensor.dtype, 0), tensor.dtype)
-            slots.append(Slot(name, tensor.shape, tensor.dtype, offset))
-            ends[tensor.dtype] = slots[-1].stop
+            dtype = tensor.dtype
+            offset = _aligned(ends.get(dtype, 0), dtype)
+            slot = Slot(name, tensor.shape, dtype, offset)
+            slots.append(slot)
+            ends[dtype] = slot.stop
         return cls(tuple(slots))
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """The elements of every dtype's buffer, with the padding behind its last slot."""
+        """The number of elements of every dtype's buffer, with the padding after its last slot."""
         ends: dict[str, int] = {}
         for slot in self.slots:
             ends[slot.dtype] = _aligned(slot.stop, slot.dtype)
         return ends
 
     def buckets(self, most_bytes: int = BUCKET_BYTES) -> list[Bucket]:
-        """The slots in groups of at most so many bytes (or of one slot), last first: as backprop finishes them."""
+        """The slots in groups of at most so many bytes (or of one slot), last first, the order of backprop."""
         groups: list[list[Slot]] = []
         for slot in reversed(self.slots):
-            group = groups[-1] if groups else None
-            if (
-                group
-                and group[-1].dtype == slot.dtype
-                and _bytes(slot, group[0]) <= most_bytes
-            ):
-                group.append(slot)
+            if groups and _fits_bucket(slot, groups[-1], most_bytes):
+                groups[-1].append(slot)
             else:
                 groups.append([slot])
         return [_bucket(group[::-1]) for group in groups]
 
     def zeros(self) -> dict[str, np.ndarray]:
         """New buffers in host memory, aligned to 64 bytes."""
-        return {
-            dtype: _aligned_zeros(size, dtype) for dtype, size in self.sizes.items()
-        }
+        sizes = self.sizes
+        return {dtype: _aligned_zeros(size, dtype) for dtype, size in sizes.items()}
 
     def views(self, buffers: Mapping[str, Any]) -> dict[str, Any]:
-        """Every tensor as a part of its buffer; works for whatever can be sliced and reshaped."""
+        """Every tensor as a part of its buffer; the buffers may be anything that can be sliced and reshaped."""
         views = {}
         for slot in self.slots:
-            views[slot.name] = buffers[slot.dtype][slot.offset : slot.stop].reshape(
-                slot.shape
-            )
+            flat = buffers[slot.dtype][slot.offset : slot.stop]
+            views[slot.name] = flat.reshape(slot.shape)
         return views
 
     def gather(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -108,23 +103,46 @@ class Layout:
         return buffers
 
     def check(self, buffers: Mapping[str, np.ndarray]) -> None:
-        """Refuse buffers that do not have this layout."""
+        """Raise a Deep500Error if buffers do not have this layout."""
         if buffers.keys() != self.sizes.keys():
+            expected_dtypes = ", ".join(self.sizes) or "no dtype"
+            actual_dtypes = ", ".join(buffers) or "none"
             raise Deep500Error(
-                f"flat buffers of {', '.join(self.sizes) or 'no dtype'} are needed, and these were given: "
-                f"{', '.join(buffers) or 'none'}"
+                f"flat buffers of {expected_dtypes} are needed, and these were given: "
+                f"{actual_dtypes}"
             )
         for dtype, size in self.sizes.items():
             buffer = buffers[dtype]
             if buffer.shape != (size,) or buffer.dtype != np.dtype(dtype):
+                shape = list(buffer.shape)
                 raise Deep500Error(
                     f"the flat buffer of {dtype} has {size} elements, and {buffer.dtype}"
-                    f"{list(buffer.shape)} was given"
+                    f"{shape} was given"
                 )
 
 
+class BucketQueue:
+    """Reports buckets in their order, each as soon as its tensors and those of all earlier buckets have been added.
+
+    All ranks thus report them in the same order, whatever the order in which tensors are added.
+    """
+
+    def __init__(self, buckets: Sequence[Bucket], report: Callable[[Bucket], None]):
+        self._report = report
+        self._waiting = deque(buckets)
+        self._missing: set[str] = set()
+        for bucket in buckets:
+            self._missing.update(bucket.names)
+
+    def add(self, name: str) -> None:
+        """Note that a tensor is final, and report the buckets that are now complete."""
+        self._missing.discard(name)
+        while self._waiting and self._missing.isdisjoint(self._waiting[0].names):
+            self._report(self._waiting.popleft())
+
+
 class FlatBuffers(Mapping[str, np.ndarray]):
-    """Flat buffers by dtype, which are valid until the executor's next step; using them later is an error."""
+    """Flat buffers by dtype that are valid until the executor's next step; using them later is an error."""
 
     def __init__(
         self,
@@ -165,8 +183,12 @@ def _aligned(element: int, dtype: str) -> int:
     return -(-element // step) * step
 
 
-def _bytes(first: Slot, last: Slot) -> int:
-    return (last.stop - first.offset) * _item_bytes(first.dtype)
+def _fits_bucket(slot: Slot, group: Sequence[Slot], most_bytes: int) -> bool:
+    """Whether a slot can join a group of slots that come after it; the group is in reverse order."""
+    if group[-1].dtype != slot.dtype:
+        return False
+    elements = group[0].stop - slot.offset
+    return elements * _item_bytes(slot.dtype) <= most_bytes
 
 
 def _bucket(slots: list[Slot]) -> Bucket:
@@ -175,6 +197,7 @@ def _bucket(slots: list[Slot]) -> Bucket:
 
 
 def _aligned_zeros(size: int, dtype: str) -> np.ndarray:
-    memory = np.zeros(size * _item_bytes(dtype) + ALIGNMENT, np.uint8)
+    length = size * _item_bytes(dtype)
+    memory = np.zeros(length + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size * _item_bytes(dtype)].view(dtype)
+    return memory[start : start + length].view(dtype)

@@ -1,4 +1,4 @@
-"""The LogGP model of a network: what a message costs its sender, the wire and its receiver."""
+"""The LogGP model of a network: the cost of a message for its sender, the wire and its receiver."""
 
 import math
 
@@ -9,7 +9,7 @@ from ..errors import Deep500Error
 class LogGP(Definition):
     """Latency L, overhead o of the processor per message, gap g between messages, gap G per byte; in seconds.
 
-    The defaults are those of LogGOPSim, for a cluster with InfiniBand of 2010.
+    The defaults are those of LogGOPSim, for an InfiniBand cluster of 2010.
     """
 
     L: float = 2.5e-6
@@ -26,11 +26,11 @@ class LogGP(Definition):
                 )
 
     def stream(self, nbytes: int) -> float:
-        """How long the bytes behind the first one take."""
+        """The seconds that the bytes after the first one take."""
         return max(0, nbytes - 1) * self.G
 
     def collective(self, kind: str, nbytes: int, size: int) -> float:
-        """What an engine's own collective takes: the best schedule that is known for large messages.
+        """The seconds of an engine's own collective, with the best known schedule for large messages.
 
         An allreduce is a reduce-scatter and an allgather, a broadcast a scatter and an allgather. `nbytes` is one
         rank's array.

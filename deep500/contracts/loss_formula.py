@@ -1,7 +1,7 @@
 """Formulas of losses as nodes: an array namespace that appends to a network instead of computing.
 
-It has the functions of `namespace.Namespace` that losses use, so that one formula gives numbers over NumPy and nodes
-over this. A Python number in a formula becomes a constant of the other operand's dtype.
+It has the functions of `namespace.Namespace` that losses use, so that the same formula gives numbers with NumPy and
+nodes with this namespace. A Python number in a formula becomes a constant of the other operand's dtype.
 """
 
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..namespace import ints
 from .dtypes import NUMBERS
 from .network import Network
 
@@ -16,7 +17,7 @@ Axis = int | Sequence[int] | None
 
 
 class NodeValue:
-    """A value of the network, under the operators of Python; `shape` may hold names of dimensions."""
+    """A value of the network that supports Python's operators; `shape` may hold names of dimensions."""
 
     def __init__(
         self, network: Network, name: str, dtype: str, shape: tuple[Any, ...] = ()
@@ -27,15 +28,17 @@ class NodeValue:
         self.shape = shape  # known of the prediction and of the target alone
 
     def node(
-        self, operator: str, *others: Any, dtype: str | None = None, **how: Any
+        self, operator: str, *others: Any, dtype: str | None = None, **attributes: Any
     ) -> "NodeValue":
         """The first output of a new node that takes this value and others."""
-        inputs = [self.name, *(self.constant(other).name for other in others)]
-        name = self.network.add_node(operator, inputs, **how)
+        inputs = [self.name]
+        for other in others:
+            inputs.append(self.constant(other).name)
+        name = self.network.add_node(operator, inputs, **attributes)
         return NodeValue(self.network, name, dtype or self.dtype)
 
     def constant(self, value: Any) -> "NodeValue":
-        """A value as it is; a number as a value of this one's dtype."""
+        """A NodeValue unchanged; a number as a constant of this value's dtype."""
         if isinstance(value, NodeValue):
             return value
         scalar = np.asarray(value, self.dtype)[()]
@@ -113,12 +116,14 @@ class NodeNamespace:
 
     def where(self, condition: NodeValue, x: Any, y: Any) -> NodeValue:
         like = x if isinstance(x, NodeValue) else y
-        return condition.node(
-            "Where", like.constant(x), like.constant(y), dtype=like.dtype
-        )
+        chosen = like.constant(x)
+        other = like.constant(y)
+        return condition.node("Where", chosen, other, dtype=like.dtype)
 
     def astype(self, x: NodeValue, dtype: str) -> NodeValue:
-        return x if x.dtype == dtype else x.node("Cast", dtype=dtype, to=NUMBERS[dtype])
+        if x.dtype == dtype:
+            return x
+        return x.node("Cast", dtype=dtype, to=NUMBERS[dtype])
 
     def argmax(self, x: NodeValue, axis: int, keepdims: bool = False) -> NodeValue:
         return x.node("ArgMax", dtype="int64", axis=axis, keepdims=int(keepdims))
@@ -150,7 +155,8 @@ class NodeNamespace:
     def _reduced(
         self, operator: str, x: NodeValue, axis: Axis, keepdims: bool
     ) -> NodeValue:
-        axes = (axis,) if isinstance(axis, int) else axis
-        inputs = [x.name] if axes is None else [x.name, tuple(axes)]
+        inputs: list[Any] = [x.name]
+        if axis is not None:
+            inputs.append(ints(axis))
         name = x.network.add_node(operator, inputs, keepdims=int(keepdims))
         return NodeValue(x.network, name, x.dtype)

@@ -16,7 +16,7 @@ KINDS = get_args(Kind)
 
 @dataclass(frozen=True)
 class History:
-    """What one training run leaves behind; a metric reads it and computes nothing on a device."""
+    """The record of one training run; a metric reads it and computes nothing on a device."""
 
     seed: int
     # by name, a number for each step: "loss", "seconds" (of training only), "data" (of these, for its batch), "batch"
@@ -27,7 +27,7 @@ class History:
     # after every epoch: "epoch" (from 1), "step", "seconds" (of training), "validation" and "test" (last only; None
     # before), which are the qualities of the task by name
     evaluations: list[dict[str, Any]] = field(default_factory=list)
-    # what metrics that are not derived said while the run was there, by name
+    # the values of metrics that were computed during the run, by name
     recorded: dict[str, float | None] = field(default_factory=dict)
     # why the run stopped before its last epoch; empty if it did not
     ended: str = ""
@@ -52,7 +52,9 @@ class History:
         """A quality after the last epoch; None if nothing was evaluated, a Deep500Error if there is no such quality."""
         if split not in ("validation", "test"):
             raise unknown("evaluated split", split, ("validation", "test"))
-        qualities = self.evaluations[-1][split] if self.evaluations else None
+        if not self.evaluations:
+            return None
+        qualities = self.evaluations[-1][split]
         if not qualities:
             return None
         if quality not in qualities:
@@ -61,46 +63,47 @@ class History:
 
 
 class Metric(Definition):
-    """A quantity of a run. `value` is None where the run does not give one (a target that was never reached)."""
+    """A quantity of a run. `value` is None if the run has none (a target that was never reached)."""
 
     unit: ClassVar[str] = ""
     kind: ClassVar[Kind] = "quality"
     better: ClassVar[Literal["lower", "higher"] | None] = "higher"
-    reads: ClassVar[str | None] = (
-        None  # the task's quality that it is about, if it is about one
-    )
-    needs: ClassVar[
-        tuple[str, ...]
-    ] = ()  # what a run must measure for it ("energy"), beside the usual
+    # the task's quality that it reads, if any
+    reads: ClassVar[str | None] = None
+    # additional measurements that it needs from a run ("energy")
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.kind not in KINDS or cls.better not in ("lower", "higher", None):
+            kinds = ", ".join(KINDS)
             raise Deep500Error(
                 f"{cls.__name__} is of kind {cls.kind!r} and better {cls.better!r}: a kind is "
-                f"{', '.join(KINDS)}; better is 'lower', 'higher' or None"
+                f"{kinds}; better is 'lower', 'higher' or None"
             )
 
     def value(self, history: History) -> float | None:
         raise lacking(self, "value")
 
     def censored_at(self, history: History) -> float | None:
-        """Of a run without a value, how far it got without arriving; None if the metric is no way to a goal."""
+        """For a run that did not reach a target, how far it got; None for metrics without a target."""
         return None
 
     def for_qualities(self, qualities: Mapping[str, Quality]) -> "Metric":
-        """The metric for runs of a task with these qualities; a Deep500Error if it reads one that is not there."""
+        """The metric for runs of a task with these qualities; a Deep500Error if it reads another one."""
         if self.reads is not None:
             quality_named(self.reads, qualities)
         return self
 
     def __ge__(self, bound: float) -> Any:
         """The claim that the median over seeds is at least this."""
-        return registry.find("claims", "AtLeast")(self, bound)
+        claim = registry.find("claims", "AtLeast")
+        return claim(self, bound)
 
     def __le__(self, bound: float) -> Any:
         """The claim that the median over seeds is at most this."""
-        return registry.find("claims", "AtMost")(self, bound)
+        claim = registry.find("claims", "AtMost")
+        return claim(self, bound)
 
     def meets(self, value: float | None, target: float | None) -> bool:
         """Whether a value is acceptable; without a target any value is."""
@@ -108,22 +111,28 @@ class Metric(Definition):
             return False
         if target is None or self.better is None:
             return True
-        return value >= target if self.better == "higher" else value <= target
+        return _reaches(value, target, self.better)
 
 
 def first_reaching(
     history: History, quality: str, target: float, better: str = "higher"
 ) -> dict[str, Any] | None:
-    """The first evaluation whose validation data reach the target; None if there is none."""
+    """The first evaluation whose quality on the validation data reaches the target; None if there is none."""
     for evaluation in history.evaluations:
         value = evaluation["validation"].get(quality, math.nan)
-        if value >= target if better == "higher" else value <= target:
+        if _reaches(value, target, better):
             return evaluation
     return None
 
 
+def _reaches(value: float, target: float, better: str) -> bool:
+    if better == "higher":
+        return value >= target
+    return value <= target
+
+
 def quality_named(name: str, qualities: Mapping[str, Quality]) -> Quality:
-    """One of a task's qualities; an error that lists them if there is none of that name."""
+    """A task's quality by its name; a Deep500Error that lists the qualities if there is none of that name."""
     if name not in qualities:
         raise unknown("quality of the task", name, qualities)
     return qualities[name]

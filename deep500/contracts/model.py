@@ -10,13 +10,13 @@ from .task import Task
 
 
 class Model(Definition):
-    """Builds networks. A subclass says `build`; fields are its settings.
+    """Builds networks. A subclass implements `build`; fields are its settings.
 
     build(shape, outputs, seed)   The network for inputs of this shape (of one example) with so many outputs: classes,
         numbers or tokens. Its inputs have the names of the data's arrays, and it has the outputs that the task reads;
         a loss of its own is an output named "loss". Parameters are a pure function of the seed. It may also return
-        a framework's own model of one input, such as a torch.nn.Module; then the recipe's executor must take it.
-    usual_sizes()   Optional: the shape and the outputs that it is built with where none are said.
+        a framework's own model of one input, such as a torch.nn.Module; then the recipe's executor must accept it.
+    usual_sizes()   Optional: the default shape and number of outputs.
     """
 
     def build(self, shape: Sequence[int], outputs: int, seed: int = 0) -> Any:
@@ -29,5 +29,6 @@ class Model(Definition):
         )
 
     def for_task(self, task: Task, train: Split, seed: int = 0) -> Any:
-        """The network for these data; one that can serve several tasks names its output as the task does."""
-        return self.build(*task.sizes(train), seed)
+        """The network for these data; a model for several tasks names its output as the task does."""
+        shape, outputs = task.sizes(train)
+        return self.build(shape, outputs, seed)

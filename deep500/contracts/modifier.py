@@ -1,4 +1,4 @@
-"""The modifier contract: what happens to gradients before an optimizer uses them."""
+"""The modifier contract: changes to gradients before an optimizer uses them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -13,14 +13,14 @@ Arrays = Mapping[str, Any]  # by the names of parameters
 class Modifier(Definition):
     """Clipping, weight decay, accumulation …: `optimizer | modifier` is an optimizer again.
 
-    A modifier wraps what stands to its left, so that a gradient meets the last one first: in
+    A modifier wraps the optimizer to its left, so that the last modifier is applied first: in
     `Adam(1e-3) | ClipByNorm(1.0) | Accumulate(4)`, four gradients are averaged, then clipped, then used by Adam.
 
     gradients(xp, params, grads)   The changed gradients, by the names of their parameters.
-    init(xp, param)                The state that the modifier keeps for a parameter, if it keeps one.
-    updates(optimizer, xp, …)      What a step does; needed only if there is more to it than changing gradients.
-    elementwise                    Whether gradients may be flattened into one buffer: names are not looked at.
-    needs_all_gradients            Whether one gradient is changed by what the others are.
+    init(xp, param)                The state that the modifier keeps for a parameter, if any.
+    updates(optimizer, xp, …)      A whole step; needed only if it does more than changing gradients.
+    elementwise                    Whether gradients may be flattened into one buffer: their names do not matter.
+    needs_all_gradients            Whether the change of one gradient depends on the others.
     """
 
     elementwise: ClassVar[bool] = True
@@ -50,18 +50,20 @@ class Modifier(Definition):
 
 
 class Modified(Optimizer):
-    """An optimizer whose gradients a modifier changes first."""
+    """An optimizer whose gradients are first changed by a modifier."""
 
     optimizer: Optimizer
     modifier: Modifier
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.optimizer.framework:
-            name = type(self.optimizer).__name__
+        framework = self.optimizer.framework
+        if framework:
+            optimizer = type(self.optimizer).__name__
+            modifier = type(self.modifier).__name__
             raise Deep500Error(
-                f"{name} is {self.optimizer.framework}'s own optimizer, which takes no "
-                f"{type(self.modifier).__name__}: use an optimizer of deep500.optimizers"
+                f"{optimizer} is {framework}'s own optimizer, which takes no "
+                f"{modifier}: use an optimizer of deep500.optimizers"
             )
 
     @property
@@ -73,18 +75,19 @@ class Modified(Optimizer):
         return self.optimizer.needs_all_gradients or self.modifier.needs_all_gradients
 
     def init(self, xp: Any, param: Any) -> State:
-        return self._joined(self.optimizer.init(xp, param), xp, param)
+        state = self.optimizer.init(xp, param)
+        return self._joined(state, xp, param)
 
     def init_named(self, xp: Any, name: str, param: Any) -> State:
-        return self._joined(self.optimizer.init_named(xp, name, param), xp, param)
+        state = self.optimizer.init_named(xp, name, param)
+        return self._joined(state, xp, param)
 
     def update(
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
-        [(_, new, new_state)] = self.updates(
-            xp, {"": param}, {"": grad}, {"": state}, step
-        )
-        return new, new_state
+        updates = self.updates(xp, {"": param}, {"": grad}, {"": state}, step)
+        [(_, new_param, new_state)] = updates
+        return new_param, new_state
 
     def updates(
         self,
@@ -97,7 +100,7 @@ class Modified(Optimizer):
         return self.modifier.updates(self.optimizer, xp, params, grads, states, step)
 
     def native(self, framework: str) -> None:
-        """None of its own: see with_native_kernels."""
+        """None: it has no kernel of its own; see with_native_kernels."""
 
     def with_native_kernels(self, framework: str, module: Any) -> Optimizer:
         if not self.modifier.runs_native_kernels:
@@ -107,10 +110,12 @@ class Modified(Optimizer):
 
     def _joined(self, state: State, xp: Any, param: Any) -> State:
         """The states of the optimizer and of the modifier together."""
-        more = self.modifier.init(xp, param)
-        if clash := more.keys() & state.keys():
+        modifier_state = self.modifier.init(xp, param)
+        common_names = modifier_state.keys() & state.keys()
+        if common_names:
             name = type(self.modifier).__name__
+            first = min(common_names)
             raise Deep500Error(
-                f"{name} keeps {min(clash)!r}, and so does what it is applied to: apply it only once"
+                f"{name} keeps {first!r}, and so does what it is applied to: apply it only once"
             )
-        return state | more
+        return {**state, **modifier_state}

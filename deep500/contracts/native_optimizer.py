@@ -1,7 +1,7 @@
-"""The frameworks' own optimizers: their settings, the same on every framework that has them.
+"""The frameworks' own optimizers with their settings, which are the same on every framework that has them.
 
-deep500.frameworks.pytorch, jax and tensorflow have a class of each, such as MomentumOptimizer, which runs on that
-framework only.
+deep500.frameworks.pytorch, jax and tensorflow have a subclass of each, such as MomentumOptimizer, which runs only on
+that framework.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .optimizer import Optimizer, Rate
 
 
 class NativeOptimizer(Optimizer):
-    """An optimizer that a framework brings; usable wherever an optimizer is, with executors of that framework.
+    """A framework's own optimizer, which can be used like any other with executors of that framework.
 
     create(library, rate)   The framework's object for these settings.
     """
@@ -23,13 +23,16 @@ class NativeOptimizer(Optimizer):
         raise lacking(self, "create")
 
     def native(self, framework: str) -> Callable | None:
-        return self.create if framework == self.framework else None
+        if framework != self.framework:
+            return None
+        return self.create
 
     def rate_at(self, step: int) -> float:
         """The learning rate of a step as a number."""
-        rate = self.settings["learning_rate"]
         schedule = self.schedules.get("learning_rate")
-        return schedule.number(step) if schedule else rate
+        if schedule:
+            return schedule.number(step)
+        return self.settings["learning_rate"]
 
 
 class NativeSGD(NativeOptimizer):

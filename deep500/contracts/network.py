@@ -26,27 +26,29 @@ from .weights import host_array, listed, matching_weights, read_weights, write_w
 
 __all__ = ["KEY", "Network", "Node", "Subgraph", "in_evaluation", "take_keys"]
 
-KEY = "deep500:key:"  # what begins the name of an input that a random node draws by
+KEY = "deep500:key:"  # prefix of the inputs that carry the keys of random nodes
 
 
 def take_keys(network: "Network") -> dict[str, Operator]:
     """Make the key of every random node an input of the network; returns the operators by the names of these inputs."""
-    keys = {}
+    operators = {}
     for node in network.nodes:
-        if node.operator.random:
-            name = network.add_input(f"{KEY}{node.name}", (random_key.WORDS,), "int64")
-            inputs = tuple(node.operator.keyed(node.inputs, name))
+        operator = node.operator
+        if operator.random:
+            name = f"{KEY}{node.name}"
+            network.add_input(name, (random_key.WORDS,), "int64")
+            inputs = tuple(operator.keyed(node.inputs, name))
             network.replace_node(node.name, replace(node, inputs=inputs))
-            keys[name] = node.operator
-    return keys
+            operators[name] = operator
+    return operators
 
 
 class Network:
-    """Nodes, the inputs they start from, the parameters they own and the outputs that are asked for.
+    """A graph of nodes with its inputs, parameters and outputs.
 
     A parameter is a NumPy array; one named in `trainable` gets gradients, the others are state (running statistics).
-    `state_updates` says which output replaces which parameter after a training step. Dimensions of inputs may have
-    names, such as ("batch", 3, "height", "width"): one name is one size in every call.
+    `state_updates` maps parameters to the outputs that replace them after a training step. Dimensions of inputs may
+    have names, such as ("batch", 3, "height", "width"): in one call, a name has the same size everywhere.
     """
 
     def __init__(self, name: str = "network"):
@@ -56,18 +58,18 @@ class Network:
         self.params: dict[str, np.ndarray] = {}
         self.trainable: list[str] = []
         self.state_updates: dict[str, str] = {}
-        self.remarks: list[str] = []  # what its file has lost, for whoever trains it
+        self.remarks: list[str] = []  # what reading its file has lost, for training
         self._graph = Graph()
         self._shapes = ShapeTracker(self)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes in the order in which they came."""
+        """The nodes in the order in which they were added."""
         return tuple(self._graph.nodes.values())
 
     @nodes.setter
     def nodes(self, nodes: Iterable[Node]) -> None:
-        """All nodes anew; they are not checked before the network runs."""
+        """Replace all nodes; they are not checked before the network runs."""
         self._graph = Graph(nodes)
         self._shapes = ShapeTracker(self)
 
@@ -76,20 +78,21 @@ class Network:
     def add_input(
         self, name: str, shape: Sequence[int | str], dtype: str = "float32"
     ) -> str:
-        """A value that every call brings. A dimension is a size or a name; 0 as the first one is the batch."""
-        self._new(name)
-        self.inputs[name] = Tensor(shape_inference.checked_shape(name, shape), dtype)
+        """Add a value that every call passes. A dimension is a size or a name; 0 as the first one is the batch."""
+        self._check_free(name)
+        checked_shape = shape_inference.checked_shape(name, shape)
+        self.inputs[name] = Tensor(checked_shape, dtype)
         return name
 
     def add_param(self, name: str, value: np.ndarray, trainable: bool = True) -> str:
-        self._new(name)
+        self._check_free(name)
         self.params[name] = value
         if trainable:
             self.trainable.append(name)
         return name
 
     def add_output(self, name: str) -> None:
-        self._known(name)
+        self._check_exists(name)
         self.outputs.append(name)
 
     def add_node(
@@ -102,7 +105,7 @@ class Network:
     ) -> str:
         """Append a node (an operator, or its name with attributes); returns the name of its first output.
 
-        An input is the name of a value, None for an optional one left out, or the numbers of a static one in any form.
+        An input is the name of a value, None for an omitted optional one, or the value of a static one in any form.
         """
         operator = _operator(operator, attributes)
         values = tuple(self._input(operator, i, inputs) for i in range(len(inputs)))
@@ -110,13 +113,15 @@ class Network:
             raise Deep500Error(
                 f"the name {name!r} is taken: every node of a network has its own"
             )
-        name = name or self._free(type(operator).__name__)
-        first = f"{name}.{operator.result_names(1)[0]}"
-        results = tuple(outputs or [self._free(first)])
-        for value in results:
-            self._new(value)
-        self._append(Node(name, operator, values, results))
-        return results[0]
+        name = name or self._free_name(type(operator).__name__)
+        [first_result] = operator.result_names(1)
+        if not outputs:
+            outputs = [self._free_name(f"{name}.{first_result}")]
+        for value in outputs:
+            self._check_free(value)
+        node = Node(name, operator, values, tuple(outputs))
+        self._append(node)
+        return node.outputs[0]
 
     def _append(self, node: Node) -> None:
         self._graph.append(node)
@@ -127,24 +132,26 @@ class Network:
             raise
 
     def _input(self, operator: Operator, place: int, inputs: Sequence[Any]) -> Any:
-        """An input of a node as it is kept: the name of a value, the value of a static input, or None."""
+        """An input as a node stores it: the name of a value, the value of a static input, or None."""
         value = inputs[place]
+        if value is None:
+            return None
         if isinstance(value, str):
-            self._known(value)
-        if value is None or isinstance(value, str):
+            self._check_exists(value)
             return value
         name = operator.input_names(len(inputs))[place]
         if name in operator.static:
             return static_input(operator, name, value)
+        owner = type(operator).__name__
         raise Deep500Error(
-            f"the input {name!r} of {type(operator).__name__} is {shown(value)}: give the name of a value; "
+            f"the input {name!r} of {owner} is {shown(value)}: give the name of a value; "
             "`add_param` makes one of an array"
         )
 
     # ---- editing
 
     def remove_node(self, name: str) -> Node:
-        """Take a node out; what used its outputs must be rewired before the network runs again."""
+        """Remove a node; nodes that use its outputs must be rewired before the network runs again."""
         node = self._graph.remove(self.node(name).name)
         self._shapes.forget(node)
         return node
@@ -152,32 +159,34 @@ class Network:
     def replace_node(
         self, name: str, replacement: Node | Operator | Adapted | str, **attributes: Any
     ) -> Node:
-        """Put another operator (or a node of the same outputs) in the place of a node; returns the old one."""
+        """Replace a node by another operator (or by a node with the same outputs); returns the old node."""
         old = self.node(name)
         if isinstance(replacement, Node):
             new = replace(replacement, name=name)
         else:
             new = replace(old, operator=_operator(replacement, attributes))
         if new.outputs != old.outputs:
+            old_outputs = ", ".join(old.outputs)
+            new_outputs = ", ".join(new.outputs)
             raise Deep500Error(
-                f"node {name!r} makes {', '.join(old.outputs)}: what replaces it makes the same, not "
-                f"{', '.join(new.outputs)}"
+                f"node {name!r} makes {old_outputs}: what replaces it makes the same, not "
+                f"{new_outputs}"
             )
         self._replace(old, new)
         return old
 
     def add_edge(self, value: str, node: str, position: int) -> None:
-        """Feed a value to an input of a node, in the place of whatever it had."""
-        self._known(value)
+        """Connect a value to an input of a node, replacing what was connected to it."""
+        self._check_exists(value)
         self._connect(self.node(node), position, value)
 
     def remove_edge(self, node: str, position: int) -> None:
-        """Leave an input of a node open; only an optional one may stay so."""
+        """Disconnect an input of a node; only an optional one may stay disconnected."""
         self._connect(self.node(node), position, None)
 
     def rewire(self, old: str, new: str) -> None:
-        """Feed `new` to every node that takes `old`; the network's outputs keep their names."""
-        self._known(new)
+        """Connect `new` wherever a node takes `old`; the network's outputs keep their names."""
+        self._check_exists(new)
         for node in self.consumers(old):
             inputs = tuple(new if name == old else name for name in node.inputs)
             self._replace(node, replace(node, inputs=inputs))
@@ -190,14 +199,15 @@ class Network:
             raise Deep500Error(
                 f"node {node.name!r} has inputs 0 to {places - 1}, not {position}"
             )
-        inputs = [*node.inputs, *[None] * (position + 1 - len(node.inputs))]
+        missing = position + 1 - len(node.inputs)
+        inputs = [*node.inputs, *[None] * missing]
         inputs[position] = value
         self._replace(node, replace(node, inputs=tuple(inputs)))
 
     def _replace(self, old: Node, new: Node) -> None:
-        """Exchange a node, or leave the network as it is if that would not fit."""
+        """Replace a node; if the new one does not fit, raise a Deep500Error and leave the network unchanged."""
         for value in new.values - old.values:
-            self._known(value)
+            self._check_exists(value)
             if self._graph.depends(value, old.name):
                 raise Deep500Error(
                     f"node {old.name!r} cannot take {value!r}, which is computed from what it makes: "
@@ -216,17 +226,20 @@ class Network:
         try:
             return self._graph.nodes[name]
         except KeyError:
+            names = listed(self._graph.nodes)
             raise Deep500Error(
-                f"no node is named {name!r}; there are: {listed(self._graph.nodes)}"
+                f"no node is named {name!r}; there are: {names}"
             ) from None
 
     def producer(self, value: str) -> Node | None:
-        """The node that makes a value; None for an input or a parameter."""
+        """The node that computes a value; None for an input or a parameter."""
         name = self._graph.producers.get(value)
-        return None if name is None else self._graph.nodes[name]
+        if name is None:
+            return None
+        return self._graph.nodes[name]
 
     def consumers(self, value: str) -> list[Node]:
-        """The nodes that take a value."""
+        """The nodes that take a value as an input."""
         return self._graph.consumers(value)
 
     def get_input_nodes(self) -> list[str]:
@@ -238,104 +251,99 @@ class Network:
         return list(self.outputs)
 
     def get_params(self) -> list[str]:
-        """The names of what is trained."""
+        """The names of the trained parameters."""
         return list(self.trainable)
 
     def gradient(self, y: str = "loss") -> list[tuple[str, str]]:
-        """(parameter, name of its gradient by y) for everything that is trained."""
-        self._known(y)
+        """(parameter, name of its gradient by y) for every trained parameter."""
+        self._check_exists(y)
         return [(name, f"{name}.grad") for name in self.trainable]
 
     def ordered(self) -> list[Node]:
-        """The nodes in an order in which every value is made before it is used."""
-        self._graph.check_closed({*self.inputs, *self.params})
+        """The nodes in an order in which every value is computed before it is used."""
+        sources = {*self.inputs, *self.params}
+        self._graph.check_closed(sources)
         return self._graph.ordered()
 
     def part(
         self, outputs: Collection[str], training: bool = True
     ) -> tuple[list[Node], list[str]]:
-        """The nodes, in order, and the inputs that these outputs need; without training, as they are in evaluation."""
+        """The nodes, in order, and the inputs that these outputs need; without `training`, nodes in evaluation mode."""
+        self._check_requested(outputs)
         used = set(outputs)
-        for name in used:
-            if not self._has(name):
-                raise Deep500Error(
-                    f"the network is asked for {name!r}, which nothing makes"
-                )
         nodes = []
         for node in reversed(self.ordered()):
             if not used.isdisjoint(node.outputs):
                 used |= node.values
                 nodes.append(node if training else in_evaluation(node))
-        return nodes[::-1], [name for name in self.inputs if name in used]
+        nodes.reverse()
+        inputs = [name for name in self.inputs if name in used]
+        return nodes, inputs
 
     def computable(self, available: Collection[str]) -> list[str]:
-        """The outputs that these inputs suffice for: without labels, all but the loss."""
+        """The outputs that can be computed from these inputs: without labels, all but the loss."""
         ready = {*available, *self.params}
         for node in self.ordered():
             if node.values <= ready:
                 ready.update(node.outputs)
         outputs = [name for name in self.outputs if name in ready]
         if not outputs:
+            required = ", ".join(self.inputs)
+            passed = ", ".join(available) or "none"
             raise Deep500Error(
-                f"the network {self.name!r} needs {', '.join(self.inputs)}, and these came: "
-                f"{', '.join(available) or 'none'}"
+                f"the network {self.name!r} needs {required}, and these came: {passed}"
             )
         return outputs
 
     def check_complete(self) -> None:
-        """Refuse open ends: a value that nothing makes, an input that a node cannot do without."""
+        """Raise a Deep500Error if a value is computed by nothing, or if a node lacks a required input."""
         for node in self.ordered():
-            for place, (name, parameter) in enumerate(node.operator.inputs.items()):
-                needed = parameter.default is inspect.Parameter.empty
-                variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
-                open_end = place >= len(node.inputs) or node.inputs[place] is None
-                if needed and open_end and not variadic:
-                    raise Deep500Error(f"node {node.name!r} lacks its input {name!r}")
-        for name in (*self.outputs, *self.state_updates.values()):
-            if not self._has(name):
-                raise Deep500Error(
-                    f"the network is asked for {name!r}, which nothing makes"
-                )
+            _check_required_inputs(node)
+        self._check_requested((*self.outputs, *self.state_updates.values()))
 
     # ---- shapes
 
     @property
     def dimensions(self) -> list[str]:
-        """The names of the dimensions that a call decides on."""
+        """The names of the dimensions whose sizes are set by each call."""
         return shape_inference.dimension_names(self.inputs.values())
 
     def specs(self, sizes: Sizes | None = None) -> Specs:
-        """Shape and dtype of every value, as far as they can be told without running.
+        """Shape and dtype of every value, as far as they can be inferred without running.
 
         With `sizes` of the named dimensions (1 for one that is left out) all shapes are numbers.
         """
-        from .specialising import inferred  # which is about networks
+        from .specialising import inferred  # which imports this module
 
-        nodes = (
-            self._graph.ordered()
-        )  # some may lack an input, while the network is edited
+        # some nodes may lack an input while the network is edited
+        nodes = self._graph.ordered()
         if sizes is None:
             return shape_inference.named(self.inputs, partial(inferred, self, nodes))
-        inputs = {
-            name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()
-        }
-        return inferred(self, nodes, inputs)
+        return inferred(self, nodes, self._sized_inputs(sizes))
+
+    def _sized_inputs(self, sizes: Sizes) -> Specs:
+        """The inputs with these sizes of the named dimensions."""
+        inputs = {}
+        for name, tensor in self.inputs.items():
+            inputs[name] = shape_inference.sized(tensor, sizes)
+        return inputs
 
     def bind(
         self, shapes: Mapping[str, tuple[int, ...]], names: Iterable[str] | None = None
     ) -> dict[str, int]:
-        """The sizes of named dimensions, from shapes of these inputs (all by default), which are checked."""
-        wanted = (
-            self.inputs
-            if names is None
-            else {name: self.inputs[name] for name in names}
-        )
-        return shape_inference.bind(wanted, shapes)
+        """The sizes of named dimensions from the shapes of these inputs (default: all).
+
+        Raises a Deep500Error if a shape is missing or does not fit.
+        """
+        inputs = self.inputs
+        if names is not None:
+            inputs = {name: self.inputs[name] for name in names}
+        return shape_inference.bind(inputs, shapes)
 
     def check_shapes(
         self, names: Iterable[str], shapes: Mapping[str, tuple[int, ...]]
     ) -> None:
-        """Refuse shapes of inputs that are missing or wrong."""
+        """Raise a Deep500Error if the shape of one of these inputs is missing or does not fit."""
         self.bind(shapes, names)
 
     # ---- parameters
@@ -343,9 +351,7 @@ class Network:
     def feed_tensor(self, name: str, value: Any) -> None:
         """Replace a parameter."""
         if name not in self.params:
-            raise Deep500Error(
-                f"no parameter is named {name!r}; there are: {listed(self.params)}"
-            )
+            raise self._no_parameter(name)
         old = self.params[name]
         array = np.asarray(host_array(name, value), old.dtype)
         if array.shape != old.shape:
@@ -356,26 +362,28 @@ class Network:
 
     def fetch_tensors(self, names: Iterable[str]) -> list[np.ndarray]:
         names = list(names)
-        if missing := [n for n in names if n not in self.params]:
-            raise Deep500Error(
-                f"no parameter is named {missing[0]!r}; there are: {listed(self.params)}"
-            )
-        return [self.params[n] for n in names]
+        for name in names:
+            if name not in self.params:
+                raise self._no_parameter(name)
+        return [self.params[name] for name in names]
+
+    def _no_parameter(self, name: str) -> Deep500Error:
+        names = listed(self.params)
+        return Deep500Error(f"no parameter is named {name!r}; there are: {names}")
 
     def freeze(self, pattern: str = "*") -> list[str]:
-        """Train no parameter whose name matches (`conv1.*`) any more; returns their names."""
+        """Stop training the parameters whose name matches (`conv1.*`); returns their names."""
         frozen = set(self._matching(pattern))
         self.trainable = [name for name in self.trainable if name not in frozen]
         return [name for name in self.params if name in frozen]
 
     def unfreeze(self, pattern: str = "*") -> list[str]:
-        """Train every parameter whose name matches: those of floats that are no running statistics."""
+        """Train the parameters whose name matches, except integers and running statistics; returns their names."""
         trained = {*self.trainable}
         for name in self._matching(pattern):
-            is_float = np.issubdtype(self.params[name].dtype, np.floating)
-            if (is_float or self.params[name].dtype.name == "bfloat16") and (
-                name not in self.state_updates
-            ):
+            dtype = self.params[name].dtype
+            is_float = np.issubdtype(dtype, np.floating) or dtype.name == "bfloat16"
+            if is_float and name not in self.state_updates:
                 trained.add(name)
         self.trainable = [name for name in self.params if name in trained]
         return [name for name in self.trainable if fnmatch.fnmatchcase(name, pattern)]
@@ -383,13 +391,14 @@ class Network:
     def _matching(self, pattern: str) -> list[str]:
         names = fnmatch.filter(self.params, pattern)
         if not names:
+            every_name = listed(self.params)
             raise Deep500Error(
-                f"no parameter matches {pattern!r}; there are: {listed(self.params)}"
+                f"no parameter matches {pattern!r}; there are: {every_name}"
             )
         return names
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Set parameters by name from arrays or tensors; `strict` wants all of them and no others."""
+        """Set parameters by name from arrays or tensors; with `strict`, these must be all parameters and no others."""
         arrays = matching_weights(self.params, state, strict)
         for name, array in arrays.items():
             self.feed_tensor(name, array)
@@ -410,7 +419,7 @@ class Network:
         return _onnx().read(source)
 
     def to_onnx(self, path: "str | os.PathLike[str] | None" = None) -> Any:
-        """The network as an onnx.ModelProto, written to `path` if there is one."""
+        """The network as an onnx.ModelProto, which is also written to `path` if one is given."""
         return _onnx().write(self, path)
 
     @classmethod
@@ -419,7 +428,7 @@ class Network:
         return cls.from_onnx(path)
 
     def save(self, path: "str | os.PathLike[str]") -> None:
-        """Write the network, with its parameters as they are now, to an ONNX file."""
+        """Write the network with its current parameters to an ONNX file."""
         self.to_onnx(path)
 
     # ---- other networks
@@ -429,16 +438,17 @@ class Network:
         inputs: Iterable[str] | Mapping[str, Sequence[int | str]] = (),
         outputs: Iterable[str] = (),
     ) -> "Network":
-        """The part that makes `outputs` from `inputs`: any values of this network, where it is cut.
+        """The part that computes `outputs` from `inputs`, which may be any values of this network: it is cut there.
 
-        What it needs besides of this network's own inputs stays an input; without `outputs`, those are this
-        network's own as well. Arrays are shared. A mapping gives the shapes of the cut values, which are inferred
-        otherwise. Raises `Deep500Error` if the outputs do not depend on a value where it is cut.
+        Inputs of this network that the part needs stay inputs; the default for `outputs` are this network's own.
+        Arrays are shared. A mapping gives the shapes of the cut values, which are inferred otherwise. Raises
+        `Deep500Error` if the outputs do not depend on one of the cut values.
         """
         shapes = dict(inputs) if isinstance(inputs, Mapping) else {}
-        cut_values, results = [*inputs], [*outputs] or [*self.outputs]
+        cut_values = [*inputs]
+        results = [*outputs] or [*self.outputs]
         for name in (*cut_values, *results):
-            self._known(name)
+            self._check_exists(name)
         part = Network(self.name)
         cutting.fill(part, self, cut_values, results, shapes)
         return part
@@ -446,48 +456,51 @@ class Network:
     def backward_network(
         self, y: str = "loss", batch: int | None = None, training: bool = True
     ) -> "Network":
-        """A network that computes the outputs and the gradients of y, in operators of ONNX: any engine can train.
+        """A network of ONNX operators that computes the outputs and the gradients of y, so that any engine can train.
 
         Its inputs are the network's, the parameters and the keys of random nodes; gradients have the names that
         `gradient` gives. It takes any size of the named dimensions, or only `batch` if that is given. Raises
-        `Unsupported` without `batch` if the backward pass has other nodes for other sizes.
+        `Unsupported` without `batch` if the nodes of the backward pass depend on the sizes.
         """
-        self._known(y)
-        from .specialising import specialised  # which is about networks
+        self._check_exists(y)
+        from .specialising import specialised  # which imports this module
 
-        sizes = None if batch is None else dict.fromkeys(self.dimensions, batch)
-        twin = self.copy()
-        if sizes is not None:
-            inputs = {
-                name: shape_inference.sized(t, sizes) for name, t in self.inputs.items()
-            }
-            twin = specialised(self, inputs)
+        sizes: dict[str, int] | None = None
+        if batch is None:
+            twin = self.copy()
+        else:
+            sizes = dict.fromkeys(self.dimensions, batch)
+            twin = specialised(self, self._sized_inputs(sizes))
         take_keys(twin)
         return _onnx().backward(twin, y, sizes, training)
 
     def warn_before_training(self) -> None:
-        """Say what would train differently from what its user means."""
-        if frozen := [
-            n.name for n in self.nodes if n.operator.settings.get("training_mode") == 0
-        ]:
+        """Warn about nodes that would train with fixed running statistics, which is rarely intended."""
+        frozen = []
+        for node in self.nodes:
+            if node.operator.settings.get("training_mode") == 0:
+                frozen.append(node.name)
+        if frozen:
+            first = ", ".join(frozen[:3])
             warnings.warn(
-                f"{', '.join(frozen[:3])} ({len(frozen)} in all) will be trained with fixed running "
+                f"{first} ({len(frozen)} in all) will be trained with fixed running "
                 "statistics, as exporters write them; set training_mode=1 to use those of the batch",
                 stacklevel=3,
             )
 
     def layout(self) -> Layout:
-        """Where each trained parameter lies in flat buffers."""
-        return Layout.of({name: spec_of(self.params[name]) for name in self.trainable})
+        """The position of each trained parameter in flat buffers."""
+        specs = {name: spec_of(self.params[name]) for name in self.trainable}
+        return Layout.of(specs)
 
     def outline(self) -> "Network":
-        """The same structure with the shapes and dtypes of the parameters in the place of their arrays."""
+        """The same structure with the shapes and dtypes of the parameters instead of their arrays."""
         twin = self._twin()
         twin.params = {name: spec_of(p) for name, p in self.params.items()}  # type: ignore[misc]
         return twin
 
     def copy(self) -> "Network":
-        """The same structure with its own arrays."""
+        """The same structure with copies of the arrays."""
         twin = self._twin()
         twin.params = {name: value.copy() for name, value in self.params.items()}
         return twin
@@ -509,21 +522,39 @@ class Network:
             name in self.inputs or name in self.params or name in self._graph.producers
         )
 
-    def _known(self, name: str) -> None:
+    def _check_exists(self, name: str) -> None:
         if not self._has(name):
             values = sorted({*self.inputs, *self.params, *self._graph.producers})
             raise Deep500Error(
                 f"no value is named {name!r}; there are: {listed(values)}"
             )
 
-    def _new(self, name: str) -> None:
+    def _check_requested(self, names: Iterable[str]) -> None:
+        for name in names:
+            if not self._has(name):
+                raise Deep500Error(
+                    f"the network is asked for {name!r}, which nothing makes"
+                )
+
+    def _check_free(self, name: str) -> None:
         if self._has(name):
             raise Deep500Error(
                 f"the name {name!r} is taken: every value of a network has its own"
             )
 
-    def _free(self, stem: str) -> str:
+    def _free_name(self, stem: str) -> str:
         return self._graph.free_name(stem, self._has)
+
+
+def _check_required_inputs(node: Node) -> None:
+    """Raise a Deep500Error if an input without a default is not connected."""
+    for place, (name, parameter) in enumerate(node.operator.inputs.items()):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            continue
+        required = parameter.default is inspect.Parameter.empty
+        connected = place < len(node.inputs) and node.inputs[place] is not None
+        if required and not connected:
+            raise Deep500Error(f"node {node.name!r} lacks its input {name!r}")
 
 
 def _operator(
@@ -533,8 +564,10 @@ def _operator(
         return operator.operator
     if isinstance(operator, Operator):
         return operator
-    return cast(Operator, registry.find("operators", operator)(**attributes))
+    operator_class = registry.find("operators", operator)
+    return cast(Operator, operator_class(**attributes))
 
 
 def _onnx() -> Format:
-    return cast(Format, registry.find("formats", "Onnx")())
+    onnx_format = registry.find("formats", "Onnx")
+    return cast(Format, onnx_format())

@@ -1,4 +1,4 @@
-"""The operator contract: one ONNX operator, for every framework at once."""
+"""The operator contract: one definition of an ONNX operator for all frameworks."""
 
 import inspect
 import math
@@ -18,7 +18,7 @@ Ints = tuple[int, ...] | None
 
 @dataclass(frozen=True)
 class Tensor:
-    """Shape and dtype of a value, without the value. A network's inputs may have names for dimensions."""
+    """Shape and dtype of a value. Dimensions of a network's inputs may be names instead of sizes."""
 
     shape: tuple[Any, ...]
     dtype: str = "float32"
@@ -41,7 +41,10 @@ class Case:
 
 
 def case(attributes: Mapping[str, Any] | None = None, **inputs: Any) -> Case:
-    """A tuple is the shape of a random float input, a Tensor that of integers; a list is values, or a static input."""
+    """A test case: a tuple is the shape of a random float input, a Tensor that of integers, a list holds values.
+
+    A static input is given as its value.
+    """
     return Case(attributes or {}, inputs)
 
 
@@ -51,22 +54,22 @@ class Operator(Definition):
     forward(self, xp, *inputs)   Parameters are the ONNX inputs, in order. `= None` makes one optional, `*xs` variadic.
         One with a type annotation is *static* (never `*xs`): it arrives as a Python value, read from an input (new
         opsets) or from an attribute of that name (old ones). Returns an array, or a tuple in the order of `outputs`.
-        A keyword-only `key` makes the operator random: `xp.uniform` draws by it (see contracts/random_key.py). Whoever
-        runs it may hand a key over behind the last input; without one it is that of the attribute `seed`. The rows of
-        the first axis are taken for the examples of the batch.
+        A keyword-only `key` makes the operator random: `xp.uniform` draws with it (see contracts/random_key.py). A
+        caller may pass a key after the last input; without one it is derived from the attribute `seed`. The rows of
+        the first axis count as the examples of the batch.
     outputs   Names of the results, different from the inputs' names; `saved` names further ones for `backward` alone.
-        `("*ys",)` stands for any number of results, without saved ones: `backward` knows them as the tuples ys and dys.
-    backward(self, xp, …)   Asks by name for what it needs: an input `x`, a result `y`, the gradient `dy` of an output.
-        What it names is what an executor keeps. Returns the gradients of the non-static inputs in order (None: no
-        gradient; trailing ones may be left out). The caller sums each to its input's shape, drops that of an input
-        which is no float, and passes zeros for a float output that nobody used.
+        `("*ys",)` stands for any number of results, without saved ones: `backward` gets them as the tuples ys and dys.
+    backward(self, xp, …)   Its parameters name the values it needs: an input `x`, a result `y`, the gradient `dy` of an
+        output. An executor keeps these values. Returns the gradients of the non-static inputs in order (None: no
+        gradient; trailing ones may be left out). The caller sums each to its input's shape, drops the gradients of
+        inputs that are not floats, and passes zeros for a float output that is not used.
     <framework>(self, module, *inputs)   Optional: that framework's own kernel for the same inputs. It returns the
-        `outputs` (fewer where the rest is not asked for), and never `saved`. Where it cannot make them all,
-        `native_outputs` says how many it makes, `native_without` names inputs that it does not take: a node that
-        asks for more, or has one of these, runs through the formula.
-    integers   Names of array inputs that are whole numbers whatever the others are: indices, labels, lengths.
-    check(self, *inputs)   Optional: refuses NumPy inputs whose values mean nothing to the operator.
-    infer, flops, bytes_moved, workspace   What a call makes and costs, from the inputs' Tensors (static inputs as
+        `outputs` (fewer if the others are not requested), and never `saved`. If it cannot compute them all,
+        `native_outputs` is the number that it computes; `native_without` names inputs that it does not take. A node
+        that needs more outputs, or has one of these inputs, runs through the formula.
+    integers   Names of array inputs that are integers whatever the others are: indices, labels, lengths.
+    check(self, *inputs)   Optional: raises an error for NumPy inputs whose values are invalid for the operator.
+    infer, flops, bytes_moved, workspace   Results and costs of a call, from the inputs' Tensors (static inputs as
         values).
     since   First opset with this meaning. A sibling class in the same file covers an older, different meaning.
     """
@@ -77,54 +80,57 @@ class Operator(Definition):
     saved: ClassVar[tuple[str, ...]] = ()
     native_outputs: ClassVar[int | None] = None  # all of them
     native_without: ClassVar[tuple[str, ...]] = ()
-    data_dependent: ClassVar[bool] = (
-        False  # whether values decide on shapes: `infer` gives the largest ones then
-    )
+    # whether shapes depend on values: `infer` gives the largest ones then
+    data_dependent: ClassVar[bool] = False
     integers: ClassVar[tuple[str, ...]] = ()
-    rounds: ClassVar[bool] = (
-        True  # whether it may compute in a wider float and round at the end
-    )
+    # whether it may compute in a wider float and round at the end
+    rounds: ClassVar[bool] = True
     cases: ClassVar[Sequence[Case]] = ()
     inputs: ClassVar[dict[str, inspect.Parameter]]  # derived from forward
-    static: ClassVar[
-        frozenset[str]
-    ]  # derived from forward's annotations; never the variadic one
+    # derived from forward's annotations; never the variadic one
+    static: ClassVar[frozenset[str]]
     random: ClassVar[bool]  # derived from forward's `key`
-    wanted: ClassVar[tuple[str, ...]]  # derived from backward
+    wanted: ClassVar[tuple[str, ...]]  # derived from backward's parameters
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        parameters = dict(list(_signature(cls.forward).parameters.items())[2:])
-        cls.inputs = {
-            n: p for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY
-        }
-        cls.random = "key" in parameters and "key" not in cls.inputs
-        cls.static = frozenset(
-            name
-            for name, p in cls.inputs.items()
-            if p.annotation is not p.empty and p.kind is not p.VAR_POSITIONAL
-        )
-        cls.wanted = (
-            ()
-            if cls.backward is Operator.backward
-            else tuple(inspect.signature(cls.backward).parameters)[2:]
-        )
-        if clash := set(cls.inputs) & {*cls.outputs, *cls.saved}:
+        signature = _signature(cls.forward)
+        parameters = [*signature.parameters.values()][2:]  # without self and xp
+        positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        cls.inputs = {parameter.name: parameter for parameter in positional}
+        keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        cls.random = "key" in keywords
+        static = set()
+        for name, parameter in cls.inputs.items():
+            annotated = parameter.annotation is not parameter.empty
+            if annotated and parameter.kind is not parameter.VAR_POSITIONAL:
+                static.add(name)
+        cls.static = frozenset(static)
+        cls.wanted = ()
+        if cls.backward is not Operator.backward:
+            cls.wanted = tuple(inspect.signature(cls.backward).parameters)[2:]
+        cls._check_names()
+
+    @classmethod
+    def _check_names(cls) -> None:
+        """Raise a TypeError if names clash, or if `backward` asks for a value that does not exist."""
+        clash = set(cls.inputs) & {*cls.outputs, *cls.saved}
+        if clash:
             raise TypeError(
                 f"{cls.__name__}: {sorted(clash)} name both an input and an output; rename the output"
             )
-
-        there = {
-            *cls.inputs,
-            *cls.outputs,
-            *cls.saved,
-            *(f"d{name}" for name in cls.outputs),
-        }
-        there = {name.replace("*", "") for name in there}
-        if cls.forward is not Operator.forward and (odd := set(cls.wanted) - there):
+        if cls.forward is Operator.forward:
+            return
+        gradients = [f"d{name}" for name in cls.outputs]
+        starred_names = {*cls.inputs, *cls.outputs, *cls.saved, *gradients}
+        available = {name.replace("*", "") for name in starred_names}
+        missing = set(cls.wanted) - available
+        if missing:
+            missing_names = ", ".join(sorted(missing))
+            available_names = ", ".join(sorted(available))
             raise TypeError(
-                f"{cls.__name__}: backward asks for {', '.join(sorted(odd))}; there are: "
-                f"{', '.join(sorted(there))}"
+                f"{cls.__name__}: backward asks for {missing_names}; there are: "
+                f"{available_names}"
             )
 
     def __post_init__(self) -> None:
@@ -136,7 +142,7 @@ class Operator(Definition):
     def forward(self, xp: Any, *inputs: Any) -> Any:
         raise NotImplementedError
 
-    def backward(self, xp: Any, *wanted: Any) -> Any:
+    def backward(self, xp: Any, *values: Any) -> Any:
         raise NotImplementedError
 
     @property
@@ -145,11 +151,13 @@ class Operator(Definition):
 
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this operator has one."""
-        return getattr(self, framework, None) if framework in dir(type(self)) else None
+        if framework not in dir(type(self)):
+            return None
+        return getattr(self, framework, None)
 
     @property
     def adapted(self) -> "Adapted | None":
-        """The custom operator that this one stands for, if it stands for one."""
+        """The custom operator that this one represents, if any."""
         return None
 
     def check(self, *inputs: Any) -> None:
@@ -158,24 +166,24 @@ class Operator(Definition):
     def infer(self, *inputs: Any) -> tuple[Tensor, ...]:
         """Elementwise by default: all inputs broadcast together, the dtype of the first."""
         tensors = [x for x in inputs if isinstance(x, Tensor)]
-        return (Tensor(broadcast_shapes([t.shape for t in tensors]), tensors[0].dtype),)
+        shape = broadcast_shapes([tensor.shape for tensor in tensors])
+        return (Tensor(shape, tensors[0].dtype),)
 
     def flops(self, *inputs: Any) -> int:
         """One per element of the first output by default."""
         return self.infer(*inputs)[0].size
 
     def backward_flops(self, *inputs: Any) -> int | None:
-        """What the derivative alone costs, where that is known."""
+        """The operations of the derivative alone; None if they are not known."""
         return None
 
     def bytes_moved(self, *inputs: Any) -> int:
         """Every input read once, every output written once."""
-        return sum(
-            t.nbytes for t in (*inputs, *self.infer(*inputs)) if isinstance(t, Tensor)
-        )
+        values = (*inputs, *self.infer(*inputs))
+        return sum(value.nbytes for value in values if isinstance(value, Tensor))
 
     def workspace(self, framework: str, direction: str, *inputs: Any) -> int:
-        """Bytes that a framework's own kernel takes for itself while it runs "forward" or "backward", where known."""
+        """Scratch memory of a framework's own kernel while it runs "forward" or "backward", in bytes; 0 if unknown."""
         return 0
 
     @property
@@ -185,45 +193,49 @@ class Operator(Definition):
 
     def published(self, results: Sequence) -> tuple:
         """The results of `run` without the saved ones."""
-        return tuple(results if self.variadic else results[: len(self.outputs)])
+        if self.variadic:
+            return tuple(results)
+        return tuple(results[: len(self.outputs)])
 
     @classmethod
     def input_names(cls, count: int) -> list[str]:
-        """The name of the parameter that each of so many inputs is for.
+        """The parameter names of the first `count` inputs.
 
-        A variadic parameter is repeated for all that is left; a key behind the inputs is "key". Raises `Deep500Error`
+        A variadic parameter is repeated for all further inputs; a key after the inputs is "key". Raises `Deep500Error`
         if the operator takes fewer inputs.
         """
         names = [*cls.inputs][:count]
-        rest = count - len(names)
-        if not rest:
+        excess = count - len(names)
+        if not excess:
             return names
-        if names and cls.inputs[names[-1]].kind is inspect.Parameter.VAR_POSITIONAL:
-            return names + names[-1:] * rest
-        if cls.random and rest == 1:
+        last = cls.inputs[names[-1]] if names else None
+        if last is not None and last.kind is last.VAR_POSITIONAL:
+            return names + [last.name] * excess
+        if cls.random and excess == 1:
             return [*names, "key"]
+        listed = ", ".join(names)
         raise Deep500Error(
-            f"{cls.__name__} takes {len(names)} inputs ({', '.join(names)}), and {count} are given"
+            f"{cls.__name__} takes {len(names)} inputs ({listed}), and {count} are given"
         )
 
     def result_names(self, count: int) -> list[str]:
-        """The name of each of so many results, saved ones included."""
-        names = [name.lstrip("*") for name in (*self.outputs, *self.saved)][:count]
+        """The names of the first `count` results, saved ones included; a variadic one is repeated."""
+        starred_names = (*self.outputs, *self.saved)[:count]
+        names = [name.lstrip("*") for name in starred_names]
         return names + names[-1:] * (count - len(names))
 
     def run(self, xp: Any, *inputs: Any) -> tuple:
         """Every result of the formula, saved ones included."""
         if self.random:
             count = len(self.inputs)
-            key = (
-                inputs[count]
-                if len(inputs) > count
-                else xp.asarray(self.key(), "int64")
-            )
+            if len(inputs) > count:
+                key = inputs[count]
+            else:
+                key = xp.asarray(self.key(), "int64")
             result = self.forward(xp, *inputs[:count], key=key)  # type: ignore[call-arg]
         else:
             result = self.forward(xp, *inputs)
-        return tuple(result) if isinstance(result, tuple | list) else (result,)
+        return _as_tuple(result)
 
     def key(
         self,
@@ -234,58 +246,72 @@ class Operator(Definition):
         first_row: int = 0,
         rows: int = 1,
     ) -> list[int]:
-        """What a random operator draws by, as this node of a network, in this step of a run with this seed.
+        """The key of a random operator as this node of a network, in this step of a run with this seed.
 
         An operator with inputs draws for a batch of which these are `rows` rows from `first_row` on.
         """
         words = random_key.derive(seed, node, self.settings.get("seed"), step)
-        return random_key.complete(words, first_row if self.inputs else 0, rows)
+        if not self.inputs:
+            first_row = 0
+        return random_key.complete(words, first_row, rows)
 
     def keyed(self, inputs: Sequence, key: Any) -> list:
-        """The inputs with the key behind them."""
-        return [*inputs, *[None] * (len(self.inputs) - len(inputs)), key]
+        """The inputs followed by the key; omitted optional inputs between them are None."""
+        omitted = len(self.inputs) - len(inputs)
+        return [*inputs, *[None] * omitted, key]
 
     def gradients(
         self, xp: Any, grads: Sequence, inputs: Sequence, results: Sequence
     ) -> list:
-        """One gradient per input, each of its input's shape; None where there is none."""
-        have = {
-            **_bind(self.inputs, inputs),
-            **_named("", (*self.outputs, *self.saved), results),
-            **_named("d", self.outputs, grads),
-        }
-        answer = self.backward(xp, **{name: have[name] for name in self.wanted})
-        given = answer if isinstance(answer, tuple | list) else (answer,)
+        """One gradient per input, each of its input's shape; None for inputs without a gradient."""
+        values = _bind(self.inputs, inputs)
+        values.update(_named("", (*self.outputs, *self.saved), results))
+        values.update(_named("d", self.outputs, grads))
+        arguments = {name: values[name] for name in self.wanted}
+        gradients = _as_tuple(self.backward(xp, **arguments))
+        self._check_gradient_count(len(gradients))
+        remaining = iter(gradients)
+        by_input: list[Any] = []
+        names = self.input_names(len(inputs))
+        for name, x in zip(names, inputs, strict=True):
+            gradient = None if name in self.static else next(remaining, None)
+            if gradient is None or x is None or kind(x) != "float":
+                by_input.append(None)
+            else:
+                by_input.append(xp.unbroadcast(gradient, x.shape))
+        return by_input
+
+    def _check_gradient_count(self, count: int) -> None:
+        """Raise a Deep500Error if `backward` has returned more gradients than there are array inputs."""
         parameters = [p for name, p in self.inputs.items() if name not in self.static]
-        if len(given) > len(parameters) and all(
-            p.kind is not p.VAR_POSITIONAL for p in parameters
-        ):
+        if count <= len(parameters):
+            return
+        if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+            name = type(self).__name__
             raise Deep500Error(
-                f"backward of {type(self).__name__} gives {len(given)} gradients, and there are "
+                f"backward of {name} gives {count} gradients, and there are "
                 f"{len(parameters)} inputs that are not static"
             )
-        rest = iter(given)
-        names = self.input_names(len(inputs))
-        found = [None if name in self.static else next(rest, None) for name in names]
-        return [
-            None
-            if g is None or x is None or kind(x) != "float"
-            else xp.unbroadcast(g, x.shape)
-            for g, x in zip(found, inputs, strict=True)
-        ]
 
 
 class Adapted(ABC):
-    """What is an operator in another form, such as a user's own class."""
+    """An object that represents an operator in another form, such as a user's own class."""
 
     @property
     @abstractmethod
     def operator(self) -> Operator:
-        """It as an Operator."""
+        """The operator that it represents."""
+
+
+def _as_tuple(result: Any) -> tuple:
+    """The results of a function that may return one value, a tuple or a list."""
+    if isinstance(result, tuple | list):
+        return tuple(result)
+    return (result,)
 
 
 def _signature(function: Callable) -> inspect.Signature:
-    """With its annotations looked up where they are texts; one that names what cannot be found stays a text."""
+    """The signature with annotations evaluated; they stay strings if one of them names something undefined."""
     try:
         return inspect.signature(function, eval_str=True)
     except NameError:
@@ -296,34 +322,37 @@ def _bind(
     parameters: Mapping[str, inspect.Parameter], values: Sequence
 ) -> dict[str, Any]:
     """Each parameter's value: None when left out, a tuple when variadic."""
-    return {
-        name: tuple(values[i:])
-        if p.kind is p.VAR_POSITIONAL
-        else values[i]
-        if i < len(values)
-        else None
-        for i, (name, p) in enumerate(parameters.items())
-    }
+    bound: dict[str, Any] = {}
+    for place, (name, parameter) in enumerate(parameters.items()):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            bound[name] = tuple(values[place:])
+        elif place < len(values):
+            bound[name] = values[place]
+        else:
+            bound[name] = None
+    return bound
 
 
 def _named(prefix: str, names: Sequence[str], values: Sequence) -> dict[str, Any]:
-    """The values by name; a tuple of all the rest for a name with a star."""
-    return {
-        prefix + name.lstrip("*"): tuple(values[i:])
-        if name.startswith("*")
-        else values[i]
-        for i, name in enumerate(names[: len(values)])
-    }
+    """The values by name; a name with a star gets a tuple of all remaining values."""
+    by_name: dict[str, Any] = {}
+    for place, name in enumerate(names[: len(values)]):
+        if name.startswith("*"):
+            by_name[prefix + name.lstrip("*")] = tuple(values[place:])
+        else:
+            by_name[prefix + name] = values[place]
+    return by_name
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape that all of these broadcast to."""
     rank = max(map(len, shapes))
-    wide = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
-    if any(len({n for n in dims if n != 1}) > 1 for dims in zip(*wide, strict=True)):
-        raise ValueError(
-            f"shapes {', '.join(map(str, shapes))} do not broadcast together"
-        )
-    return tuple(
-        next((n for n in dims if n != 1), 1) for dims in zip(*wide, strict=True)
-    )
+    aligned = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    result = []
+    for lengths in zip(*aligned, strict=True):
+        different = {length for length in lengths if length != 1}
+        if len(different) > 1:
+            listed = ", ".join(map(str, shapes))
+            raise ValueError(f"shapes {listed} do not broadcast together")
+        result.append(different.pop() if different else 1)
+    return tuple(result)

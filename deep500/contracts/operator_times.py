@@ -1,4 +1,4 @@
-"""The nodes of a network one by one: each alone on its framework, with the values that it gets in the network."""
+"""Times the nodes of a network one by one: each alone on its framework, with the values that it has in the network."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from .graph import Node
 if TYPE_CHECKING:
     from .executor import Executor
 
-SHORTEST_NS = 20_000  # a call that takes less is repeated
+SHORTEST_NS = 20_000  # shorter calls are repeated
 MOST_CALLS = 1000
 WARM_UP = 2  # rounds
 Run = Callable[[], Any]
@@ -34,7 +34,7 @@ class NodeCall:
 
 @dataclass(frozen=True)
 class OperatorTimes:
-    """What one node took alone: nanoseconds per call, one number per round."""
+    """The times of one node alone: nanoseconds per call, one number per round."""
 
     node: str
     operator: str
@@ -51,13 +51,12 @@ def operator_times(
 ) -> list[OperatorTimes]:
     """Every node alone, in rounds of random order; with `training`, derivatives as well."""
     calls = node_calls(executor, inputs, training)
-    times = timed_rounds([call.run for call in calls], rounds)
-    found = []
-    for call, ns in zip(calls, times, strict=True):
-        found.append(
-            OperatorTimes(call.node, call.operator, call.kernel, call.direction, ns)
-        )
-    return found
+    rounds_ns = timed_rounds([call.run for call in calls], rounds)
+    times = []
+    for call, ns in zip(calls, rounds_ns, strict=True):
+        operator, kernel = call.operator, call.kernel
+        times.append(OperatorTimes(call.node, operator, kernel, call.direction, ns))
+    return times
 
 
 def node_calls(
@@ -66,31 +65,31 @@ def node_calls(
     training: bool = False,
     y: str = "loss",
 ) -> list[NodeCall]:
-    """Every node as calls of its own, by the kernel that the executor chooses for it.
+    """Calls that run every node alone, with the kernel that the executor chooses for it.
 
-    Values between nodes are made once, by these calls; each call keeps its own inputs. A derivative is that by all
-    inputs of a node, whoever needs them.
+    The calls are run once to compute the values between nodes; each call keeps its own inputs. A derivative is by all
+    inputs of a node, needed or not.
     """
-    executor.keyed(inputs)  # decides what only values decide on
+    executor.keyed(inputs)  # sets the structure for these values
     structure = executor.structure
     outputs = [y] if training else structure.computable(inputs)
     nodes, _ = structure.part(outputs, training)
-    values = {
-        name: np.asarray(executor.framework.array(x)) for name, x in inputs.items()
-    }
-    values |= executor.arrays()
+    values = {}
+    for name, value in inputs.items():
+        values[name] = np.asarray(executor.framework.array(value))
+    values.update(executor.arrays())
     varying = set(structure.trainable)
-    found: list[NodeCall] = []
+    calls: list[NodeCall] = []
     for node in nodes:
         depends = not varying.isdisjoint(node.inputs)
         if depends:
             varying.update(node.outputs)
         single = _Single(executor, node, values)
-        found.append(single.forward())
-        values |= zip(node.outputs, single.results, strict=False)
+        calls.append(single.forward())
+        values.update(zip(node.outputs, single.results, strict=False))
         if training and depends:
-            found += single.backward()
-    return found
+            calls += single.backward()
+    return calls
 
 
 class _Single:
@@ -99,12 +98,13 @@ class _Single:
     def __init__(
         self, executor: "Executor", node: Node, values: Mapping[str, np.ndarray]
     ):
-        self.framework, self.node = executor.framework, node
+        self.framework = executor.framework
+        self.node = node
         inputs = [values.get(i) if isinstance(i, str) else i for i in node.inputs]
         if node.operator.random:
-            inputs = inputs[: len(node.operator.inputs)]  # the key comes behind them
+            inputs = inputs[: len(node.operator.inputs)]  # the key comes after them
         self.inputs: Sequence[Any] = inputs
-        self.kernel = executor.choose(node, node.inputs)[1]
+        _, self.kernel = executor.choose(node, node.inputs)
         self.compiled = executor.compile or executor.always_compiles
         self.results: list[np.ndarray] = []
 
@@ -116,7 +116,7 @@ class _Single:
         return self._named("forward", call)
 
     def backward(self) -> list[NodeCall]:
-        """By the framework's own derivative, or by our formula where it has none; nothing without a derivative."""
+        """The framework's own derivative, or our formula if it has none; empty if there is no derivative."""
         operator = self.node.operator
         if not operator.differentiable:
             return []
@@ -134,7 +134,7 @@ class _Single:
     def _first_that_runs(
         self, prepare: Callable[[str], Call]
     ) -> tuple[Call, list[np.ndarray]]:
-        """By the kernel of the network, or by our formula where the node has none alone."""
+        """A call with the network's kernel, or with our formula if that cannot run alone; and its results."""
         try:
             call = prepare(self.kernel)
             return call, call.run()
@@ -146,24 +146,22 @@ class _Single:
         return call, call.run()
 
     def _named(self, direction: str, call: Call) -> NodeCall:
-        function, arguments = self._as_in_the_network(call), call.arguments
+        function = self._compiled(call)
+        arguments = call.arguments
+        node = self.node.name
         operator = type(self.node.operator).__name__
         return NodeCall(
-            self.node.name,
-            operator,
-            self.kernel,
-            direction,
-            lambda: function(*arguments),
+            node, operator, self.kernel, direction, lambda: function(*arguments)
         )
 
-    def _as_in_the_network(self, call: Call) -> Callable[..., Any]:
-        """Compiled, if that is how the network runs and the node can be compiled alone."""
+    def _compiled(self, call: Call) -> Callable[..., Any]:
+        """The function of a call, compiled if the network runs compiled and the node can be compiled alone."""
         if not self.compiled:
             return call.function
         try:
             compiled = self.framework.compile(call.function)
             compiled(*call.arguments)
-        except Exception:  # whatever a compiler says
+        except Exception:  # a compiler may raise anything
             return call.function
         return compiled
 
@@ -175,30 +173,38 @@ def timed_rounds(
     fewest: int = 1,
     rng: random.Random | None = None,
 ) -> list[list[int]]:
-    """Nanoseconds per call of each, in rounds of random order after two to warm up; fewer when the time is up."""
+    """Nanoseconds per call of each, in rounds of random order after two warm-up rounds.
+
+    After `most_seconds`, no round begins if there are at least `fewest`.
+    """
     rng = rng or random.Random(0)
-    calls = [_calls(run) for run in runs]
+    counts = [_call_count(run) for run in runs]
     times: list[list[int]] = [[] for _ in runs]
     order = list(range(len(runs)))
-    end = None if most_seconds is None else now() + int(most_seconds * 1e9)
-    for done in range(-WARM_UP, rounds):
-        if end is not None and done >= fewest and now() > end:
+    end = None
+    if most_seconds is not None:
+        end = now() + int(most_seconds * 1e9)
+    for round_number in range(-WARM_UP, rounds):
+        if end is not None and round_number >= fewest and now() > end:
             break
         rng.shuffle(order)
         for i in order:
-            ns = _timed(runs[i], calls[i])
-            if done >= 0:
+            ns = _timed(runs[i], counts[i])
+            if round_number >= 0:
                 times[i].append(ns)
     return times
 
 
-def _calls(run: Run) -> int:
+def _call_count(run: Run) -> int:
+    """How many calls take long enough to be timed."""
     run()
-    once = min(_timed(run, 1), _timed(run, 1))
-    return min(MOST_CALLS, max(1, SHORTEST_NS // max(1, once)))
+    shortest = min(_timed(run, 1), _timed(run, 1))
+    count = SHORTEST_NS // max(1, shortest)
+    return min(MOST_CALLS, max(1, count))
 
 
 def _timed(run: Run, calls: int) -> int:
+    """The mean time of a call in nanoseconds, at least 1."""
     start = now()
     for _ in range(calls):
         run()

@@ -1,4 +1,4 @@
-"""The optimizer contract: two pure functions, written once over any namespace."""
+"""The optimizer contract: two pure functions, written once for any namespace."""
 
 import copy
 import functools
@@ -28,16 +28,14 @@ class Optimizer(Definition):
         the count of this step from 1, a float32 scalar array, so that a compiled step need not be compiled again.
     <framework>(self, module, params, grads, states, step)   Optional: that framework's own kernel for the same update
         of many tensors at once, given as lists; it changes params and states in place.
-    elementwise   Whether every element is updated by itself: only then may parameters be flattened into one buffer.
+    elementwise   Whether every element is updated independently: only then may parameters be flattened into one buffer.
 
     A setting may be a Schedule: while a step is computed, the setting is the schedule's value, so that formulas need
-    not know of schedules. `optimizer | modifier` is the optimizer with gradient clipping, weight decay and the like.
+    not handle schedules. `optimizer | modifier` is the optimizer with gradient clipping, weight decay and the like.
     """
 
     elementwise: ClassVar[bool] = True
-    framework: ClassVar[str] = (
-        ""  # the only one that it runs on; empty if it runs on all
-    )
+    framework: ClassVar[str] = ""  # the only one that it runs on; empty: all
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -53,7 +51,7 @@ class Optimizer(Definition):
         raise lacking(self, "update")
 
     def init_named(self, xp: Any, name: str, param: Any) -> State:
-        """The first state of the parameter of this name; groups of parameters have different rules."""
+        """The initial state of the parameter of this name; groups of parameters may have different rules."""
         return self.init(xp, param)
 
     def updates(
@@ -64,7 +62,7 @@ class Optimizer(Definition):
         states: Mapping[str, State],
         step: Any,
     ) -> Iterator[Update]:
-        """The updates of all parameters, one after the other: each may be applied before the next is asked for."""
+        """The updates of all parameters, computed lazily: each may be applied before the next is computed."""
         for name, param in params.items():
             yield name, *self.update(xp, param, grads[name], states[name], step)
 
@@ -75,11 +73,15 @@ class Optimizer(Definition):
 
     def native(self, framework: str) -> Callable | None:
         """The method named after the framework, if this optimizer has one."""
-        return getattr(self, framework, None) if framework in dir(type(self)) else None
+        if framework not in dir(type(self)):
+            return None
+        return getattr(self, framework, None)
 
     def with_native_kernels(self, framework: str, module: Any) -> "Optimizer":
-        """This optimizer for a framework that changes tensors in place: by its own kernels where there are some."""
-        return NativeKernel(self, framework, module) if self.native(framework) else self
+        """This optimizer for a framework that changes tensors in place: with its kernel if there is one."""
+        if self.native(framework):
+            return NativeKernel(self, framework, module)
+        return self
 
     def at_step(self, xp: Any, step: Any, dtype: Any) -> Self:
         """This optimizer with the values of its schedules at a step, as arrays of this dtype."""
@@ -89,11 +91,12 @@ class Optimizer(Definition):
         exact_step = xp.astype(step, _computing_dtype(dtype))
         settings = {}
         for name, schedule in schedules.items():
-            settings[name] = xp.astype(schedule.value(xp, exact_step), dtype)
+            value = schedule.value(xp, exact_step)
+            settings[name] = xp.astype(value, dtype)
         return self.with_values(settings)
 
     def with_values(self, settings: Mapping[str, Any]) -> Self:
-        """This optimizer with these settings as they are, which may be arrays."""
+        """This optimizer with these settings, which are not converted and may be arrays."""
         changed = copy.copy(self)
         for name, value in settings.items():
             object.__setattr__(changed, name, value)
@@ -103,15 +106,14 @@ class Optimizer(Definition):
     @functools.cached_property
     def schedules(self) -> dict[str, Schedule]:
         """The settings that are schedules."""
-        settings = self.settings
-        return {
-            name: value
-            for name, value in settings.items()
-            if isinstance(value, Schedule)
-        }
+        schedules = {}
+        for name, value in self.settings.items():
+            if isinstance(value, Schedule):
+                schedules[name] = value
+        return schedules
 
     def check_framework(self, framework: str) -> None:
-        """Raise Unsupported if this optimizer is of another framework."""
+        """Raise Unsupported if this optimizer belongs to another framework."""
         if self.framework in ("", framework):
             return
         name = type(self).__name__
@@ -121,7 +123,7 @@ class Optimizer(Definition):
         )
 
     def __or__(self, modifier: "Modifier") -> "Optimizer":
-        """This optimizer, its gradients changed by the modifier first."""
+        """This optimizer with gradients that are first changed by the modifier."""
         from .modifier import Modifier
 
         if not isinstance(modifier, Modifier):
@@ -130,7 +132,7 @@ class Optimizer(Definition):
 
 
 class NativeKernel(Optimizer):
-    """An optimizer by its method named after a framework, which changes parameters and states in place."""
+    """Runs an optimizer through its method named after a framework, which changes parameters and states in place."""
 
     optimizer: Optimizer
     name: str
@@ -150,17 +152,15 @@ class NativeKernel(Optimizer):
         """Does all updates and yields none."""
         kernel = self.optimizer.at_step(xp, step, "float64").native(self.name)
         assert kernel is not None
-        names = [*params]
-        own_params = [params[name] for name in names]
-        own_grads = [grads[name] for name in names]
-        kernel(
-            self.module, own_params, own_grads, [states[name] for name in names], step
-        )
+        param_list = [*params.values()]
+        grad_list = [grads[name] for name in params]
+        state_list = [states[name] for name in params]
+        kernel(self.module, param_list, grad_list, state_list, step)
         yield from ()
 
 
 def _with_scheduled_settings(update: Callable) -> Callable:
-    """The update, with the values that its schedules have in the step."""
+    """The update function with schedules replaced by their values in the step."""
 
     @functools.wraps(update)
     def update_at_step(
@@ -173,5 +173,5 @@ def _with_scheduled_settings(update: Callable) -> Callable:
 
 
 def _computing_dtype(dtype: Any) -> str:
-    """What a schedule is computed in: float64 for float64, float32 for all others."""
+    """The dtype in which schedules are computed: float64 for float64, float32 for all others."""
     return "float64" if "float64" in str(dtype) else "float32"

@@ -1,4 +1,4 @@
-"""The precision contract: how coarse the numbers are with which a network is trained."""
+"""The precision contract: the number formats with which a network is trained."""
 
 from dataclasses import field
 from typing import ClassVar
@@ -11,17 +11,17 @@ from ..namespace import Namespace
 from .framework import Framework
 from .network import Network
 
-SCALE = "loss_scale"  # an input: by what the loss is multiplied
+SCALE = "loss_scale"  # the input that the loss is multiplied by
 SCALED = "scaled loss"
 
 
 class Precision(Definition):
-    """A MUTABLE entry of a recipe. Weights, gradients and the optimizer's state stay in float32 unless it says else.
+    """A MUTABLE entry of a recipe. Weights, gradients and the optimizer's state stay in float32 unless it changes that.
 
-    apply(network)   Changes this network, which is the caller's own copy: casts, or nodes that round.
-    dtype   What a framework must have for it; None if float32 is enough.
-    round_weights(xp, weights, key)   If `rounds_weights`: the weights after an update, in the form of a flat float32
-        vector; `key` is that of the step, by which `xp.uniform` draws.
+    apply(network)   Changes this network, which is a copy, by adding casts or nodes that round.
+    dtype   The dtype that a framework must have for it; None if float32 is enough.
+    round_weights(xp, weights, key)   If `rounds_weights`: rounds the weights, a flat float32 vector, after an update;
+        `key` is the key of the step for `xp.uniform`.
     """
 
     dtype: ClassVar[str | None] = None
@@ -46,7 +46,7 @@ class Precision(Definition):
         return self.dynamic or self.loss_scale != 1.0
 
     def __call__(self, network: Network) -> Network:
-        """The network in this precision; the one that was given stays as it is."""
+        """A copy of the network in this precision."""
         twin = network.copy()
         self.apply(twin)
         if self.scales_loss:

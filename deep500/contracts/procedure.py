@@ -1,4 +1,4 @@
-"""The procedure contract: one training step, over as many networks and optimizers as it takes."""
+"""The procedure contract: one training step, with any number of networks and optimizers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,26 +15,26 @@ from .task import Task
 
 
 class Procedure(ABC):
-    """What a trainer repeats. A subclass sets `executors` (by name) and says the four methods below.
+    """The step that a trainer repeats. A subclass sets `executors` (by name) and implements the four methods below.
 
     step(batch, first_row)   One whole step on a batch; the outputs are native. `first_row` counts the rows of the
                              ranks before this one.
-    series                   Which outputs of a step the history keeps, by the name of the series; "loss" is one.
+    series                   The outputs of a step that the history records, by the name of the series, with "loss".
     inference(batch)         The outputs that the task reads for an evaluation.
-    state(), load_state()    Everything but the executors' parameters, such as the states of the optimizers.
+    state(), load_state()    Everything except the executors' parameters, such as the states of the optimizers.
     parts                    Further sections of a checkpoint by name, such as "communication".
     """
 
     executors: dict[str, Executor]
     series: Mapping[str, str] = {"loss": "loss"}
     parts: Mapping[str, Stateful] = {}
-    state_grows: bool = (
-        False  # whether steps add to `state`: then it checks what it loads by itself
-    )
+    # whether steps add arrays to `state`: then `load_state` must check its argument
+    state_grows: bool = False
 
     @property
     def framework(self) -> Framework:
-        return next(iter(self.executors.values())).framework
+        first = next(iter(self.executors.values()))
+        return first.framework
 
     @abstractmethod
     def step(self, batch: Mapping[str, Any], first_row: int = 0) -> Values: ...
@@ -51,7 +51,7 @@ class Procedure(ABC):
 
 @dataclass(frozen=True)
 class Setup:
-    """What a recipe hands to its procedure: `Gan(setup)` makes its executors and training steps from these.
+    """The argument of a recipe's procedure: `Gan(setup)` makes its executors and training steps from it.
 
     executor(network)   An executor of the recipe's framework, for a network with a loss.
     optimizer(name)     A new optimizer: the recipe's, or the one of that name in MUTABLE["optimizers"].
@@ -66,7 +66,7 @@ class Setup:
 
 
 def procedure_arrays(procedure: Procedure) -> dict[str, np.ndarray]:
-    """The parameters of every executor; with the executor's name in front where there are several."""
+    """The parameters of every executor; their names begin with the executor's name if there are several."""
     if len(procedure.executors) == 1:
         [executor] = procedure.executors.values()
         return executor.arrays()
@@ -78,14 +78,15 @@ def procedure_arrays(procedure: Procedure) -> dict[str, np.ndarray]:
 
 
 def load_procedure(procedure: Procedure, arrays: Mapping[str, np.ndarray]) -> None:
-    """Give every executor its parameters, named as `procedure_arrays` names them."""
+    """Set the parameters of every executor; the names are those of `procedure_arrays`."""
     if len(procedure.executors) == 1:
         [executor] = procedure.executors.values()
         executor.load(arrays)
         return
     for owner, executor in procedure.executors.items():
         prefix = f"{owner}/"
-        own = {
-            n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)
-        }
-        executor.load(own)
+        params = {}
+        for name, value in arrays.items():
+            if name.startswith(prefix):
+                params[name.removeprefix(prefix)] = value
+        executor.load(params)

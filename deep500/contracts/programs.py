@@ -1,4 +1,4 @@
-"""What an executor has built, kept for the next call: bounded and counted."""
+"""A bounded cache of the programs that an executor has built."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,7 +9,7 @@ MOST = 64
 
 
 class Programs(OrderedDict[Hashable, Built]):
-    """Programs by key; the one that was used least recently goes when there are more than `most`."""
+    """Programs by key; if there are more than `most`, the least recently used one is dropped."""
 
     def __init__(self, most: int = MOST):
         super().__init__()
@@ -18,10 +18,10 @@ class Programs(OrderedDict[Hashable, Built]):
         self.dropped = 0
 
     def find(self, key: Hashable, build: Callable[[], Built]) -> Built:
-        """The program of this key, built when it is not there."""
-        known = self.recall(key)
-        if known is not None:
-            return known
+        """The program of this key, built if it is not in the cache."""
+        cached = self.recall(key)
+        if cached is not None:
+            return cached
         program = build()
         self.built += 1
         self[key] = program
@@ -31,7 +31,7 @@ class Programs(OrderedDict[Hashable, Built]):
         return program
 
     def recall(self, key: Hashable) -> Built | None:
-        """The program of this key, if it is there."""
+        """The program of this key; None if it is not in the cache."""
         program = self.get(key)
         if program is not None:
             self.move_to_end(key)

@@ -36,7 +36,7 @@ SCALED = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is fixed, what may be changed, and which results are acceptable.
+    """Which entries are fixed, which may be changed, and which results are acceptable.
 
     FIXED    model, dataset, task (classification), loss (the task's), train_sampler (ShuffleSampler), epochs; or
              a procedure of your own in place of the model
@@ -60,19 +60,17 @@ class Recipe:
     tiers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     definitions: Mapping[str, Any] = field(default_factory=dict)
     division: Division = "closed"
-    differences: Sequence[
-        tuple[str, Any, Any]
-    ] = ()  # FIXED entries changed in the open division
-    scale: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what the tier of a run changes
+    # FIXED entries changed in the open division
+    differences: Sequence[tuple[str, Any, Any]] = ()
+    # entries that the tier of a run changes
+    scale: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._check_part("FIXED", self.fixed)
         self._check_part("MUTABLE", self.mutable)
         self._check_overlap()
-        for part in ("fixed", "mutable"):
-            object.__setattr__(self, part, self._resolved(getattr(self, part)))
+        object.__setattr__(self, "fixed", self._resolved(self.fixed))
+        object.__setattr__(self, "mutable", self._resolved(self.mutable))
         self._check_needed()
         self._check_counts()
         object.__setattr__(self, "metrics", self._checked_metrics())
@@ -80,32 +78,34 @@ class Recipe:
         self._check_tiers()
 
     def entry(self, key: str, default: Any = None) -> Any:
-        """The value of an entry, whichever part holds it, as the tier of this run has it."""
+        """The value of an entry of FIXED or MUTABLE, changed by the tier of this run."""
         value = self.mutable.get(key, self.fixed.get(key, default))
         if key not in self.scale:
             return value
+        scaled = self.scale[key]
         if key.endswith("_kwargs"):
-            return {**(value or {}), **self.scale[key]}
-        return self.scale[key]
+            return {**(value or {}), **scaled}
+        return scaled
 
     def has(self, key: str) -> bool:
         """Whether the recipe has this entry."""
         return key in self.fixed or key in self.mutable
 
     def is_fixed(self, key: str) -> bool:
-        """Whether an entry is FIXED; arguments belong where their definition is."""
+        """Whether an entry is FIXED; the arguments of a definition belong to the same part as the definition."""
         subject = subject_of(key)
-        for part, fixed in ((self.fixed, True), (self.mutable, False)):
-            if key in part or subject in part:
-                return fixed
+        if key in self.fixed or subject in self.fixed:
+            return True
+        if key in self.mutable or subject in self.mutable:
+            return False
         return ENTRIES[key].part == "FIXED"
 
     def with_settings(
         self, changes: Mapping[str, Any], division: str = "closed"
     ) -> "Recipe":
-        """The same recipe with other entries. FIXED ones are refused in the closed division.
+        """The same recipe with other entries. Changing a FIXED one is an error in the closed division.
 
-        The open division records them as differences. A definition that is replaced loses its arguments.
+        The open division records it as a difference. A definition that is replaced loses its arguments.
         """
         if division not in DIVISIONS:
             raise unknown("division", division, DIVISIONS)
@@ -119,12 +119,9 @@ class Recipe:
             part = fixed if self.is_fixed(key) else mutable
             part[key] = value
         changed = replace(self, fixed=fixed, mutable=mutable)
-        differences = _form_differences(self.fixed, changed.fixed)
-        return replace(
-            changed,
-            division=division,  # type: ignore[arg-type]
-            differences=(*self.differences, *differences),
-        )
+        new_differences = _form_differences(self.fixed, changed.fixed)
+        differences = (*self.differences, *new_differences)
+        return replace(changed, division=division, differences=differences)  # type: ignore[arg-type]
 
     def _check_change(self, key: str, division: str) -> None:
         """Raise a Deep500Error if there is no such entry, or if it is FIXED in the closed division."""
@@ -138,21 +135,22 @@ class Recipe:
             )
 
     def at_tier(self, tier: str) -> "Recipe":
-        """The same recipe with what one of its own tiers changes."""
+        """The same recipe with the changes of one of its tiers."""
         settings = self.tiers.get(tier, {})
         scale = {key: value for key, value in settings.items() if key != "seeds"}
         return replace(self, scale=scale)
 
     def to_json(self) -> dict:
         """The canonical form: definitions by name and settings, functions and classes by name and source."""
+        metrics = []
+        for metric, target in self.metrics:
+            metrics.append([self._metric_form(metric), target])
         form = {
             "name": self.name,
             "file": self.source,
             "fixed": canonical_form(self.fixed),
             "mutable": canonical_form(self.mutable),
-            "metrics": [
-                [self._metric_form(metric), target] for metric, target in self.metrics
-            ],
+            "metrics": metrics,
         }
         if self.claims:
             form["claims"] = [self._claim_form(claim) for claim in self.claims]
@@ -161,41 +159,43 @@ class Recipe:
         return form
 
     def make(self, key: str, *before: Any, **settings: Any) -> Any:
-        """The definition that an entry stands for; `settings` come on top of the recipe's own arguments."""
+        """The definition of an entry, constructed with `before`, the recipe's own arguments and `settings`."""
         entry = TABLE[key]
-        arguments = (
-            (*before, *self.entry(f"{key}_args", ())),
-            {**self.entry(f"{key}_kwargs", {}), **settings},
-        )
-        definition = construct(entry.folder, self.entry(key), *arguments)
+        args = (*before, *self.entry(f"{key}_args", ()))
+        kwargs = {**self.entry(f"{key}_kwargs", {}), **settings}
+        definition = construct(entry.folder, self.entry(key), args, kwargs)
         if not isinstance(definition, entry.contract):
+            actual = type(definition).__name__
+            contract = entry.contract.__name__
             raise Deep500Error(
-                f"recipe {self.name}: {key!r} is a {type(definition).__name__}, and a "
-                f"d5.{entry.contract.__name__} is needed"
+                f"recipe {self.name}: {key!r} is a {actual}, and a d5.{contract} is needed"
             )
         return definition
 
     def make_optimizer(self, name: str = "") -> Any:
         """The optimizer, or the one of that name in the entry "optimizers"."""
-        several = self.entry("optimizers", {})
         if not name:
             return self.make("optimizer")
-        if name not in several:
-            raise unknown(f"optimizer in recipe {self.name}", name, several)
-        return construct("optimizers", several[name], (), {})
+        optimizers = self.entry("optimizers", {})
+        if name not in optimizers:
+            raise unknown(f"optimizer in recipe {self.name}", name, optimizers)
+        return construct("optimizers", optimizers[name], (), {})
 
     @property
     def own_metrics(self) -> dict[str, Metric]:
-        """The metrics that nobody else can look up by name: their values are recorded, by these keys."""
-        keyed: dict[str, Metric] = {}
+        """The metrics that are not in the registry, by the keys under which their values are recorded."""
+        by_key: dict[str, Metric] = {}
         counts: Counter[str] = Counter()
         for metric in self.all_metrics():
-            name = type(metric).__name__
-            if _is_ours(metric) or metric in keyed.values():
+            if _is_ours(metric) or metric in by_key.values():
                 continue
+            name = type(metric).__name__
             counts[name] += 1
-            keyed[name if counts[name] == 1 else f"{name} {counts[name]}"] = metric
-        return keyed
+            key = name
+            if counts[name] > 1:
+                key = f"{name} {counts[name]}"
+            by_key[key] = metric
+        return by_key
 
     @property
     def hash(self) -> str:
@@ -215,16 +215,20 @@ class Recipe:
 
     def _metric_form(self, metric: Metric) -> dict[str, Any]:
         form = canonical_form(metric)
-        for key, own in self.own_metrics.items():
-            if own == metric and type(own) is type(metric):
-                about = {"key": key, "unit": metric.unit, "kind": metric.kind}
-                form["recorded"] = {**about, "better": metric.better}
+        for key, recorded in self.own_metrics.items():
+            if recorded == metric and type(recorded) is type(metric):
+                form["recorded"] = {
+                    "key": key,
+                    "unit": metric.unit,
+                    "kind": metric.kind,
+                    "better": metric.better,
+                }
         return form
 
     def _claim_form(self, claim: Claim) -> dict[str, Any]:
-        metrics = {
-            name: self._metric_form(metric) for name, metric in claim.metrics.items()
-        }
+        metrics = {}
+        for name, metric in claim.metrics.items():
+            metrics[name] = self._metric_form(metric)
         numbers = canonical_form(claim.numbers)
         return {"claim": type(claim).__name__, "metrics": metrics, "numbers": numbers}
 
@@ -232,7 +236,7 @@ class Recipe:
         return [key for key in ENTRIES if not self.is_fixed(key)]
 
     def _resolved(self, entries: Mapping[str, Any]) -> dict[str, Any]:
-        """The entries, with names of definitions in the recipe's file replaced by these."""
+        """The entries, with names that the recipe's file defines replaced by their definitions."""
         resolved = dict(entries)
         for key in definition_keys():
             value = resolved.get(key)
@@ -241,9 +245,11 @@ class Recipe:
         return resolved
 
     def _no_entry(self, part: str, key: Any) -> Deep500Error:
+        suggestion = did_you_mean(str(key), ENTRIES)
+        names = ", ".join(TABLE)
         return Deep500Error(
-            f"recipe {self.name}: {part} has no entry {key!r}.{did_you_mean(str(key), ENTRIES)} "
-            f"Known: {', '.join(TABLE)}, and the _args and _kwargs of definitions"
+            f"recipe {self.name}: {part} has no entry {key!r}.{suggestion} "
+            f"Known: {names}, and the _args and _kwargs of definitions"
         )
 
     def _check_part(self, part: str, entries: Any) -> None:
@@ -287,9 +293,10 @@ class Recipe:
         for pair in pairs:
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise self._not_pairs()
-            metric = self._metric(pair[0])
-            self._check_target(metric, pair[1])
-            checked.append((metric, pair[1]))
+            written, target = pair
+            metric = self._metric(written)
+            self._check_target(metric, target)
+            checked.append((metric, target))
         return checked
 
     def _not_pairs(self) -> Deep500Error:
@@ -298,11 +305,10 @@ class Recipe:
         )
 
     def _metric(self, written: Any) -> Metric:
-        """A metric from an instance, a class or a name."""
+        """The metric that METRICS gives as an instance, a class or a name."""
         if isinstance(written, str):
-            written = self.definitions.get(written) or registry.named(
-                "metrics", written
-            )
+            defined = self.definitions.get(written)
+            written = defined or registry.named("metrics", written)
         if isinstance(written, type) and issubclass(written, Metric):
             written = construct("metrics", written, (), {})
         if not isinstance(written, Metric):
@@ -332,9 +338,10 @@ class Recipe:
                     f"recipe {self.name}: CLAIMS holds {claim!r}: a claim is written like "
                     "d5.TestAccuracy() >= 97.0 or d5.claims.Faster(a, b, 1.2)"
                 )
-            if registry.find("claims", type(claim).__name__) is not type(claim):
+            name = type(claim).__name__
+            if registry.find("claims", name) is not type(claim):
                 raise Deep500Error(
-                    f"recipe {self.name}: the claim {type(claim).__name__} is not one of ours, and nobody could "
+                    f"recipe {self.name}: the claim {name} is not one of ours, and nobody could "
                     "judge it without running the recipe's code"
                 )
 
@@ -347,37 +354,44 @@ class Recipe:
                     f"recipe {self.name}: TIERS[{tier!r}] is not a dictionary"
                 )
             for key, value in settings.items():
-                if key not in SCALED:
-                    raise Deep500Error(
-                        f"recipe {self.name}: the tier {tier!r} sets {key!r}, and a tier scales the amount of "
-                        f"work only: {', '.join(SCALED)}"
-                    )
-                wanted = Mapping if key.endswith("_kwargs") else int
-                if not isinstance(value, wanted) or isinstance(value, bool):
-                    raise Deep500Error(
-                        f"recipe {self.name}: TIERS[{tier!r}][{key!r}] cannot be {value!r}"
-                    )
+                self._check_scaled(tier, key, value)
+
+    def _check_scaled(self, tier: str, key: str, value: Any) -> None:
+        """Raise a Deep500Error if a tier may not set this entry to this value."""
+        if key not in SCALED:
+            names = ", ".join(SCALED)
+            raise Deep500Error(
+                f"recipe {self.name}: the tier {tier!r} sets {key!r}, and a tier scales the amount of "
+                f"work only: {names}"
+            )
+        expected_type = Mapping if key.endswith("_kwargs") else int
+        if not isinstance(value, expected_type) or isinstance(value, bool):
+            raise Deep500Error(
+                f"recipe {self.name}: TIERS[{tier!r}][{key!r}] cannot be {value!r}"
+            )
 
 
 def own_definitions(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The classes and functions among the names of a file that were defined in it."""
+    """The classes and functions that a file defines itself, of all its names."""
     module = names.get("__name__")
-    own: dict[str, Any] = {}
+    definitions: dict[str, Any] = {}
     for name, value in names.items():
         is_code = isinstance(value, type) or inspect.isfunction(value)
         if is_code and value.__module__ == module:
-            own[name] = value
-    return own
+            definitions[name] = value
+    return definitions
 
 
 def _form_differences(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[tuple[str, Any, Any]]:
     """The entries whose canonical forms differ, with both forms."""
-    forms_before, forms_after = canonical_form(before), canonical_form(after)
+    forms_before = canonical_form(before)
+    forms_after = canonical_form(after)
     differences = []
     for key in sorted({**before, **after}):
-        was, now = forms_before.get(key), forms_after.get(key)
+        was = forms_before.get(key)
+        now = forms_after.get(key)
         if was != now:
             differences.append((key, was, now))
     return differences
@@ -393,7 +407,11 @@ def _is_ours(metric: Metric) -> bool:
 def construct(
     folder: str, entry: Any, args: Sequence[Any], settings: Mapping[str, Any]
 ) -> Any:
-    """The definition for a name, a class with its arguments, or a definition (whose settings may be replaced)."""
+    """The definition that an entry of a recipe describes.
+
+    The entry is a name or a class, which is called with the arguments, or a definition, whose settings are replaced.
+    Raises a Deep500Error if it does not take the arguments.
+    """
     maker: Callable[..., Any] = entry
     if isinstance(entry, Definition):
         if args:
@@ -412,11 +430,10 @@ def construct(
     try:
         return maker(*args, **settings)
     except TypeError as error:
-        shown = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
-        words = [
-            *map(repr, args),
-            *(f"{key}={value!r}" for key, value in settings.items()),
-        ]
+        name = entry if isinstance(entry, str) else getattr(entry, "__name__", entry)
+        arguments = [repr(value) for value in args]
+        arguments += [f"{key}={value!r}" for key, value in settings.items()]
+        listed = ", ".join(arguments)
         raise Deep500Error(
-            f"{shown!r} cannot be made with ({', '.join(words)}): {error}"
+            f"{name!r} cannot be made with ({listed}): {error}"
         ) from None

@@ -18,10 +18,10 @@ Part = Literal["FIXED", "MUTABLE"]
 
 @dataclass(frozen=True)
 class Entry:
-    """What a key holds, and which part it belongs to where a recipe does not say.
+    """The values that a key may have, and the part that it belongs to by default.
 
-    `folder` has the definitions that a name stands for, and `contract` is what they must be. An entry of
-    `definition` has two more keys, <key>_args and <key>_kwargs.
+    Names are looked up in `folder`; definitions must be instances of `contract`. If `definition` is set, there are two
+    more keys, <key>_args and <key>_kwargs.
     """
 
     part: Part
@@ -32,9 +32,8 @@ class Entry:
 
 
 def _definition(part: Part, folder: str, contract: type) -> Entry:
-    return Entry(
-        part, (str, type, Definition, Callable), folder, contract, definition=True
-    )
+    takes = (str, type, Definition, Callable)
+    return Entry(part, takes, folder, contract, definition=True)
 
 
 TABLE: dict[str, Entry] = {
@@ -80,7 +79,7 @@ def definition_keys() -> list[str]:
 
 
 def argument_keys(key: str) -> list[str]:
-    """The entries with the arguments of a definition; none for another entry."""
+    """The keys of the arguments of a definition; none if the entry is not a definition."""
     entry = TABLE.get(key)
     if entry is None or not entry.definition:
         return []
@@ -88,7 +87,7 @@ def argument_keys(key: str) -> list[str]:
 
 
 def subject_of(key: str) -> str:
-    """The definition that an entry of arguments belongs to: "model" for "model_kwargs"; else the key itself."""
+    """The definition to which arguments belong: "model" for "model_kwargs"; for any other key, the key itself."""
     for ending in ("_args", "_kwargs"):
         subject = key.removesuffix(ending)
         if subject != key and subject in TABLE:

@@ -1,8 +1,8 @@
-"""The result contract: what a kind of result records, which numbers follow from it, and what its report shows.
+"""The result contract: what a kind of result records, which numbers are derived from it, and what its report shows.
 
 A kind is one class in one file, `results/<kind>.py`; the name of the file is the `kind` of its bundles. `d5 verify`,
-`show`, `report`, `compare` and `list` ask this contract and never the kind. A bundle may come from anyone, so plan and
-blocks are checked before anything else sees them.
+`show`, `report`, `compare` and `list` use only this contract. A bundle may come from anyone, so plan and blocks are
+checked before anything else uses them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,28 +25,28 @@ class Record:
     kind: "ResultKind"
     plan: Plan
     blocks: Blocks
-    derived: (
-        Mapping[str, Any] | None
-    )  # None while there are too few blocks for any number
+    # None while there are too few blocks for any number
+    derived: Mapping[str, Any] | None
     environment: Mapping[str, Any]
     finished: bool = True
-    bundle: str | None = None  # where it lies
+    bundle: str | None = None  # its path
     hash: str | None = None
     problems: Sequence[str] = ()
     sensors: Mapping[str, Any] | None = None
 
     @property
     def verified(self) -> bool:
-        """Whether every hash holds and every number that it claims follows from its blocks."""
+        """Whether every hash is right and every number can be derived from its blocks."""
         return not self.problems
 
     def report(self) -> Report:
-        """What is shown of it, with whatever does not verify on top."""
-        return replace(self.kind.report(self), problems=self.problems)
+        """The report of its kind, with the problems of verification at the top."""
+        report = self.kind.report(self)
+        return replace(report, problems=self.problems)
 
     def to_json(self) -> dict[str, Any]:
-        """What `--json` prints: the numbers, and which bundle they belong to."""
-        about = {
+        """The output of `--json`: the numbers, and the bundle that they belong to."""
+        form = {
             "kind": self.kind.name,
             "bundle": self.bundle,
             "hash": self.hash,
@@ -54,12 +54,12 @@ class Record:
             "verified": self.verified,
             "problems": list(self.problems),
         }
-        return about | self.kind.numbers(self)
+        return {**form, **self.kind.numbers(self)}
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """Result B against result A: as data, as blocks of a report, and the names of what is worse in B."""
+    """Result B compared with result A: as data, as blocks of a report, and the names of what is worse in B."""
 
     data: Mapping[str, Any]
     blocks: Sequence[Block]
@@ -69,19 +69,17 @@ class Contrast:
 class ResultKind(Definition):
     """A kind of result. `derive` is a pure function, so that anyone can compute every number again."""
 
-    procedure: ClassVar[int] = (
-        1  # counts up when the same blocks would give other numbers
-    )
-    measurement: ClassVar[bool] = (
-        True  # `d5 show` without a name skips a kind that is none
-    )
+    # incremented when the same blocks would give other numbers
+    procedure: ClassVar[int] = 1
+    # `d5 show` without a name skips kinds that are no measurements
+    measurement: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         return registry.file_stem(type(self).__name__)
 
     def check_plan(self, plan: object) -> dict[str, Any]:
-        """The plan, if it has the form that the numbers and the report need; else a Deep500Error."""
+        """The plan, if it has the form that `derive` and `report` need; else a Deep500Error."""
         raise lacking(self, "check_plan")
 
     def check_blocks(
@@ -95,30 +93,31 @@ class ResultKind(Definition):
         raise lacking(self, "derive")
 
     def report(self, record: Record) -> Report:
-        """What is shown of a result, as blocks; its problems are put on top of them."""
+        """The report of a result; its problems are added by the caller."""
         raise lacking(self, "report")
 
     def numbers(self, record: Record) -> dict[str, Any]:
-        """What `--json` prints of a result."""
+        """The numbers of a result that `--json` prints."""
         return dict(record.derived or {})
 
     def accepted(self, record: Record) -> bool:
-        """Whether the verb that recorded it exits with 0."""
+        """Whether the command that recorded it exits with 0."""
         return True
 
     def exit_code(self, record: Record) -> int:
-        """0 good, 1 a check said no, 3 not decided."""
+        """0: good, 1: a check failed, 3: not decided."""
         return 0 if self.accepted(record) else 1
 
     def check_files(self, blocks: Blocks, files: Mapping[str, str]) -> list[str]:
-        """What is wrong with the other files of a finished bundle, given as name and SHA-256."""
+        """The problems of the other files of a finished bundle, which are given by name and SHA-256."""
         return []
 
     def compare(self, a: Record, b: Record, margin: float, level: float) -> Contrast:
-        """B against A. A kind whose results cannot be compared leaves this out."""
+        """B compared with A. A kind whose results cannot be compared does not define this."""
+        kinds = ", ".join(comparable_kinds())
         raise Deep500Error(
             f"two results of kind {self.name!r} cannot be compared: "
-            f"`d5 compare` takes {', '.join(comparable_kinds())}"
+            f"`d5 compare` takes {kinds}"
         )
 
     def equivalence(
@@ -131,31 +130,35 @@ class ResultKind(Definition):
 
 
 def result_kind(name: str) -> ResultKind:
-    """The kind of that name; only files of `results/` and entry points are looked at, whatever a bundle says."""
-    classes = {registry.file_stem(known): known for known in registry.known("results")}
-    if name not in classes:
+    """The kind of that name; it is looked up only in `results/` and entry points, whatever a bundle says."""
+    class_names = registry.known("results")
+    by_kind = {registry.file_stem(class_name): class_name for class_name in class_names}
+    if name not in by_kind:
+        shown = name[:40]
+        kinds = ", ".join(by_kind)
+        suggestion = did_you_mean(shown, by_kind)
         raise Deep500Error(
-            f"the kind {name[:40]!r} is not known to this version; there are: {', '.join(classes)}."
-            f"{did_you_mean(name[:40], classes)}"
+            f"the kind {shown!r} is not known to this version; there are: {kinds}.{suggestion}"
         )
-    return registry.find("results", classes[name])()
+    kind = registry.find("results", by_kind[name])
+    return kind()
 
 
 def derived_numbers(
     kind: ResultKind, plan: Plan, blocks: Blocks
 ) -> dict[str, Any] | None:
-    """What derived.json holds: the numbers and the procedure they were computed by."""
+    """The content of derived.json: the numbers, and the version of the procedure that computed them."""
     numbers = kind.derive(plan, blocks)
-    return None if numbers is None else {"procedure": kind.procedure, **numbers}
+    if numbers is None:
+        return None
+    return {"procedure": kind.procedure, **numbers}
 
 
 def comparable_kinds() -> list[str]:
     """The names of the kinds that define `compare`."""
-    classes: list[Any] = [
-        registry.find("results", name) for name in registry.known("results")
-    ]
-    return [
-        registry.file_stem(c.__name__)
-        for c in classes
-        if c.compare is not ResultKind.compare
-    ]
+    kinds = []
+    for class_name in registry.known("results"):
+        kind: Any = registry.find("results", class_name)
+        if kind.compare is not ResultKind.compare:
+            kinds.append(registry.file_stem(kind.__name__))
+    return kinds

@@ -1,4 +1,4 @@
-"""The sampler contract: in which order a training run sees its data."""
+"""The sampler contract: the order in which a training run sees its data."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +13,14 @@ from ..errors import Deep500Error, lacking
 class Sampler(Definition):
     """Draws the batches of an epoch: a pure function of the seed and the epoch, so that a run can be resumed.
 
-    A subclass says `order`, or `epoch` if its batches are not just the order cut into pieces. `d5 check sampler` tests
-    what the following say about it.
+    A subclass implements `order`, or `epoch` if its batches are not simply consecutive parts of the order. It declares
+    the following properties, which `d5 check sampler` tests:
 
     every_example_once   Whether an epoch has every example exactly once.
-    shuffles             Whether the order is random, and another one in every epoch.
+    shuffles             Whether the order is random and different in every epoch.
     shares(size)         The share of the draws that every example should get; equal shares by default.
-    examples             How many examples it is for, if its settings say so (0: any number).
-    ranks, for_rank(rank)   Among how many ranks the draws are parted, and the sampler of another one.
+    examples             The number of examples that it is for, if its settings fix it (0: any number).
+    ranks, for_rank(rank)   The number of ranks that share the draws, and the sampler of another rank.
     """
 
     batch_size: int
@@ -46,7 +46,7 @@ class Sampler(Definition):
         return batches(self.order(size, epoch), self.batch_size)
 
     def batch_sizes(self, size: int, epochs: int) -> list[int]:
-        """All sizes that batches of these epochs have: what a framework builds for a size is built before the run."""
+        """All sizes that batches of these epochs have, so that frameworks can build for each size before the run."""
         sizes = [min(self.batch_size, size), size % self.batch_size]
         return [count for count in dict.fromkeys(sizes) if count]
 
@@ -61,46 +61,50 @@ class Sampler(Definition):
         return self
 
     def state(self) -> dict[str, Any]:
-        """For a checkpoint: a resumed run must go on with the same sampler."""
+        """The state for a checkpoint: a resumed run must use the same sampler."""
         return {"definition": repr(self)}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        if state.get("definition") != repr(self):
+        actual = repr(self)
+        recorded = state.get("definition")
+        if recorded != actual:
+            shown = str(recorded)[:99]
             raise Deep500Error(
-                f"the checkpoint was made with {str(state.get('definition'))[:99]!r}, and this run has "
-                f"{repr(self)!r}"
+                f"the checkpoint was made with {shown!r}, and this run has {actual!r}"
             )
 
 
 def batches(order: np.ndarray, batch_size: int) -> Iterator[np.ndarray]:
-    """The order cut into batches; the last holds what is left."""
-    return (
-        order[start : start + batch_size] for start in range(0, len(order), batch_size)
-    )
+    """The order cut into batches; the last one may be smaller."""
+    starts = range(0, len(order), batch_size)
+    return (order[start : start + batch_size] for start in starts)
 
 
 def shuffled(size: int, seed: int, epoch: int) -> np.ndarray:
     """All numbers below `size` in the random order of this seed and epoch.
 
-    Raw random bits, sorted stably: the same order on every machine and with every version of NumPy.
+    It sorts raw random bits stably: the order is the same on every machine and with every version of NumPy.
     """
-    return np.argsort(random_bits(size, seed, epoch), kind="stable")
+    bits = random_bits(size, seed, epoch)
+    return np.argsort(bits, kind="stable")
 
 
 def random_bits(count: int, seed: int, epoch: int) -> np.ndarray:
-    """64 random bits each."""
+    """An array of 64-bit random integers."""
     return np.random.Philox(key=[seed, epoch]).random_raw(count)
 
 
 def numbers_in_short(numbers: Sequence[float]) -> str:
-    """Many numbers in the text of a definition: how many there are, and the start of their SHA-256."""
-    digest = hashlib.sha256(np.asarray(numbers).tobytes()).hexdigest()
-    return f"<{len(numbers)} numbers, sha256 {digest[:16]}>"
+    """A short text for many numbers in the repr of a definition: their count and the start of their SHA-256."""
+    data = np.asarray(numbers).tobytes()
+    digest = hashlib.sha256(data).hexdigest()[:16]
+    return f"<{len(numbers)} numbers, sha256 {digest}>"
 
 
-def check_count(numbers: Sequence[float], size: int, what: str) -> None:
-    """Refuse settings of a sampler that has one number for each example, if there are other examples."""
-    if len(numbers) != size:
+def check_count(numbers: Sequence[float], size: int, noun: str) -> None:
+    """Raise a Deep500Error if a sampler with one number for each example has too few or too many for the data."""
+    count = len(numbers)
+    if count != size:
         raise Deep500Error(
-            f"the sampler has {len(numbers)} {what}, and the data have {size} examples: it needs one each"
+            f"the sampler has {count} {noun}, and the data have {size} examples: it needs one each"
         )

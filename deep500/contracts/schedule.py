@@ -25,7 +25,9 @@ class Schedule(Definition):
 
 def value_at(setting: "float | Schedule", xp: Any, step: Any) -> Any:
     """The value of a number or of a schedule in a step."""
-    return setting.value(xp, step) if isinstance(setting, Schedule) else setting
+    if isinstance(setting, Schedule):
+        return setting.value(xp, step)
+    return setting
 
 
 def check_positive(owner: Definition, **settings: float) -> None:

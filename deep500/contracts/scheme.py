@@ -1,6 +1,6 @@
-"""The scheme contract: how ranks train together, as a program that never knows its transport."""
+"""The scheme contract: how ranks train together, as a program that is independent of the transport."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -8,24 +8,24 @@ import numpy as np
 from ..definition import Definition
 from ..errors import lacking
 from .executor import Values
-from .layout import Layout
+from .layout import Bucket, Layout
 from .transport import Compute, Program, broadcast
 
 Buffers = dict[str, np.ndarray]  # flat buffers by dtype, see contracts/layout.py
 
 
 class Worker(Protocol):
-    """One rank's replica, as a scheme sees it.
+    """The interface of one rank's replica for a scheme.
 
-    rank, size          This rank among all of them.
-    seed                Of the run, the same on all ranks.
-    layout              Where each parameter lies in the flat buffers.
+    rank, size          The number of this rank, and the number of all ranks.
+    seed                The seed of the run, which is the same on all ranks.
+    layout              The position of each parameter in the flat buffers.
     state               Arrays and numbers by name, which the scheme may set: residuals, velocities, clocks. They are
                         the section "communication" of a checkpoint.
-    step_count          Updates that this replica has done.
-    batch_size          Examples in this rank's part of the batch; 0 if it has none.
-    global_batch_size   Examples in the parts of all ranks.
-    first_row           The rows of the ranks before this one.
+    step_count          The number of updates of this replica.
+    batch_size          The number of examples in this rank's part of the batch; 0 if it has none.
+    global_batch_size   The number of examples in the parts of all ranks.
+    first_row           The number of rows of the ranks before this one.
     """
 
     rank: int
@@ -52,31 +52,39 @@ class Worker(Protocol):
         """Take the batches of an epoch, one after another; yields their numbers."""
 
     def backprop(self) -> Values:
-        """Compute outputs and gradients of the batch that was taken last. Without examples, gradients are zero."""
+        """Compute outputs and gradients for the current batch. Without examples, gradients are zero."""
+
+    def backprop_in_buckets(
+        self, buckets: Sequence[Bucket], ready: Callable[[np.ndarray], None]
+    ) -> Buffers:
+        """Backprop that calls `ready` with each bucket of the flat gradients, in order, as soon as it is final.
+
+        Returns the flat gradients; change them in place, then call `set_gradients`.
+        """
 
     def whole_step(self) -> None:
-        """Backprop and update at once, as the framework does it best, where nothing happens in between."""
+        """Backprop and update in one call, in the fastest way of the framework."""
 
     def update(self) -> None:
         """Apply the optimizer to the gradients, and record the step."""
 
     def skip_update(self) -> None:
-        """Record a step whose gradients were sent elsewhere: the local optimizer does nothing."""
+        """Record a step whose gradients were sent elsewhere, without a local update."""
 
     def apply(self, gradients: Buffers) -> None:
-        """Apply the optimizer to gradients of other ranks; this is no step of this rank, and is not recorded."""
+        """Apply the optimizer to gradients of other ranks; this is not recorded as a step of this rank."""
 
     def gradients(self) -> Buffers:
         """The flat gradients; change them in place, then call `set_gradients`."""
 
     def set_gradients(self, buffers: Buffers) -> None:
-        """Make these the gradients that `update` uses."""
+        """Set the gradients that `update` uses."""
 
     def params(self) -> Buffers:
         """The flat parameters; change them in place, then call `set_params`."""
 
     def set_params(self, buffers: Buffers) -> None:
-        """Make these the parameters of the replica."""
+        """Set the parameters of the replica."""
 
     def record(self, series: str, value: float) -> None:
         """Append a number to a series of this rank, such as "staleness"."""
@@ -85,12 +93,12 @@ class Worker(Protocol):
 class Scheme(Definition):
     """How ranks train together. Fields are its settings; a subclass writes `step`, or overrides `epoch`.
 
-    start(worker)   Before the first step: by default, all ranks get the parameters of rank 0.
-    step(worker)    One step on the batch that the worker has taken: backprop, communication, update.
-    epoch(worker)   All steps of an epoch. When it ends, no message is under way.
-    model(worker)   The value is the flat parameters to evaluate, the same on every rank that has any; by default the
+    start(worker)   Runs before the first step: by default, all ranks get the parameters of rank 0.
+    step(worker)    One step on the worker's current batch: backprop, communication, update.
+    epoch(worker)   All steps of an epoch. When it ends, no message is in flight.
+    model(worker)   Returns the flat parameters to evaluate, the same on every rank that has any; by default the
                     replica's own.
-    trainers(size)  Which ranks train on data; by default all. The others are servers.
+    trainers(size)  The ranks that train on data; by default all. The others are servers.
     synchronous     Whether all replicas are equal after every step.
     averages_predictions   Whether an evaluation averages the outputs of all replicas, instead of evaluating `model`.
     """
@@ -123,7 +131,7 @@ class Scheme(Definition):
 
 
 def backprop(worker: Worker) -> Program:
-    """Forward and backward pass as a step that takes time; the value is the outputs."""
+    """Forward and backward pass as a step that takes time; returns the outputs."""
     return (yield Compute(worker.backprop))
 
 
@@ -133,9 +141,14 @@ def update(worker: Worker) -> Program:
 
 
 def weighted_gradients(worker: Worker) -> Buffers:
-    """The gradients times this rank's share of the batch: their sum over all ranks is that of the whole batch."""
+    """The gradients times this rank's share of the batch: their sum over all ranks is the whole batch's gradient."""
     gradients = worker.gradients()
-    share = worker.batch_size / worker.global_batch_size
     for buffer in gradients.values():
-        np.multiply(buffer, share, out=buffer, casting="same_kind")
+        weight(worker, buffer)
     return gradients
+
+
+def weight(worker: Worker, gradient: np.ndarray) -> None:
+    """Multiply a gradient by this rank's share of the batch, in place."""
+    share = worker.batch_size / worker.global_batch_size
+    np.multiply(gradient, share, out=gradient, casting="same_kind")

@@ -1,4 +1,4 @@
-"""Shapes of the values of a network: named dimensions, and what follows from them."""
+"""Shape inference for the values of a network, whose inputs may have named dimensions."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -11,22 +11,23 @@ BATCH = "batch"
 Sizes = Mapping[str, int]  # of named dimensions
 Specs = dict[str, Tensor]
 
-# Sizes that are tried, to tell a shape that never fits from one that fits only some sizes.
-FIRST_SIZE, OTHER_SIZE = 2, 64
+# Sizes to try, to tell a shape that never fits from one that fits only some sizes.
+FIRST_SIZE = 2
+OTHER_SIZE = 64
 OTHER_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 224, 256)
 
 
 class Mismatch(ValueError):
-    """Inputs that an operator cannot take."""
+    """The inputs of a node have shapes or dtypes that its operator does not take."""
 
 
 def spec_of(array: Any) -> Tensor:
-    """Shape and dtype of an array (or of what stands for one)."""
+    """Shape and dtype of an array, or of anything that has both."""
     return Tensor(tuple(array.shape), str(array.dtype))
 
 
 def checked_shape(name: str, shape: Iterable[int | str]) -> tuple[int | str, ...]:
-    """The shape of an input; a first dimension of 0 is the batch."""
+    """The shape of an input as a tuple; a first dimension of 0 becomes "batch". Raises a Deep500Error if it is none."""
     dimensions = tuple(shape)
     if dimensions[:1] == (0,):
         dimensions = (BATCH, *dimensions[1:])
@@ -42,17 +43,21 @@ def checked_shape(name: str, shape: Iterable[int | str]) -> tuple[int | str, ...
 
 def dimension_names(tensors: Iterable[Tensor]) -> list[str]:
     """The named dimensions, each once."""
-    names = [
-        size for tensor in tensors for size in tensor.shape if isinstance(size, str)
-    ]
-    return [*dict.fromkeys(names)]
+    names: dict[str, None] = {}
+    for tensor in tensors:
+        for size in tensor.shape:
+            if isinstance(size, str):
+                names[size] = None
+    return [*names]
 
 
 def sized(tensor: Tensor, sizes: Sizes) -> Tensor:
-    """The tensor with sizes in the place of names; a name that is not given counts as 1."""
-    shape = [
-        sizes.get(size, 1) if isinstance(size, str) else size for size in tensor.shape
-    ]
+    """The tensor with sizes instead of names; a name without a size becomes 1."""
+    shape = []
+    for size in tensor.shape:
+        if isinstance(size, str):
+            size = sizes.get(size, 1)
+        shape.append(size)
     return Tensor(tuple(shape), tensor.dtype)
 
 
@@ -68,31 +73,31 @@ def trial_sizes(tensors: Iterable[Tensor]) -> dict[str, int]:
 
 
 def node_specs(node: Node, specs: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:
-    """What a node makes of inputs of these shapes; None if that needs values. `Mismatch` if it cannot take them."""
+    """The outputs of a node for inputs of these shapes; None if they depend on values. Raises `Mismatch`."""
     inputs = []
     for name in node.inputs:
         if isinstance(name, str) and name not in specs:
             return None
         inputs.append(specs[name] if isinstance(name, str) else name)
     if node.operator.random:
-        inputs = inputs[: len(node.operator.inputs)]  # the key comes behind them
+        inputs = inputs[: len(node.operator.inputs)]  # the key comes after them
     if node.operator.data_dependent or node.deciding:
         return None
     try:
         return node.operator.infer(*inputs)
     except ValueError as error:
         raise Mismatch(str(error)) from None
-    except Exception:  # it needs a value that only a run brings
+    except Exception:  # it needs a value that is computed at run time
         return None
 
 
 def infer(nodes: Iterable[Node], sources: Mapping[str, Tensor]) -> Specs:
-    """Shape and dtype of the sources and of what the nodes, in order, make of them, as far as these tell."""
+    """Shape and dtype of the sources and, where they can be inferred, of the outputs of the ordered nodes."""
     specs = dict(sources)
     for node in nodes:
         try:
             outputs = node_specs(node, specs)
-        except Mismatch:  # whoever runs the node will say so
+        except Mismatch:  # running the node will raise an error
             continue
         if outputs is not None:
             specs.update(zip(node.outputs, outputs, strict=False))
@@ -102,43 +107,51 @@ def infer(nodes: Iterable[Node], sources: Mapping[str, Tensor]) -> Specs:
 def named(tensors: Mapping[str, Tensor], inferred: Callable[[Specs], Specs]) -> Specs:
     """Shapes with the names of the inputs' dimensions; one that depends on them otherwise is called "value.axis".
 
-    `inferred` tells the shapes of all values for inputs of these sizes.
+    `inferred` returns the shapes of all values for inputs of given sizes; it is called with two choices of sizes.
     """
-    first, second = _two_choices(tensors.values())
-    one, other = (
-        inferred({name: sized(tensor, sizes) for name, tensor in tensors.items()})
-        for sizes in (first, second)
-    )
-    pairs = {(first[name], second[name]): name for name in first}
+    first_sizes, second_sizes = _two_choices(tensors.values())
+    first = inferred(_all_sized(tensors, first_sizes))
+    second = inferred(_all_sized(tensors, second_sizes))
+    pairs = {(first_sizes[name], second_sizes[name]): name for name in first_sizes}
     specs = {}
-    for value in one.keys() & other.keys():
-        shape = _named_shape(value, one[value].shape, other[value].shape, pairs)
-        specs[value] = Tensor(shape, one[value].dtype)
+    for value in first.keys() & second.keys():
+        spec = first[value]
+        shape = _named_shape(value, spec.shape, second[value].shape, pairs)
+        specs[value] = Tensor(shape, spec.dtype)
     return specs
+
+
+def _all_sized(tensors: Mapping[str, Tensor], sizes: Sizes) -> Specs:
+    return {name: sized(tensor, sizes) for name, tensor in tensors.items()}
 
 
 def _named_shape(
     value: str,
-    one: tuple[int, ...],
-    other: tuple[int, ...],
+    first: tuple[int, ...],
+    second: tuple[int, ...],
     pairs: Mapping[tuple[int, int], str],
 ) -> tuple[int | str, ...]:
+    """The shape of a value with names; `pairs` maps the two sizes of a named dimension to its name."""
     shape: list[int | str] = []
-    for axis, sizes in enumerate(zip(one, other, strict=False)):
-        fixed = sizes[0] == sizes[1]
-        shape.append(sizes[0] if fixed else pairs.get(sizes, f"{value}.{axis}"))
+    for axis, sizes in enumerate(zip(first, second, strict=False)):
+        if sizes[0] == sizes[1]:
+            shape.append(sizes[0])
+        else:
+            shape.append(pairs.get(sizes, f"{value}.{axis}"))
     return tuple(shape)
 
 
 def _two_choices(tensors: Iterable[Tensor]) -> tuple[dict[str, int], dict[str, int]]:
-    """Two sizes for every named dimension; every name has its own ratio between them."""
+    """Two sizes for every named dimension; the ratio between them is different for each name."""
     first = trial_sizes(tensors)
-    second = {name: size * (i + 2) for i, (name, size) in enumerate(first.items())}
+    second = {}
+    for ratio, (name, size) in enumerate(first.items(), 2):
+        second[name] = size * ratio
     return first, second
 
 
 def uniform_sizes(names: Iterable[str]) -> Iterator[dict[str, int]]:
-    """All named dimensions of one size, for several sizes."""
+    """Sizes for named dimensions: all of the same size, for several sizes one after the other."""
     names = [*names]
     for size in OTHER_SIZES:
         yield dict.fromkeys(names, size)
@@ -147,34 +160,36 @@ def uniform_sizes(names: Iterable[str]) -> Iterator[dict[str, int]]:
 def bind(
     tensors: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, int]:
-    """The sizes of the named dimensions of these inputs; refuses shapes that are missing or wrong."""
+    """The sizes of the named dimensions of these inputs; a Deep500Error if a shape is missing or does not fit."""
     sizes: dict[str, int] = {}
-    brought_by: dict[str, str] = {}
+    first_inputs: dict[str, str] = {}  # that have a dimension of this name
     for name, tensor in tensors.items():
         if name not in shapes:
-            raise Deep500Error(
-                f"the input {name!r} is missing; these came: {', '.join(shapes) or 'none'}"
-            )
+            passed = ", ".join(shapes) or "none"
+            raise Deep500Error(f"the input {name!r} is missing; these came: {passed}")
         shape = tuple(shapes[name])
         if not _fits(tensor.shape, shape):
-            wanted = ", ".join(map(str, tensor.shape))
+            expected = ", ".join(map(str, tensor.shape))
             raise Deep500Error(
-                f"the input {name!r} has the shape {shape}, and ({wanted}) is wanted"
+                f"the input {name!r} has the shape {shape}, and ({expected}) is wanted"
             )
         for dimension, size in zip(tensor.shape, shape, strict=True):
             if not isinstance(dimension, str):
                 continue
-            if sizes.setdefault(dimension, size) != size:
+            first_size = sizes.setdefault(dimension, size)
+            first_input = first_inputs.setdefault(dimension, name)
+            if first_size != size:
                 raise Deep500Error(
-                    f"the inputs bring different sizes of {dimension!r}: {brought_by[dimension]} "
-                    f"{sizes[dimension]}, {name} {size}"
+                    f"the inputs bring different sizes of {dimension!r}: {first_input} "
+                    f"{first_size}, {name} {size}"
                 )
-            brought_by.setdefault(dimension, name)
     return sizes
 
 
-def _fits(wanted: tuple[int | str, ...], shape: tuple[int, ...]) -> bool:
-    if len(wanted) != len(shape):
+def _fits(declared: tuple[int | str, ...], shape: tuple[int, ...]) -> bool:
+    if len(declared) != len(shape):
         return False
-    pairs = zip(wanted, shape, strict=True)
-    return all(isinstance(size, str) or size == given for size, given in pairs)
+    for dimension, size in zip(declared, shape, strict=True):
+        if not isinstance(dimension, str) and dimension != size:
+            return False
+    return True

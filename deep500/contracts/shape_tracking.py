@@ -1,4 +1,4 @@
-"""Shapes kept while a network is edited, so that an edit that can never fit is refused at once."""
+"""Tracks shapes while a network is edited, so that an edit that can never fit fails immediately."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class ShapeTracker:
-    """The shapes of what nodes make, for one size of every named dimension; inferred when first needed.
+    """The shapes of the outputs of nodes, for one size of every named dimension; inferred when first needed.
 
-    An operator that cannot take its inputs at that size may still fit another one: several are tried before a node
-    is refused.
+    An operator that cannot take its inputs at that size may still fit another one: several are tried before it is an
+    error.
     """
 
     def __init__(self, network: "Network"):
@@ -32,24 +32,26 @@ class ShapeTracker:
         self._specs: Specs | None = None
 
     def follow(self, changed: Node) -> None:
-        """Take up a new node; refuses one that can never take its inputs. What follows from it is inferred again."""
+        """Infer the shapes of a new node, and again those that depend on it.
+
+        Raises a Deep500Error if the node can never take its inputs.
+        """
         if self._specs is None:
-            self._specs = self.network.specs(trial_sizes(self.network.inputs.values()))
+            sizes = trial_sizes(self.network.inputs.values())
+            self._specs = self.network.specs(sizes)
         self._note(changed, self._fitting(changed))
-        todo = self._users(changed)
-        while todo:
-            _, node = todo.popitem()
+        affected = self._users(changed)
+        while affected:
+            _, node = affected.popitem()
             try:
                 results = node_specs(node, self._inputs(node))
-            except (
-                Mismatch
-            ):  # whoever runs the network will say so, unless this node is edited too
+            except Mismatch:  # an error when it runs, unless this node is edited too
                 results = None
             if self._note(node, results):
-                todo |= self._users(node)
+                affected.update(self._users(node))
 
     def forget(self, node: Node) -> None:
-        """Drop what a node made."""
+        """Drop the shapes of a node's outputs."""
         for value in node.outputs:
             if self._specs is not None:
                 self._specs.pop(value, None)
@@ -57,30 +59,32 @@ class ShapeTracker:
     def _users(self, node: Node) -> dict[str, Node]:
         users: dict[str, Node] = {}
         for value in node.outputs:
-            users |= {user.name: user for user in self.network.consumers(value)}
+            for user in self.network.consumers(value):
+                users[user.name] = user
         return users
 
     def _note(self, node: Node, results: Sequence[Tensor] | None) -> bool:
-        """Keep what a node makes (None: not known); returns whether that is new."""
+        """Store the shapes of a node's outputs (None: not known); returns whether they have changed."""
         specs = self._specs or {}
         before = [specs.pop(name, None) for name in node.outputs]
         if results is not None:
             specs.update(zip(node.outputs, results, strict=False))
         self._specs = specs
-        return before != [specs.get(name) for name in node.outputs]
+        after = [specs.get(name) for name in node.outputs]
+        return before != after
 
     def _fitting(self, node: Node) -> tuple[Tensor, ...] | None:
+        """The outputs of a node (None: not known); a Deep500Error if it can never take its inputs."""
         try:
             return node_specs(node, self._inputs(node))
         except Mismatch as error:
             if self._fits_another_size(node):
                 return None
-            inputs = ", ".join(
-                self._described(name) for name in node.inputs if name is not None
-            )
+            inputs = [self._described(name) for name in node.inputs if name is not None]
+            listed = ", ".join(inputs)
             operator = type(node.operator).__name__
             raise Deep500Error(
-                f"node {node.name!r} ({operator}) cannot take {inputs}: {error}"
+                f"node {node.name!r} ({operator}) cannot take {listed}: {error}"
             ) from None
 
     def _fits_another_size(self, node: Node) -> bool:
@@ -93,16 +97,18 @@ class ShapeTracker:
         return False
 
     def _described(self, value: Any) -> str:
-        spec = self.network.specs().get(value) if isinstance(value, str) else None
-        return (
-            f"{value}"
-            if spec is None
-            else f"{value} ({', '.join(map(str, spec.shape))})"
-        )
+        if not isinstance(value, str):
+            return f"{value}"
+        spec = self.network.specs().get(value)
+        if spec is None:
+            return value
+        shape = ", ".join(map(str, spec.shape))
+        return f"{value} ({shape})"
 
     def _inputs(self, node: Node) -> Specs:
         """Shapes of the inputs of a node, as far as they are known."""
-        network, made = self.network, self._specs or {}
+        network = self.network
+        computed = self._specs or {}
         sizes = trial_sizes(network.inputs.values())
         specs = {}
         for name in node.values:
@@ -110,6 +116,6 @@ class ShapeTracker:
                 specs[name] = sized(network.inputs[name], sizes)
             elif name in network.params:
                 specs[name] = spec_of(network.params[name])
-            elif name in made:
-                specs[name] = made[name]
+            elif name in computed:
+                specs[name] = computed[name]
         return specs

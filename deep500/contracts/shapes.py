@@ -1,4 +1,4 @@
-"""What a JSON value from anyone must look like, said in few words and checked in one place."""
+"""Checks the keys and types of JSON values from untrusted files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,33 +18,41 @@ WORDS = {
 }
 
 
-def check_object(what: str, value: object, shape: Mapping[str, Any]) -> dict[str, Any]:
+def check_object(
+    subject: str, value: object, shape: Mapping[str, Any]
+) -> dict[str, Any]:
     """`value`, if it is an object with these keys and types; else a Deep500Error that names the first wrong key.
 
     A type is a class, a tuple of classes, or a list with one of them (`[str]`: a list of texts). A bool is no number.
+    `subject` is what the message calls the value.
     """
     if not isinstance(value, dict):
-        raise Deep500Error(f"{what} is not an object")
+        raise Deep500Error(f"{subject} is not an object")
     for key, kind in shape.items():
         if key not in value:
-            raise Deep500Error(f"{what} lacks {key!r}")
-        if not _fits(value[key], kind):
+            raise Deep500Error(f"{subject} lacks {key!r}")
+        item = value[key]
+        if not _fits(item, kind):
+            shown = str(item)[:40]
+            expected = _description(kind)
             raise Deep500Error(
-                f"{what}: {key!r} is {str(value[key])[:40]}, and it must be {_word(kind)}"
+                f"{subject}: {key!r} is {shown}, and it must be {expected}"
             )
     return value
 
 
-def _word(kind: Any) -> str:
+def _description(kind: Any) -> str:
     """A type of a shape, in words."""
     if isinstance(kind, list):
-        return f"a list, each of it {_word(kind[0])}"
+        element = _description(kind[0])
+        return f"a list, each of it {element}"
     kinds = kind if isinstance(kind, tuple) else (kind,)
+    descriptions = []
     if {int, float} <= {*kinds}:
-        kinds = ("a finite number", *(k for k in kinds if k not in NUMBER))
-    return " or ".join(
-        dict.fromkeys(k if isinstance(k, str) else WORDS[k] for k in kinds)
-    )
+        descriptions.append("a finite number")
+        kinds = tuple(k for k in kinds if k not in NUMBER)
+    descriptions += [WORDS[k] for k in kinds]
+    return " or ".join(dict.fromkeys(descriptions))
 
 
 def _fits(value: object, kind: Any) -> bool:

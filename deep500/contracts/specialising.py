@@ -1,4 +1,4 @@
-"""Networks made for the values that decide on them: shapes, axes and numbers of rounds that only a run brings."""
+"""Networks specialised to values that are known only at run time: shapes, axes and numbers of loop iterations."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -16,61 +16,61 @@ from .programs import Programs
 from .shape_inference import Specs, infer, spec_of
 from .writing_out import WritingOut
 
-Fetch = Callable[
-    [str], np.ndarray | None
-]  # an input or a parameter on the host, if it is there
+# returns an input or a parameter as a host array; None if it is not available
+Fetch = Callable[[str], np.ndarray | None]
 
 
 class Mode(NamedTuple):
-    """What a network is run for."""
+    """The purpose of a run: whether derivatives are needed, and whether it is training or evaluation."""
 
     derivative: bool
     training: bool
 
 
 class Specialised:
-    """A network with constants in its static inputs. Its identity stands for these constants."""
+    """A network with constants as static inputs. Its identity serves as a key for these constants."""
 
     def __init__(self, network: Network):
         self.network = network
 
 
 class Specialiser:
-    """Evaluates what decides on a network, on the host, and keeps the networks made for it.
+    """Evaluates the values that a network's structure depends on, on the host, and caches the specialised networks.
 
-    `sources` are the inputs and parameters whose values have decided so far. Of the parameters only those that
-    training changes are looked at in every call: whoever sets another one calls `forget`.
+    `sources` are the inputs and parameters that structures have depended on so far. Of the parameters, only those that
+    training changes are checked in every call: after setting another one, call `forget`.
     """
 
     def __init__(self, structure: Network):
         self.structure = structure
         self.sources: list[str] = []
         self._changing = {*structure.trainable, *structure.state_updates}
-        self._names = {name for node in structure.nodes for name in node.outputs}
+        self._names = _computed_names(structure)
         self._by_sources: Programs[Specialised] = Programs()
         self._by_decisions: Programs[Specialised] = Programs()
 
     def specialised(
         self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode
     ) -> Specialised:
-        """The network for these inputs; `fetch` gives the value of one, or of a parameter."""
-        known = self._by_sources.recall(self._key(inputs, fetch, mode))
-        if known is not None:
-            return known
+        """The network for these inputs; `fetch` returns the value of an input or of a parameter."""
+        key = self._key(inputs, fetch, mode)
+        cached = self._by_sources.recall(key)
+        if cached is not None:
+            return cached
         written = self._written(inputs, fetch, mode)
         new = [name for name in written.fetched if name not in self.sources]
-        if new:  # what was kept did not look at these
+        if new:  # the keys in the cache do not include these
             self.sources += new
             self._by_sources.clear()
         decisions = (mode, tuple(written.decisions))
         result = self._by_decisions.find(decisions, lambda: self._network(written))
-        check_cost(
-            result.network, {name: tensor.shape for name, tensor in inputs.items()}
-        )
-        return self._by_sources.find(self._key(inputs, fetch, mode), lambda: result)
+        shapes = {name: tensor.shape for name, tensor in inputs.items()}
+        check_cost(result.network, shapes)
+        key = self._key(inputs, fetch, mode)  # with the new sources
+        return self._by_sources.find(key, lambda: result)
 
     def forget(self) -> None:
-        """A parameter has been set: what it decided on is evaluated again."""
+        """Call this after setting a parameter: networks that depend on it are made again."""
         self._by_sources.clear()
 
     def _key(self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode) -> Hashable:
@@ -85,9 +85,8 @@ class Specialiser:
         self, inputs: Mapping[str, Tensor], fetch: Fetch, mode: Mode
     ) -> WritingOut:
         structure = self.structure
-        structure.check_shapes(
-            inputs, {name: tensor.shape for name, tensor in inputs.items()}
-        )
+        shapes = {name: tensor.shape for name, tensor in inputs.items()}
+        structure.check_shapes(inputs, shapes)
         sources: dict[str, Any] = {**structure.params, **inputs}
         written = WritingOut(sources, fetch, mode.derivative, self._names)
         for node in structure.ordered():
@@ -101,16 +100,15 @@ class Specialiser:
 
 
 def is_open(network: Network) -> bool:
-    """Whether something in a network is decided by values that only a run brings."""
-    return any(
-        isinstance(node.operator, Expandable) or node.deciding for node in network.nodes
-    )
+    """Whether the structure of a network depends on values that are known only at run time."""
+    nodes = network.nodes
+    return any(isinstance(node.operator, Expandable) or node.deciding for node in nodes)
 
 
 def inferred(
     network: Network, nodes: Sequence[Node], inputs: Mapping[str, Tensor]
 ) -> Specs:
-    """Shape and dtype of what these nodes of a network make, in order, as far as shapes and parameters tell."""
+    """Shape and dtype of the outputs of these ordered nodes, as far as shapes and parameters determine them."""
     sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
     sources.update(inputs)
     if not is_open(network):
@@ -120,33 +118,44 @@ def inferred(
 
 
 def specialised(network: Network, inputs: Mapping[str, Tensor]) -> Network:
-    """A copy with constants wherever the shapes of the inputs and the parameters decide."""
+    """A copy with constants for everything that shapes of the inputs and parameters determine."""
     copy = network.copy()
     sources: Specs = {name: spec_of(value) for name, value in network.params.items()}
-    copy.nodes = _from_shapes(network, network.ordered(), sources | dict(inputs)).nodes
+    sources.update(inputs)
+    written = _from_shapes(network, network.ordered(), sources)
+    copy.nodes = written.nodes
     return copy
 
 
 def _from_shapes(network: Network, nodes: Sequence[Node], sources: Specs) -> WritingOut:
+    """The nodes written out as far as shapes and parameters determine them."""
+
     def fetch(name: str) -> np.ndarray | None:
         value = network.params.get(name)
         return value if isinstance(value, np.ndarray) else None
 
-    names = {name for node in network.nodes for name in node.outputs}
-    written = WritingOut(sources, fetch, derivative=False, reserved=names)
+    reserved = _computed_names(network)
+    written = WritingOut(sources, fetch, derivative=False, reserved=reserved)
     for node in nodes:
         try:
             written.write(node)
-        except Deep500Error:  # whoever runs the node will say so
+        except Deep500Error:  # running the node will raise it again
             written.append(node)
     return written
 
 
+def _computed_names(network: Network) -> set[str]:
+    """The names of all values that nodes compute."""
+    names: set[str] = set()
+    for node in network.nodes:
+        names.update(node.outputs)
+    return names
+
+
 def digest(array: np.ndarray | None) -> Hashable:
-    """What is equal for the same values of the same dtype and shape."""
+    """A key that is equal for arrays with the same values, dtype and shape."""
     if array is None:
         return None
-    data = hashlib.blake2b(
-        np.ascontiguousarray(array).tobytes(), digest_size=16
-    ).digest()
-    return array.dtype.name, array.shape, data
+    data = np.ascontiguousarray(array).tobytes()
+    value_hash = hashlib.blake2b(data, digest_size=16).digest()
+    return array.dtype.name, array.shape, value_hash

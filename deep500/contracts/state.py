@@ -1,4 +1,4 @@
-"""The contract of what has a state: a checkpoint keeps it, and gives it back."""
+"""The contract of objects with a state that checkpoints save and restore."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ class Stateful(Protocol):
     """A section of a checkpoint: parameters, optimizer, sampler, an event, communication …"""
 
     def state(self) -> State:
-        """Everything that a resumed run needs of this; empty if that is nothing."""
+        """Everything that a resumed run needs of this object; may be empty."""
 
     def load_state(self, state: State) -> None:
-        """Take back what `state` gave; a Deep500Error if it is another thing's."""
+        """Restore a result of `state`; a Deep500Error if it belongs to something else."""

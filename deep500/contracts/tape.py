@@ -1,4 +1,4 @@
-"""Forward and backward through a network, over any namespace: arrays, or a recorder that writes ONNX."""
+"""Forward and backward passes through a network in any namespace: of arrays, or of a recorder that writes ONNX."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,13 @@ from typing import Any
 from ..errors import Deep500Error, Unsupported
 from .network import Node, Subgraph
 
-Kernel = Callable[
-    [Node, Sequence[Any]], tuple
-]  # every result that is used or that backward wants, in order
+# returns, in order, every result that is used or that backward needs
+Kernel = Callable[[Node, Sequence[Any]], tuple]
 
 
 @dataclass(frozen=True)
 class Outline:
-    """What is left of an array that backward does not ask for."""
+    """Shape and dtype of an array that backward does not need."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -23,16 +22,15 @@ class Outline:
 
 @dataclass(frozen=True)
 class Entry:
-    """One node that ran. Inputs and results that its operator's backward does not name are outlines."""
+    """One node that ran. Inputs and results that its operator's backward does not take are outlines."""
 
     node: Node
     inputs: tuple
     results: tuple
 
 
-Rule = Callable[
-    [Entry, Mapping[str, Any]], Sequence[Any]
-]  # one gradient per input of the node
+# returns one gradient per input of the node
+Rule = Callable[[Entry, Mapping[str, Any]], Sequence[Any]]
 
 
 def forward(
@@ -43,14 +41,14 @@ def forward(
     kernel: Kernel | None = None,
     record: bool = True,
 ) -> tuple[dict[str, Any], list[Entry]]:
-    """Run the nodes in order; returns the values named in `keep` and the tape. What nobody needs any more is freed."""
-    nodes, alive = list(nodes), dict(values)
+    """Run the nodes in order; returns the values named in `keep` and the tape. Values are freed after the last use."""
+    nodes = list(nodes)
+    alive: dict[Any, Any] = dict(values)
     tape: list[Entry] = []
-    last = {
-        name: i
-        for i, node in enumerate(nodes)
-        for name in (*node.inputs, *node.outputs)
-    }
+    last_use: dict[Any, int] = {}
+    for i, node in enumerate(nodes):
+        for name in (*node.inputs, *node.outputs):
+            last_use[name] = i
     for i, node in enumerate(nodes):
         inputs = [
             alive[name] if isinstance(name, str) else name for name in node.inputs
@@ -59,13 +57,9 @@ def forward(
         alive |= zip(node.outputs, results, strict=False)
         if record:
             tape.append(_entry(node, inputs, results))
-        spent = {
-            name
-            for name in (*node.inputs, *node.outputs)
-            if last[name] == i and name not in keep
-        }
-        for name in alive.keys() & spent:
-            del alive[name]
+        for name in (*node.inputs, *node.outputs):
+            if last_use[name] == i and name not in keep:
+                alive.pop(name, None)
     return {name: alive[name] for name in keep}, tape
 
 
@@ -77,7 +71,7 @@ def backward(
     by: Mapping[str, Any],
     rule: Rule | None = None,
 ) -> dict[str, Any]:
-    """The gradient of y by every value in `by` (zeros where y does not depend on it); `seed` is that of y by itself."""
+    """The gradient of y by every value in `by` (zeros if y does not depend on it); `seed` is the gradient of y by y."""
     return sweep(xp, tape, {y: seed}, by, rule)
 
 
@@ -88,22 +82,23 @@ def sweep(
     by: Mapping[str, Any],
     rule: Rule | None = None,
 ) -> dict[str, Any]:
-    """The gradients by every value in `by`, from those of some values that were made.
+    """The gradients by every value in `by`, from the gradients of some computed values.
 
-    The tape is used up: what a node kept for its derivative is freed as soon as that has run.
+    The tape is consumed: the values that a node's derivative needs are freed as soon as it has run.
     """
-    varying, grads = _depending(tape, by), dict(seeds)
+    varying = _depending(tape, by)
+    grads = dict(seeds)
     rule = rule or partial(entry_gradients, xp)
     while tape:
         entry = tape.pop()
-        if not any(name in grads for name in entry.node.outputs) or varying.isdisjoint(
-            entry.node.outputs
-        ):
+        outputs = entry.node.outputs
+        if varying.isdisjoint(outputs) or grads.keys().isdisjoint(outputs):
             continue
+        # no name for the list of gradients, which would keep them alive
         for name, gradient in zip(entry.node.inputs, rule(entry, grads), strict=True):
             if gradient is not None and name in varying:
-                grads[name] = grads[name] + gradient if name in grads else gradient
-        for name in entry.node.outputs:  # nothing before this node asks for them
+                _add(grads, name, gradient)
+        for name in outputs:  # no earlier node needs them
             if name not in by:
                 grads.pop(name, None)
     return {
@@ -112,11 +107,19 @@ def sweep(
     }
 
 
+def _add(grads: dict[str, Any], name: str, gradient: Any) -> None:
+    """Add a gradient to the sum for this value."""
+    if name in grads:
+        grads[name] = grads[name] + gradient
+    else:
+        grads[name] = gradient
+
+
 def run(xp: Any, graph: Subgraph, inputs: Sequence[Any]) -> tuple:
     """The outputs of a subgraph."""
     values = dict(zip(graph.inputs, inputs, strict=True))
-    found, _ = forward(xp, graph.nodes, values, {*graph.outputs}, record=False)
-    return tuple(found[name] for name in graph.outputs)
+    results, _ = forward(xp, graph.nodes, values, {*graph.outputs}, record=False)
+    return tuple(results[name] for name in graph.outputs)
 
 
 def pull(
@@ -126,71 +129,78 @@ def pull(
     grads: Sequence[Any],
     by: Collection[int],
 ) -> tuple:
-    """The gradients of a subgraph by the inputs at these places; it runs again for that.
+    """The gradients of a subgraph by the inputs at these positions; the forward pass is repeated for them.
 
-    An output without a gradient (None) counts as not used.
+    An output whose gradient is None counts as not used.
     """
     values = dict(zip(graph.inputs, inputs, strict=True))
     _, record = forward(xp, graph.nodes, values, {*graph.outputs})
     seeds: dict[str, Any] = {}
     for name, grad in zip(graph.outputs, grads, strict=True):
         if grad is not None:
-            seeds[name] = seeds[name] + grad if name in seeds else grad
-    found = sweep(xp, record, seeds, {graph.inputs[i]: inputs[i] for i in by})
-    return tuple(found[graph.inputs[i]] for i in by)
+            _add(seeds, name, grad)
+    sources = {graph.inputs[i]: inputs[i] for i in by}
+    gradients = sweep(xp, record, seeds, sources)
+    return tuple(gradients[graph.inputs[i]] for i in by)
 
 
 def seed(xp: Any, value: Any, y: str) -> Any:
     """The gradient of y by itself: one, for a y of one element."""
     if any(n != 1 for n in value.shape):
+        shape = tuple(value.shape)
         raise Deep500Error(
-            f"gradients are of a single number, and {y!r} has the shape {tuple(value.shape)}: "
+            f"gradients are of a single number, and {y!r} has the shape {shape}: "
             "name a scalar, such as the loss"
         )
     return xp.ones_like(value)
 
 
 def _depending(tape: Sequence[Entry], sources: Iterable[str]) -> set[str]:
-    """The sources, and all that was computed from them."""
-    found = set(sources)
+    """The sources, and all values that were computed from them."""
+    names = set(sources)
     for entry in tape:
-        if not found.isdisjoint(entry.node.inputs):
-            found.update(entry.node.outputs)
-    return found
+        if not names.isdisjoint(entry.node.inputs):
+            names.update(entry.node.outputs)
+    return names
 
 
 def _entry(node: Node, inputs: Sequence, results: Sequence) -> Entry:
     operator = node.operator
-    names = operator.input_names(len(inputs))
-    made = operator.result_names(len(results))
-    kept = {*operator.wanted, *operator.static}
-    return Entry(
-        node,
-        tuple(_kept(x, n in kept) for n, x in zip(names, inputs, strict=True)),
-        tuple(_kept(x, n in kept) for n, x in zip(made, results, strict=True)),
-    )
+    needed = {*operator.wanted, *operator.static}
+    input_names = operator.input_names(len(inputs))
+    result_names = operator.result_names(len(results))
+    saved_inputs = _saved(input_names, inputs, needed)
+    saved_results = _saved(result_names, results, needed)
+    return Entry(node, saved_inputs, saved_results)
 
 
-def _kept(value: Any, wanted: bool) -> Any:
-    return (
-        value if wanted or value is None else Outline(tuple(value.shape), value.dtype)
-    )
+def _saved(names: Sequence[str], values: Sequence, needed: Collection[str]) -> tuple:
+    """The values, with outlines instead of those that are not needed."""
+    saved = []
+    for name, value in zip(names, values, strict=True):
+        if name in needed or value is None:
+            saved.append(value)
+        else:
+            saved.append(Outline(tuple(value.shape), value.dtype))
+    return tuple(saved)
 
 
 def entry_gradients(xp: Any, entry: Entry, grads: Mapping[str, Any]) -> list:
-    """One gradient per input of the node; an output that nobody used counts as having zero gradient."""
-    operator, names = entry.node.operator, entry.node.outputs
+    """One gradient per input of the node; the gradient of an unused output counts as zero."""
+    operator = entry.node.operator
     if not operator.differentiable:
+        name = type(operator).__name__
         raise Unsupported(
-            f"the gradient needs the derivative of {type(operator).__name__} (node {entry.node.name!r}), "
+            f"the gradient needs the derivative of {name} (node {entry.node.name!r}), "
             "which declares none"
         )
-    given = []
+    outputs = entry.node.outputs
     results = operator.published(entry.results)
-    for i, (output, result) in enumerate(
-        zip(operator.result_names(len(results)), results, strict=True)
-    ):
-        known = grads.get(names[i]) if i < len(names) else None
-        lacking = known is None and f"d{output}" in operator.wanted
-        given.append(xp.zeros(result.shape, result.dtype) if lacking else known)
-    return operator.gradients(xp, given, entry.inputs, entry.results)
+    result_names = operator.result_names(len(results))
+    result_gradients = []
+    for i, result in enumerate(results):
+        gradient = grads.get(outputs[i]) if i < len(outputs) else None
+        if gradient is None and f"d{result_names[i]}" in operator.wanted:
+            gradient = xp.zeros(result.shape, result.dtype)
+        result_gradients.append(gradient)
+    return operator.gradients(xp, result_gradients, entry.inputs, entry.results)

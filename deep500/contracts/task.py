@@ -1,4 +1,4 @@
-"""The task contract: what is learnt, from which arrays, by which loss, and how good it is."""
+"""The task contract: the arrays that a network learns from, the loss, and the measures of its quality."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ KINDS = {"real": "f", "integer": "iu"}  # the letters of NumPy's dtypes
 
 @dataclass(frozen=True)
 class Quality:
-    """What an evaluation says about a network: a number by name, with its unit and its direction."""
+    """A number that an evaluation reports about a network: its name, its unit, and whether higher is better."""
 
     name: str
     unit: str = ""
@@ -34,19 +34,18 @@ class Quality:
 
 @dataclass(frozen=True)
 class Array:
-    """What an array of a batch holds; `dimensions` counts those of one example (None: any number)."""
+    """The kind of an array of a batch; `dimensions` counts those of one example (None: any number)."""
 
     kind: Literal["real", "integer"] = "real"
     dimensions: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise Deep500Error(
-                f"an array holds no {self.kind!r} numbers: say {' or '.join(KINDS)}"
-            )
+            kinds = " or ".join(KINDS)
+            raise Deep500Error(f"an array holds no {self.kind!r} numbers: say {kinds}")
 
     def fault(self, spec: Spec) -> str | None:
-        """What is wrong with an array of a split; None if nothing is."""
+        """Why an array of a split does not fit, to follow its name; None if it fits."""
         if spec.dtype.kind not in KINDS[self.kind]:
             return f"holds {spec.dtype}, and {self.kind} numbers are needed"
         if self.dimensions is not None and len(spec.shape) != self.dimensions:
@@ -55,20 +54,20 @@ class Array:
 
 
 class Task(Definition):
-    """What a network is trained for. A subclass says the following; fields are its settings.
+    """A purpose that a network is trained for. A subclass defines the following; fields are its settings.
 
-    qualities         What an evaluation reports; the first one is the main one, shown in curves and bars.
+    qualities         The numbers that an evaluation reports; the first is the main one, shown in curves and bars.
     arrays()          The arrays of a batch by name, as far as the task knows them.
-    input             The array that the network starts from.
+    input             The array that is the network's input.
     target            The array that the prediction is compared with.
     prediction        The network's output that the loss reads.
-    loss()            The loss between prediction and target, for a network that brings none.
-    sizes(train)      The shape of one input and the number of outputs that a network for these data has.
+    loss()            The loss between prediction and target, for a network without one.
+    sizes(train)      The shape of one input and the number of outputs of a network for these data.
     reads()           The network's outputs that an evaluation reads; by default the prediction.
-    measure(outputs, batch)   Arrays by name, an element for each example (or each token): their means over all
-                      examples of a split, summed exactly whatever the size of the batches, make the qualities.
+    measure(outputs, batch)   Arrays by name, with an element for each example (or each token). The qualities are
+                      computed from their means over all examples, summed exactly whatever the batch size.
     evaluate(means)   The qualities from these means; by default each is the mean of its name.
-    check_data(splits, outputs)   Raises a Deep500Error for data that do not go with what a network gave for a batch.
+    check_data(splits, outputs)   Raises a Deep500Error for data that do not fit a network's outputs for a batch.
     """
 
     input: str
@@ -80,8 +79,9 @@ class Task(Definition):
         raise lacking(self, "arrays")
 
     def loss(self) -> Loss:
+        name = type(self).__name__
         raise Deep500Error(
-            f"the task {type(self).__name__} names no loss: give the network an output 'loss', or "
+            f"the task {name} names no loss: give the network an output 'loss', or "
             "from_model a loss"
         )
 
@@ -95,28 +95,35 @@ class Task(Definition):
         raise lacking(self, "measure")
 
     def evaluate(self, means: Mapping[str, float]) -> dict[str, float]:
-        names = [quality.name for quality in self.qualities]
-        if missing := [name for name in names if name not in means]:
-            raise Deep500Error(
-                f"the task {type(self).__name__} has the quality {missing[0]!r}, and its `measure` gives: "
-                f"{', '.join(means)}"
-            )
-        return {name: means[name] for name in names}
+        values = {}
+        for quality in self.qualities:
+            name = quality.name
+            if name not in means:
+                task = type(self).__name__
+                measured = ", ".join(means)
+                raise Deep500Error(
+                    f"the task {task} has the quality {name!r}, and its `measure` gives: {measured}"
+                )
+            values[name] = means[name]
+        return values
 
     def check_data(self, splits: Mapping[str, Split], outputs: Arrays) -> None:
-        """By default nothing is refused."""
+        """By default all data are accepted."""
 
     def check_arrays(self, splits: Mapping[str, Split]) -> None:
         """Raise a Deep500Error if an array that the task needs is missing or of another kind."""
+        task = type(self).__name__
         for split_name, split in splits.items():
             specs = split.specs
-            for name, wanted in self.arrays().items():
+            for name, array in self.arrays().items():
                 if name not in specs:
+                    present = ", ".join(specs)
                     raise Deep500Error(
-                        f"the task {type(self).__name__} needs {name!r}, and the split {split_name!r} "
-                        f"has: {', '.join(specs)}"
+                        f"the task {task} needs {name!r}, and the split {split_name!r} "
+                        f"has: {present}"
                     )
-                if fault := wanted.fault(specs[name]):
+                fault = array.fault(specs[name])
+                if fault:
                     raise Deep500Error(f"{name!r} of the split {split_name!r} {fault}")
 
     def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
@@ -129,9 +136,12 @@ class Task(Definition):
 
 
 def check_classes(
-    splits: Mapping[str, Split], name: str, classes: int, what: str
+    splits: Mapping[str, Split], name: str, classes: int, noun: str
 ) -> None:
-    """Refuse a label beyond the network's classes: it costs nothing on one framework and fails on another."""
+    """Raise a Deep500Error for a label beyond the network's classes, which some frameworks silently ignore.
+
+    `noun` is what the message calls the classes.
+    """
     for split_name, split in splits.items():
         if split.specs[name].dtype.kind not in KINDS["integer"]:
             continue  # probabilities, of an augmentation that mixes labels
@@ -139,5 +149,5 @@ def check_classes(
         if low < 0 or high >= classes:
             raise Deep500Error(
                 f"{name!r} of the split {split_name!r} goes from {low} to {high}, and the network has "
-                f"{classes} {what}: 0 to one less"
+                f"{classes} {noun}: 0 to one less"
             )

@@ -1,4 +1,4 @@
-"""The transformation contract: from a network to another one that computes the same."""
+"""The transformation contract: rewrites a network into another one that computes the same."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -8,11 +8,10 @@ from ..definition import Definition
 from ..errors import lacking
 from .network import Network
 
-LARGEST_CONSTANT = (
-    1 << 16
-)  # elements of a parameter whose value a transformation looks at
+# elements of the largest parameter whose value a transformation reads
+LARGEST_CONSTANT = 1 << 16
 
-# Transformations that undo what exporters leave behind; all are cheap, and none changes a result beyond rounding.
+# Transformations that simplify patterns of exporters; all are cheap, and none changes a result beyond rounding.
 CLEAN_UP = (
     "RemoveNoOps",
     "RemoveZeroBiases",
@@ -26,12 +25,12 @@ CLEAN_UP = (
 class Transformation(Definition):
     """Rewrites a network; its fields are its settings.
 
-    apply(network)   Changes this network, which is the caller's own copy. Names of inputs, outputs and trained
-        parameters stay, unless the transformation exists to change them.
+    apply(network)   Changes this network, which is a copy. Names of inputs, outputs and trained parameters stay, unless
+        the transformation exists to change them.
     """
 
     def __call__(self, network: Network) -> Network:
-        """The transformed network; the one that was given stays as it is."""
+        """A transformed copy of the network."""
         copy = network.copy()
         self.apply(copy)
         return copy
@@ -41,7 +40,8 @@ class Transformation(Definition):
 
 
 def apply_all(names: Iterable[str], network: Network) -> None:
-    """Change this network by the transformations of these names, one after the other."""
+    """Change this network with the transformations of these names, one after the other."""
     for name in names:
-        transformation = cast(Transformation, registry.find("transformations", name)())
+        transformation_class = registry.find("transformations", name)
+        transformation = cast(Transformation, transformation_class())
         transformation.apply(network)

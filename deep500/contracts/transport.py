@@ -1,16 +1,17 @@
-"""The transport contract: communication steps, and what carries them out.
+"""The transport contract: communication steps, and the transports that carry them out.
 
-A program is a generator, one for each rank. It yields the steps below and is sent their answers; it never knows whether
-MPI, torch.distributed or the virtual ranks of one process carry them out. Programs compose with `yield from`.
+A program is a generator, one for each rank. It yields the steps below and is sent their answers; it does not depend on
+whether MPI, torch.distributed or the virtual ranks of one process carry them out. Programs compose with `yield from`.
 
-    handle = yield Send(to, array)            begins to send; leave the array alone until it has been waited for
-    handle = yield Recv(source, into)         begins to receive into an array, which says shape and dtype
+    handle = yield Send(to, array)            begins to send; do not change the array before waiting for the handle
+    handle = yield Recv(source, into)         begins to receive into an array, which sets shape and dtype
     handle = yield RecvAny(into)              the same, from whichever rank sends first
     handle = yield AllReduce(array)           a collective of the engine's own, which all ranks call in the same order
     results = yield Wait([handle, …])         waits for all of them, with a deadline
     index, result = yield WaitAny([…])        waits for the first one
-    finished = yield Poll([…])                does not wait: which ones are complete
+    finished = yield Poll([…])                returns, without waiting, the indices of the complete ones
     value = yield Compute(function)           runs a function; on virtual ranks it takes virtual time
+    value = yield Overlap(function, count)    runs a function that begins communication steps while it computes
     seconds = yield Now()                     the clock of this rank
 
 The result of a Send or a Barrier is None, of a RecvAny an Arrival, of an AllGather the arrays of all ranks, and of
@@ -18,7 +19,7 @@ anything else the array that was received or reduced (the one that the step name
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from ..errors import Deep500Error
 
-DEADLINE = 60.0  # seconds that a wait takes at most, unless its step says otherwise
+DEADLINE = 60.0  # seconds that a wait takes at most, unless its step has a timeout
 Handle = int
 Program = Generator[Any, Any, Any]
 ReduceOp = Literal["sum", "max", "min"]
@@ -60,7 +61,7 @@ class RecvAny:
 
 @dataclass(frozen=True, eq=False)
 class Arrival:
-    """What a RecvAny received, and from whom."""
+    """The array that a RecvAny received, and the rank that sent it."""
 
     source: int
     array: np.ndarray
@@ -92,7 +93,7 @@ class AllGather:
 
 @dataclass(frozen=True, eq=False)
 class Barrier:
-    """Wait until every rank is here."""
+    """Wait until every rank has reached this step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +121,22 @@ class Poll:
 
 @dataclass(frozen=True, eq=False)
 class Compute:
-    """Run a function and answer its result. `seconds` is what it costs on virtual ranks (None: the transport's)."""
+    """Run a function; the answer is its result. `seconds` is its time on virtual ranks (None: the transport's)."""
 
     function: Callable[[], Any]
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Run a function that begins communication while it computes; the answer is its result.
+
+    The function is called with `begin`, which takes a step and returns its handle. It begins `count` steps. On virtual
+    ranks, which cannot observe when that happens, they begin at equal intervals, the last one at the end.
+    """
+
+    function: Callable[[Callable[[Any], Handle]], Any]
+    count: int
     seconds: float | None = None
 
 
@@ -135,7 +149,7 @@ COLLECTIVES = (AllReduce, Broadcast, AllGather, Barrier)
 
 
 class RankFailure(Deep500Error):
-    """A rank died, hangs or never came; `ranks` are those that are missing."""
+    """A rank died, hangs or never started; `ranks` are those that are missing."""
 
     def __init__(self, message: str, ranks: Sequence[int] = ()):
         super().__init__(message)
@@ -164,27 +178,31 @@ class Traffic:
 
     @property
     def sent_bytes(self) -> int:
-        """Everything that this rank gave to the transport."""
-        return sum(count for kind, count in self.bytes.items() if kind != "Recv")
+        """All bytes that this rank has passed to the transport."""
+        return _sent(self.bytes)
 
     @property
     def sent_messages(self) -> int:
-        return sum(count for kind, count in self.messages.items() if kind != "Recv")
+        return _sent(self.messages)
 
     def to_json(self) -> dict[str, dict[str, int]]:
         """Messages and bytes by kind, for a bundle."""
         return {"messages": dict(self.messages), "bytes": dict(self.bytes)}
 
 
-class Transport(ABC):
-    """Carries out programs. A subclass says which ranks are in this process, and runs them.
+def _sent(counts: Mapping[str, int]) -> int:
+    return sum(count for kind, count in counts.items() if kind != "Recv")
 
-    name        The word that users choose it by.
-    size        How many ranks there are.
-    ranks       Those of this process: one, or all of them for virtual ranks.
+
+class Transport(ABC):
+    """Carries out programs. A subclass declares which ranks are in this process, and runs them.
+
+    name        The name by which users select it.
+    size        The number of all ranks.
+    ranks       The ranks of this process: one, or all of them for virtual ranks.
     traffic     What each rank of this process has sent and received so far.
     waited      Seconds for which each rank of this process has waited for others so far.
-    deadline    Seconds after which a wait ends in a RankFailure that names who is missing.
+    deadline    Seconds after which a wait ends in a RankFailure that names the missing ranks.
     """
 
     name: ClassVar[str]
@@ -196,14 +214,14 @@ class Transport(ABC):
 
     @abstractmethod
     def run(self, program: Callable[[int], Program]) -> dict[int, Any]:
-        """Run the program of every rank of this process to its end; what they return, by rank."""
+        """Run the program of every rank of this process to its end; returns their results by rank."""
 
     @abstractmethod
     def clock(self, rank: int) -> float:
         """The seconds of a rank's clock, virtual or real."""
 
     def close(self) -> None:  # noqa: B027 (most have nothing to close)
-        """Leave the other ranks in order; nothing can be run afterwards."""
+        """Disconnect from the other ranks; nothing can be run afterwards."""
 
 
 # Programs of one step each, to be used with `yield from`.
@@ -256,6 +274,6 @@ def all_gather(array: np.ndarray, uneven: bool = False) -> Program:
 
 
 def barrier(timeout: float | None = None) -> Program:
-    """Wait until every rank is here."""
+    """Wait until every rank has reached this point."""
     handle = yield Barrier()
     yield from wait(handle, timeout)

@@ -1,4 +1,4 @@
-"""A framework's own model as a network: names for what it takes and returns, a loss behind it."""
+"""A framework's own model as a network: it gives names to the inputs and outputs and appends a loss."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Outputs = dict[str, Any]  # native values by name
 
 @dataclass(frozen=True)
 class Wrapping:
-    """What a user says about a model that is to be wrapped; see `Framework.from_model`."""
+    """The options for wrapping a model; see `Framework.from_model`."""
 
     loss: Any = None
     params: Any = None
@@ -36,16 +36,15 @@ class Wrapping:
             names = getattr(self, option)
             if names is None:
                 continue
-            if isinstance(names, str) or not all(
-                isinstance(name, str) for name in names
-            ):
+            is_list = not isinstance(names, str)
+            if not is_list or not all(isinstance(name, str) for name in names):
                 raise Deep500Error(
                     f"{option} is {names!r}: give a list of names, such as {option}=['x']"
                 )
             object.__setattr__(self, option, tuple(names))
 
     def refuse_beside_a_network(self) -> None:
-        """A d5.Network has its own parameters and names."""
+        """Raise a Deep500Error if an option is set that does not apply to a d5.Network."""
         for option in ("params", "inputs", "outputs"):
             if getattr(self, option) is not None:
                 raise Deep500Error(
@@ -54,7 +53,7 @@ class Wrapping:
 
 
 class Opaque(Operator):
-    """What only the wrapped model itself can compute; it stands for that model in the outline of the network."""
+    """Stands for a wrapped model in the outline of its network; only the model itself can compute it."""
 
     model: str = "model"
     outputs = ("*ys",)
@@ -73,7 +72,7 @@ class Opaque(Operator):
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a model: those that a batch must bring, by position, and those that it may bring, by keyword."""
+    """The arguments of a model: required inputs, passed by position, and optional inputs, passed by keyword."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
@@ -94,7 +93,7 @@ def arguments_of(
     first: int = 0,
     skip: Sequence[str] = (),
 ) -> Arguments:
-    """The arguments of a function from number `first` on, without those in `skip`; `names` gives them other names."""
+    """The arguments of a function from number `first` on, without those in `skip`; `names` replaces their names."""
     parameters = [p for p in _parameters(function)[first:] if p.name not in skip]
     single = [p for p in parameters if p.kind not in SEVERAL]
     positional = [p.name for p in single if p.kind is not p.KEYWORD_ONLY]
@@ -106,18 +105,20 @@ def arguments_of(
                 "the model takes any number of inputs: name them, such as inputs=['x']"
             )
         names = required
-    if len(names) < len(required) or (len(names) > len(positional) and not any_number):
-        raise Deep500Error(
-            f"the model takes {', '.join(positional) or 'no inputs'}, and inputs names "
-            f"{', '.join(names) or 'none'}"
-        )
+    too_few = len(names) < len(required)
+    too_many = len(names) > len(positional) and not any_number
+    if too_few or too_many:
+        accepted = ", ".join(positional) or "no inputs"
+        listed = ", ".join(names) or "none"
+        raise Deep500Error(f"the model takes {accepted}, and inputs names {listed}")
+    passed_by_position = positional[: len(names)]
     by_keyword = [p.name for p in single if p.kind is not p.POSITIONAL_ONLY]
-    rest = [name for name in by_keyword if name not in positional[: len(names)]]
-    return Arguments(tuple(names), tuple(rest))
+    optional = [name for name in by_keyword if name not in passed_by_position]
+    return Arguments(tuple(names), tuple(optional))
 
 
 def _parameters(function: Callable) -> list[inspect.Parameter]:
-    """Of a function written in C, nobody knows more than that it takes some."""
+    """The parameters of a function; one written in C may not tell them and counts as taking any number."""
     try:
         return [*inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):
@@ -125,7 +126,7 @@ def _parameters(function: Callable) -> list[inspect.Parameter]:
 
 
 class Wrapped:
-    """A model as a function of named inputs, which returns its outputs by name and the loss with them."""
+    """A model as a function of named inputs that returns its outputs, including the loss, by name."""
 
     def __init__(
         self,
@@ -146,18 +147,20 @@ class Wrapped:
     @property
     def inputs(self) -> list[str]:
         """The inputs that a training step needs."""
-        label = () if self._loss is None else (self.label,)
-        return [*dict.fromkeys((*self.arguments.required, *label))]
+        names = [*self.arguments.required]
+        if self._loss is not None:
+            names.append(self.label)
+        return [*dict.fromkeys(names)]
 
     def known(self, inputs: Iterable[str]) -> list[str]:
-        """Those of the inputs that the model or the loss takes."""
-        own = {*self.inputs, *self.arguments.optional}
-        return [name for name in inputs if name in own]
+        """The inputs that the model or the loss takes, out of these."""
+        accepted = {*self.inputs, *self.arguments.optional}
+        return [name for name in inputs if name in accepted]
 
     def run(self, inputs: Mapping[str, Any], *before: Any, **options: Any) -> Outputs:
         """The outputs by name; the loss is among them if the label is among the inputs.
 
-        `before` comes before the inputs, and `options` behind them.
+        The model is called with the arguments `before`, the inputs and the keyword arguments `options`.
         """
         positional, keywords = self.arguments.bind(inputs)
         result = self.call(*before, *positional, **keywords, **options)
@@ -171,19 +174,18 @@ class Wrapped:
     def differentiated(
         self, outputs: Outputs, inputs: Mapping[str, Any], y: str
     ) -> Any:
-        """The output that gradients are asked of."""
+        """The output `y`, of which gradients are computed; a Deep500Error if there is none."""
         if y in outputs:
             return outputs[y]
         if y == LOSS and LOSS in self.outputs:
             raise missing_input(self.label, inputs)
-        raise Deep500Error(
-            f"{self.name} has no output {y!r}; its outputs are: {', '.join(outputs)}"
-        )
+        names = ", ".join(outputs)
+        raise Deep500Error(f"{self.name} has no output {y!r}; its outputs are: {names}")
 
     def outline(
         self, params: Mapping[str, Shaped], trainable: Iterable[str]
     ) -> Network:
-        """The model as a network: one node that only it can run, and one for the loss."""
+        """The model as a network: one node that only the model can run, and one for the loss."""
         trained = {*trainable}
         network = Network(self.name)
         for name in self.inputs:
@@ -192,22 +194,23 @@ class Wrapped:
         for name, param in params.items():
             network.add_param(name, param, trainable=name in trained)  # type: ignore[arg-type]
         first = self.outputs[0]
-        makes_loss = self._loss is not None and first != LOSS
-        own = [name for name in self.outputs if name != LOSS or not makes_loss]
-        new = [
-            name for name in own if name not in network.inputs and name not in params
-        ]
+        appends_loss = self._loss is not None and first != LOSS
+        existing_names = {*network.inputs, *params}
+        if appends_loss:
+            existing_names.add(LOSS)
+        new = [name for name in self.outputs if name not in existing_names]
         inputs = (*self.arguments.required, *params)
         network.add_node(Opaque(self.name), inputs, new or None, name="model")
-        if makes_loss:
+        if appends_loss:
             network.add_node(Opaque("the loss"), (first, self.label), [LOSS], name=LOSS)
         for name in self.outputs:
             network.add_output(name)
         return network
 
     def _with_loss(self, outputs: list[str]) -> list[str]:
-        lacks_loss = self._loss is not None and LOSS not in outputs
-        return [*outputs, LOSS] if lacks_loss else outputs
+        if self._loss is None or LOSS in outputs:
+            return outputs
+        return [*outputs, LOSS]
 
 
 class NativeLoss:
@@ -219,12 +222,11 @@ class NativeLoss:
         self.loss = loss
         self.xp = xp
         self.kernel = kernel
-        self._last: tuple[Tensor, Network] | None = None  # the prediction it was for
+        self._last: tuple[Tensor, Network] | None = None  # for the last prediction
 
     def __call__(self, prediction: Any, target: Any) -> Any:
-        network = self._network(
-            Tensor(tuple(prediction.shape), name_of(prediction.dtype))
-        )
+        spec = Tensor(tuple(prediction.shape), name_of(prediction.dtype))
+        network = self._network(spec)
         target = self.xp.astype(target, network.inputs["target"].dtype)
         values = {"prediction": prediction, "target": target}
         nodes = network.nodes
@@ -234,48 +236,60 @@ class NativeLoss:
         return results[LOSS]
 
     def _network(self, prediction: Tensor) -> Network:
-        if self._last is None or self._last[0] != prediction:
-            plain = Network(LOSS)
-            plain.add_input("prediction", prediction.shape, prediction.dtype)
-            plain.add_output("prediction")
-            self._last = prediction, self.loss.attach(plain, "prediction", "target")
-        return self._last[1]
+        """The loss as a network, for predictions of this shape and dtype."""
+        if self._last is not None:
+            last_prediction, network = self._last
+            if last_prediction == prediction:
+                return network
+        network = Network(LOSS)
+        network.add_input("prediction", prediction.shape, prediction.dtype)
+        network.add_output("prediction")
+        network = self.loss.attach(network, "prediction", "target")
+        self._last = prediction, network
+        return network
 
 
 def named_outputs(result: Any, names: Sequence[str] | None) -> Outputs:
-    """What a model returned, by name: the keys of a dictionary, or output, output_1 … unless `names` says otherwise."""
+    """The values that a model returned, by name: keys of a dictionary, `names`, or by default output, output_1 …"""
     if isinstance(result, Mapping):
         outputs = dict(_leaves(result, ""))
-        return outputs if names is None else _selected(outputs, names)
-    values = [value for _, value in _leaves(result, "output")]
+        if names is None:
+            return outputs
+        return _selected(outputs, names)
+    leaves = list(_leaves(result, "output"))
     if names is None:
-        return dict(_leaves(result, "output"))
-    if len(names) > len(values):
+        return dict(leaves)
+    if len(names) > len(leaves):
+        listed = ", ".join(names)
         raise Deep500Error(
-            f"the model returns {len(values)} values, and outputs names {', '.join(names)}"
+            f"the model returns {len(leaves)} values, and outputs names {listed}"
         )
+    values = [value for _, value in leaves]
     return dict(zip(names, values, strict=False))
 
 
 def missing_input(name: str, inputs: Iterable[str]) -> Deep500Error:
-    came = ", ".join(inputs) or "none"
-    return Deep500Error(f"the input {name!r} is missing; these came: {came}")
+    passed = ", ".join(inputs) or "none"
+    return Deep500Error(f"the input {name!r} is missing; these came: {passed}")
 
 
 def loss_expected(loss: Any, example: str) -> Deep500Error:
+    actual = type(loss).__name__
     return Deep500Error(
-        f"loss is a {type(loss).__name__}: give a function of output and label, such as {example}, "
+        f"loss is a {actual}: give a function of output and label, such as {example}, "
         "or a d5.Loss, such as d5.losses.CrossEntropy()"
     )
 
 
 def _leaves(value: Any, stem: str) -> Iterator[tuple[str, Any]]:
-    """The values in nested tuples and dictionaries: stem, stem_1 …, or stem.key."""
+    """The values in nested tuples and dictionaries with their names: stem, stem_1 …, or stem.key."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _leaves(item, f"{stem}.{key}" if stem else str(key))
     elif isinstance(value, list | tuple):
-        items = [leaf for item in value for _, leaf in _leaves(item, stem)]
+        items = []
+        for item in value:
+            items += [leaf for _, leaf in _leaves(item, stem)]
         for i, item in enumerate(items):
             yield f"{stem}_{i}" if i else stem, item
     elif value is not None:
@@ -285,7 +299,6 @@ def _leaves(value: Any, stem: str) -> Iterator[tuple[str, Any]]:
 def _selected(outputs: Outputs, names: Sequence[str]) -> Outputs:
     for name in names:
         if name not in outputs:
-            raise Deep500Error(
-                f"the model returns no {name!r}: it returns {', '.join(outputs) or 'nothing'}"
-            )
+            listed = ", ".join(outputs) or "nothing"
+            raise Deep500Error(f"the model returns no {name!r}: it returns {listed}")
     return {name: outputs[name] for name in names}

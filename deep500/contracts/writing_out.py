@@ -1,6 +1,5 @@
-"""The nodes of a network for the values of one run: constants in static inputs, graphs written out."""
+"""The nodes of a network for the values of one run, with constants as static inputs and subgraphs written out."""
 
-import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -15,15 +14,15 @@ from .graph import Node, Subgraph
 from .inputs import static_input
 from .operator import Operator, Tensor
 
-MOST_NODES = 10_000  # that graphs may be written out to
+MOST_NODES = 10_000  # that subgraphs may be written out to
 LARGEST = 1 << 25  # elements of a value that is evaluated on the host
 
 
 class WritingOut(Folding, Writer):
-    """Takes nodes in order. `sources` are the inputs that came and the parameters; `fetch` gives their values.
+    """Takes nodes in order. `sources` are the passed inputs and the parameters; `fetch` returns their values.
 
-    `decisions` lists all that was decided, `fetched` the sources that were looked at; no new value is named as one
-    that is `reserved`.
+    `decisions` records everything that depends on values, `fetched` the sources whose values were used. Names in
+    `reserved` are not given to new values.
     """
 
     def __init__(
@@ -42,10 +41,10 @@ class WritingOut(Folding, Writer):
         self._sources = {*sources}
         self._fetch = fetch
         self._reserved = reserved
-        self._left = MOST_NODES
+        self._nodes_left = MOST_NODES
 
     def write(self, node: Node) -> None:
-        """The node, or what it is written out as."""
+        """Append the node, or the nodes that it is written out as."""
         operator = node.operator
         if isinstance(operator, Expandable) and operator.expands(self, node):
             outputs = operator.expand(self, node)
@@ -74,13 +73,12 @@ class WritingOut(Folding, Writer):
         return name in self.values
 
     def affords(self, node: Node) -> bool:
-        tensors = [
-            self.tensors[output] for output in node.outputs if output in self.tensors
-        ]
-        if any(math.prod(tensor.shape) > LARGEST for tensor in tensors):
-            raise Unsupported(
-                f"node {node.name!r} decides on shapes, and what it makes has more than {LARGEST} elements"
-            )
+        for output in node.outputs:
+            tensor = self.tensors.get(output)
+            if tensor is not None and tensor.size > LARGEST:
+                raise Unsupported(
+                    f"node {node.name!r} decides on shapes, and what it makes has more than {LARGEST} elements"
+                )
         return True
 
     def emit(
@@ -91,46 +89,41 @@ class WritingOut(Folding, Writer):
         count: int = 1,
         **attributes: Any,
     ) -> list[str]:
-        made = cast(Operator, registry.find("operators", operator)(**attributes))
-        outputs = [
-            self._free(f"{stem}.{i}" if count > 1 else stem) for i in range(count)
-        ]
-        self._spend(count, stem)
+        operator_class = registry.find("operators", operator)
+        definition = cast(Operator, operator_class(**attributes))
+        stems = [stem]
+        if count > 1:
+            stems = [f"{stem}.{i}" for i in range(count)]
+        outputs = [self._free_name(output_stem) for output_stem in stems]
+        self._count_nodes(count, stem)
         self.decisions.append((stem, operator, tuple(inputs), count, repr(attributes)))
-        self.write(Node(outputs[0], made, tuple(inputs), tuple(outputs)))
+        node = Node(outputs[0], definition, tuple(inputs), tuple(outputs))
+        self.write(node)
         return outputs
 
     def copy(self, graph: Subgraph, arguments: Sequence[Any], prefix: str) -> list[str]:
-        self._spend(1 + len(graph.nodes), prefix)
+        self._count_nodes(1 + len(graph.nodes), prefix)
         self.decisions.append(prefix)
         names = dict(zip(graph.inputs, arguments, strict=True))
         for node in graph.nodes:
+            name = f"{prefix}.{node.name}"
             inputs = [names[i] if isinstance(i, str) else i for i in node.inputs]
-            outputs = [self._free(f"{prefix}.{name}") for name in node.outputs]
-            self.write(
-                Node(
-                    f"{prefix}.{node.name}",
-                    node.operator,
-                    tuple(inputs),
-                    tuple(outputs),
-                )
-            )
-            names |= zip(node.outputs, outputs, strict=True)
+            outputs = [self._free_name(f"{prefix}.{output}") for output in node.outputs]
+            self.write(Node(name, node.operator, tuple(inputs), tuple(outputs)))
+            names.update(zip(node.outputs, outputs, strict=True))
         return [names[name] for name in graph.outputs]
 
     def _with_constants(self, node: Node) -> Node:
+        """The node with constants for the static inputs that are values of the network."""
         inputs = list(node.inputs)
         parameters = node.operator.input_names(len(inputs))
         for place, name in node.deciding.items():
             value = self.value(name)
-            if (
-                value is None
-            ):  # an input did not come, and whatever needs this node cannot be asked for
+            if value is None:  # an input was not passed: no output needs this node
                 return node
+            numbers = value.reshape(-1)
             try:
-                constant = static_input(
-                    node.operator, parameters[place], value.reshape(-1)
-                )
+                constant = static_input(node.operator, parameters[place], numbers)
             except Deep500Error as error:
                 raise Deep500Error(f"node {node.name!r}: {error}") from None
             inputs[place] = constant
@@ -138,26 +131,27 @@ class WritingOut(Folding, Writer):
         return replace(node, inputs=tuple(inputs))
 
     def append(self, node: Node) -> None:
-        """The node as it is."""
+        """Append the node without writing it out."""
         self.nodes.append(node)
         self.add(node)
 
     def _name_outputs(self, node: Node, outputs: Sequence[str]) -> None:
-        """The node's own names for what stands for its outputs."""
+        """Give the values that replace the node's outputs the names of these outputs."""
         for name, output in zip(node.outputs, outputs, strict=False):
             identity = registry.find("operators", "Identity")()
             self.append(Node(f"{node.name}.{name}", identity, (output,), (name,)))
 
-    def _free(self, stem: str) -> str:
+    def _free_name(self, stem: str) -> str:
         name, count = stem, 0
         while name in self.makers or name in self._sources or name in self._reserved:
             count += 1
             name = f"{stem}_{count}"
         return name
 
-    def _spend(self, count: int, where: str) -> None:
-        self._left -= count
-        if self._left < 0:
+    def _count_nodes(self, count: int, where: str) -> None:
+        """Count written nodes; Unsupported if they are too many."""
+        self._nodes_left -= count
+        if self._nodes_left < 0:
             raise Unsupported(
                 f"{where!r} would write out more than {MOST_NODES} nodes: let its loop run less often, or "
                 "hand over what it computes as one operator"

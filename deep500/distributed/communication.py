@@ -95,25 +95,25 @@ class Communication:
 
         Two ranks are each other's neighbour on both sides, and one rank is its own: the sum has three terms always.
         """
-        own = _copy(array)
+        copy = _copy(array)
         if self.size == 1:
-            return own * 3
-        return self.run(neighbor_sum(self.rank, self.size, own))
+            return copy * 3
+        return self.run(neighbor_sum(self.rank, self.size, copy))
 
     def all_reduce(self, array: Any, op: ReduceOp = "sum") -> np.ndarray:
         """The sum (maximum, minimum) over all ranks."""
-        return self._run_on_copy(array, lambda own: all_reduce(own, op))
+        return self._run_on_copy(array, lambda copy: all_reduce(copy, op))
 
     def broadcast(self, array: Any, root: int = 0) -> np.ndarray:
         """The root's array."""
-        return self._run_on_copy(array, lambda own: broadcast(own, root))
+        return self._run_on_copy(array, lambda copy: broadcast(copy, root))
 
     def all_gather(self, array: Any) -> list[np.ndarray]:
         """The arrays of all ranks; those of one dimension may differ in length."""
-        own = _copy(array)
+        copy = _copy(array)
         if self.size == 1:
-            return [own]
-        return self.run(all_gather(own, uneven=own.ndim == 1))
+            return [copy]
+        return self.run(all_gather(copy, uneven=copy.ndim == 1))
 
     def barrier(self) -> None:
         """Wait until every rank is here."""
@@ -123,30 +123,30 @@ class Communication:
     def _run_on_copy(
         self, array: Any, program: Callable[[np.ndarray], Program]
     ) -> np.ndarray:
-        own = _copy(array)
+        copy = _copy(array)
         if self.size > 1:
-            self.run(program(own))
-        return own
+            self.run(program(copy))
+        return copy
 
 
-def neighbor_sum(rank: int, size: int, own: np.ndarray) -> Program:
-    """Own + left + right, added in that order."""
+def neighbor_sum(rank: int, size: int, array: np.ndarray) -> Program:
+    """This rank's array + the left + the right neighbour's, added in that order."""
     left = (rank - 1) % size
     right = (rank + 1) % size
-    from_left, from_right = np.empty_like(own), np.empty_like(own)
+    from_left, from_right = np.empty_like(array), np.empty_like(array)
     handles = []
     # what goes to the right has tag 0, what goes to the left tag 1: two ranks send both to each other
     steps = (
         Recv(left, from_left, 0),
         Recv(right, from_right, 1),
-        Send(right, own, 0),
-        Send(left, own, 1),
+        Send(right, array, 0),
+        Send(left, array, 1),
     )
     for step in steps:
         handle = yield step
         handles.append(handle)
     yield Wait(handles)
-    return own + from_left + from_right
+    return array + from_left + from_right
 
 
 def _run_alone(program: Program) -> Any:

@@ -15,6 +15,7 @@ from .shards import bounds
 ENTRIES = ("ranks", "transport", "scheme", "codec")
 TRANSPORTS = ("virtual", "mpi", "torch")
 DEFAULT = "virtual"
+VIRTUAL_TIME = "virtual ranks compute in no time: use --transport mpi or torch"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,13 @@ class Distribution:
                 f"--ranks {transport.size}, or start {self.ranks}"
             )
         return transport
+
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """What metrics need and these ranks do not have, with the reason."""
+        if self.transport == "virtual":
+            return {"real time": VIRTUAL_TIME}
+        return {}
 
     def to_json(self, global_batch: int) -> dict[str, Any]:
         """For the plan of a run: with the batch of all ranks, and of each."""

@@ -18,9 +18,8 @@ from ..errors import Deep500Error, Unsupported, unknown
 from ..supervision.descendants import descendants
 from ..supervision.kernel import adopt_orphans
 
-ERRORS = (
-    "DEEP500_RANK_ERRORS"  # the folder in which ranks but the first leave what they say
-)
+# the folder in which ranks but the first leave what they say
+ERRORS = "DEEP500_RANK_ERRORS"
 POLL_SECONDS = 0.02
 TRANSPORTS = ("mpi", "torch")
 MOST_RANKS = 256
@@ -87,9 +86,8 @@ def launch(
             first = group.wait(grace)
         finally:
             group.kill()
-        codes = group.codes() or {
-            0: group.processes[0].returncode
-        }  # mpiexec's own, if nobody noted any
+        # mpiexec's own, if nobody noted any
+        codes = group.codes() or {0: group.processes[0].returncode}
         return Launched(codes, group.output(), group.errors(), first)
 
 
@@ -167,9 +165,7 @@ class _Group:
         """The exit codes of the ranks that have ended, as far as they are known."""
         noted = sorted(self.folder.glob("ended-*"))
         if noted or self.is_mpi:
-            return {
-                int(file.name.partition("-")[2]): _noted_code(file) for file in noted
-            }
+            return dict(map(_noted_end, noted))
         codes = {}
         for rank, process in enumerate(self.processes):
             if process.poll() is not None:
@@ -183,31 +179,37 @@ class _Group:
     def errors(self) -> list[str]:
         """What ranks but the first have said."""
         files = sorted(self.folder.glob("rank-*"))
-        return [
-            text for file in files if (text := file.read_text(errors="replace").strip())
-        ]
+        texts = [file.read_text(errors="replace").strip() for file in files]
+        return [text for text in texts if text]
 
 
 def _mpiexec() -> list[str]:
     """The launcher that goes with this Python, or the site's own."""
     ours = Path(sysconfig.get_path("scripts")) / "mpiexec"
-    found = str(ours) if ours.exists() else shutil.which("mpiexec")
-    if found is None:
+    launcher = shutil.which("mpiexec")
+    if ours.exists():
+        launcher = str(ours)
+    if launcher is None:
         raise Unsupported(
             "there is no mpiexec: install MPI (pip install 'deep500-bench[mpi]'), or use the "
             "transport torch or virtual"
         )
     version = subprocess.run(
-        [found, "--version"], capture_output=True, text=True, timeout=30
+        [launcher, "--version"], capture_output=True, text=True, timeout=30
     )
+    if "HYDRA" not in version.stdout:
+        return [launcher]
     # MPICH would kill all ranks when one dies, before anyone can say which
-    return [found, "-disable-auto-cleanup"] if "HYDRA" in version.stdout else [found]
+    return [launcher, "-disable-auto-cleanup"]
 
 
-def _noted_code(file: Path) -> int:
-    """What a shell noted: the number of a signal becomes negative; 0 while it is being written."""
+def _noted_end(file: Path) -> tuple[int, int]:
+    """The rank and the exit code that a shell noted; minus the number of a signal, 0 while it is being written."""
+    rank = int(file.name.removeprefix("ended-"))
     code = int(file.read_text().strip() or 0)
-    return SIGNALLED - code if code > SIGNALLED else code
+    if code > SIGNALLED:
+        code = SIGNALLED - code
+    return rank, code
 
 
 def _free_port() -> int:

@@ -1,13 +1,13 @@
 """One rank's replica of a network: what a scheme's program works on."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..contracts.executor import Executor, Values
-from ..contracts.layout import Layout
+from ..contracts.layout import Bucket, Layout
 from ..contracts.optimizer import Optimizer
 from ..contracts.scheme import Buffers
 from ..errors import Deep500Error
@@ -103,6 +103,15 @@ class Replica:
         shard = self._taken()
         self._outputs = self.training_step.backprop(shard.batch, shard.first_row)
         return self._outputs
+
+    def backprop_in_buckets(
+        self, buckets: Sequence[Bucket], ready: Callable[[np.ndarray], None]
+    ) -> Buffers:
+        shard = self._taken()
+        self._outputs, gradients = self.training_step.backprop_in_buckets(
+            shard.batch, buckets, ready, shard.first_row
+        )
+        return dict(gradients)
 
     def whole_step(self) -> None:
         shard = self._taken()

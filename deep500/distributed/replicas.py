@@ -25,9 +25,9 @@ class Replicas(Procedure):
         self.lead = self.replicas[min(self.replicas)]
         self.executors = {"network": self.lead.executor}
         if len(self.replicas) > 1:
-            self.executors = {
-                f"rank {r}": own.executor for r, own in self.replicas.items()
-            }
+            self.executors = {}
+            for rank, replica in self.replicas.items():
+                self.executors[f"rank {rank}"] = replica.executor
         self.series = {"loss": self.lead.loss}
         self.parts = {"communication": Communication(self.replicas)}
 
@@ -41,13 +41,14 @@ class Replicas(Procedure):
         return self.lead.executor.inference(batch)
 
     def state(self) -> dict[str, np.ndarray]:
-        return _with_ranks(
-            {r: own.optimizer_state() for r, own in self.replicas.items()}
-        )
+        states = {}
+        for rank, replica in self.replicas.items():
+            states[rank] = replica.optimizer_state()
+        return _with_ranks(states)
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        for rank, own in _by_rank(state, self.replicas).items():
-            self.replicas[rank].load_optimizer_state(own)
+        for rank, rank_state in _by_rank(state, self.replicas).items():
+            self.replicas[rank].load_optimizer_state(rank_state)
 
 
 class Communication:
@@ -57,12 +58,14 @@ class Communication:
         self.replicas = replicas
 
     def state(self) -> State:
-        return _with_ranks({rank: own.state for rank, own in self.replicas.items()})
+        states = {rank: replica.state for rank, replica in self.replicas.items()}
+        return _with_ranks(states)
 
     def load_state(self, state: State) -> None:
-        for rank, own in _by_rank(state, self.replicas).items():
-            self.replicas[rank].state.clear()
-            self.replicas[rank].state.update(own)
+        for rank, rank_state in _by_rank(state, self.replicas).items():
+            replica = self.replicas[rank]
+            replica.state.clear()
+            replica.state.update(rank_state)
 
 
 def _with_ranks(states: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:

@@ -72,9 +72,8 @@ def merge_reports(reports: Sequence[EpochReport]) -> MergedEpoch:
     seconds = np.array([report.seconds for report in training], float)
     batch = sizes.sum(axis=0)
     ends = np.cumsum(seconds, axis=1).max(axis=0)
-    shares = (
-        np.where(sizes > 0, losses, 0.0) * sizes
-    )  # a rank without examples has a loss of none
+    # a rank without examples has a loss of none
+    shares = np.where(sizes > 0, losses, 0.0) * sizes
     series = {
         "loss": (shares.sum(axis=0) / batch).tolist(),
         "seconds": np.diff(ends, prepend=0.0).tolist(),

@@ -66,8 +66,10 @@ class DistributedTrainer(Trainer):
         check_ranks(self.splits["train"], sampler.batch_size, self.trainers)
         self.replicas: dict[int, Replica] = {}
         for rank in transport.ranks:
-            own = self.executor if rank == lead else self._with_loss(executors[rank])
-            self.replicas[rank] = self._replica(rank, own, optimizer)
+            executor = self.executor
+            if rank != lead:
+                executor = self._with_loss(executors[rank])
+            self.replicas[rank] = self._replica(rank, executor, optimizer)
         self.lead = self.replicas[lead]
         self.lead.after_step = self._after_step
 
@@ -133,6 +135,7 @@ class DistributedTrainer(Trainer):
 
     def _train(self) -> None:
         """What is left of an epoch, on all ranks of this process."""
+        self._step_hooks = self._hooks("after_step")
         for rank, replica in self.replicas.items():
             replica.shards = self._shards(rank)
             replica.steps.clear()
@@ -194,7 +197,7 @@ class DistributedTrainer(Trainer):
         self.counters["samples"] += replica.global_batch_size
         self._counted += replica.global_batch_size
         self.batch += 1
-        for hook in self._hooks("after_step"):
+        for hook in self._step_hooks:
             if ending := hook(self, outputs):
                 self._end(hook, ending)
 
@@ -224,12 +227,13 @@ class DistributedTrainer(Trainer):
     @contextmanager
     def _loaded(self, model: Buffers) -> Iterator[None]:
         """The lead's executor with the model's parameters instead of its own."""
-        own = {dtype: buffer.copy() for dtype, buffer in self.lead.params().items()}
+        params = self.lead.params()
+        copies = {dtype: buffer.copy() for dtype, buffer in params.items()}
         self.lead.set_params(model)
         try:
             yield
         finally:
-            self.lead.set_params(own)
+            self.lead.set_params(copies)
 
     # Documents between ranks
 

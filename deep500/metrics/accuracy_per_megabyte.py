@@ -1,4 +1,4 @@
-"""What communication buys: quality for what was sent."""
+"""Test accuracy in relation to the data sent."""
 
 import math
 
@@ -16,4 +16,7 @@ class AccuracyPerMegabyte(Metric):
     def value(self, history: History) -> float | None:
         accuracy = history.final("test", "accuracy")
         sent = math.fsum(rank_counters(history, "bytes").values())
-        return accuracy / (sent / 1e6) if accuracy is not None and sent else None
+        if accuracy is None or not sent:
+            return None
+        megabytes = sent / 1e6
+        return accuracy / megabytes

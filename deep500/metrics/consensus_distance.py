@@ -13,5 +13,5 @@ class ConsensusDistance(Metric):
         distances = history.series.get("consensus distance")
         if distances:
             return distances[-1]
-        has_ranks = "bytes of rank 0" in history.counters
-        return 0.0 if has_ranks else None
+        is_distributed = "bytes of rank 0" in history.counters
+        return 0.0 if is_distributed else None

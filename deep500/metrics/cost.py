@@ -1,11 +1,11 @@
-"""What a training run would cost on a machine that is rented."""
+"""What a training run would cost on a rented machine."""
 
 from ..contracts.metric import History, Metric
 from ..errors import Deep500Error
 
 
 class Cost(Metric):
-    """The whole run, evaluation included, at `price` US dollars per hour of the machine."""
+    """The cost of the whole run, evaluation included, at `price` US dollars per hour of the machine."""
 
     price: float
     unit = "USD"

@@ -4,9 +4,9 @@ from ..contracts.metric import History, Metric
 
 
 class Energy(Metric):
-    """Joule of all processor packages (RAPL) and NVIDIA devices (NVML) during training and evaluation.
+    """Energy in joules of all processor packages (RAPL) and NVIDIA devices (NVML) during training and evaluation.
 
-    The counters are the whole machine's: whatever else runs on it is in there.
+    The counters are those of the whole machine: they include whatever else runs on it.
     """
 
     unit = "J"

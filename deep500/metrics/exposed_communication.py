@@ -1,4 +1,4 @@
-"""How much of the training time is spent on waiting for other ranks."""
+"""How much of the training time is spent waiting for other ranks."""
 
 import math
 
@@ -7,15 +7,22 @@ from ._ranks import rank_series
 
 
 class ExposedCommunication(Metric):
-    """The share of their time that ranks wait for each other: what overlapping did not hide."""
+    """The share of their time that ranks wait for each other, which overlapping did not hide."""
 
     unit = "%"
     kind = "ratio"
     better = "lower"
+    needs = ("real time",)
 
     def value(self, history: History) -> float | None:
-        seconds = rank_series(history, "seconds").values()
-        waiting = rank_series(history, "waiting").values()
-        whole = math.fsum(math.fsum(numbers) for numbers in seconds)
-        part = math.fsum(math.fsum(numbers) for numbers in waiting)
-        return 100 * part / whole if whole > 0 else None
+        whole = _total(history, "seconds")
+        waiting = _total(history, "waiting")
+        if whole <= 0:
+            return None
+        return 100 * waiting / whole
+
+
+def _total(history: History, name: str) -> float:
+    """The sum of a series over all ranks."""
+    series = rank_series(history, name).values()
+    return math.fsum(math.fsum(numbers) for numbers in series)

@@ -1,4 +1,4 @@
-"""Where the training loss ended."""
+"""The training loss at the end of a run."""
 
 import math
 
@@ -6,13 +6,16 @@ from ..contracts.metric import History, Metric
 
 
 class FinalLoss(Metric):
-    """Mean training loss over the steps of the last epoch: the loss of one batch is mostly the luck of its draw."""
+    """Mean training loss over the steps of the last epoch, since the loss of a single batch is mostly chance."""
 
     better = "lower"
 
     def value(self, history: History) -> float | None:
         if not history.evaluations:
             return None
-        start = history.evaluations[-2]["step"] if len(history.evaluations) > 1 else 0
-        last = history.losses[start : history.evaluations[-1]["step"]]
-        return math.fsum(last) / len(last)
+        start = 0
+        if len(history.evaluations) > 1:
+            start = history.evaluations[-2]["step"]
+        end = history.evaluations[-1]["step"]
+        losses = history.losses[start:end]
+        return math.fsum(losses) / len(losses)

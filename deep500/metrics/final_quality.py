@@ -1,4 +1,4 @@
-"""Any quality of a task, where it ended."""
+"""Any quality of a task at the end of a run."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,7 +8,7 @@ from ..contracts.task import Quality
 
 
 class FinalQuality(Metric):
-    """A quality by its name ("mean absolute error") after the last epoch; the task knows unit and direction."""
+    """A quality by its name ("mean absolute error") after the last epoch; the task defines its unit and direction."""
 
     name: str
     split: Literal["validation", "test"] = "test"

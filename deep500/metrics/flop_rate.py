@@ -1,4 +1,4 @@
-"""How many operations a second a network is trained with."""
+"""How many floating-point operations per second the training performs."""
 
 import math
 
@@ -6,15 +6,15 @@ from ..contracts.metric import History, Metric
 
 
 class FlopRate(Metric):
-    """Operations of forward and backward passes, counted from the shapes, over the time of all steps."""
+    """Operations of forward and backward passes, computed from the shapes, divided by the time of all steps."""
 
     unit = "GFLOP/s"
     kind = "rate"
-    needs = ("work",)
+    needs = ("work", "real time")
 
     def value(self, history: History) -> float | None:
-        each = history.counters.get("flops per example")
+        flops_per_example = history.counters.get("flops per example")
         seconds = math.fsum(history.step_seconds)
-        if each is None or seconds <= 0:
+        if flops_per_example is None or seconds <= 0:
             return None
-        return each * history.samples / seconds / 1e9
+        return flops_per_example * history.samples / seconds / 1e9

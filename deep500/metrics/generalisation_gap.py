@@ -1,4 +1,4 @@
-"""How much better a network is on what it has seen."""
+"""How much better a network is on its training data."""
 
 from ..contracts.metric import History, Metric
 
@@ -12,8 +12,8 @@ class GeneralisationGap(Metric):
     needs = ("training quality",)
 
     def value(self, history: History) -> float | None:
-        seen = history.counters.get("training accuracy")
-        unseen = history.final("test", "accuracy")
-        if seen is None or unseen is None:
+        training = history.counters.get("training accuracy")
+        test = history.final("test", "accuracy")
+        if training is None or test is None:
             return None
-        return seen - unseen
+        return training - test

@@ -1,4 +1,4 @@
-"""How much of training is waiting for data."""
+"""How much of the training time is spent waiting for data."""
 
 import math
 
@@ -6,11 +6,12 @@ from ..contracts.metric import History, Metric
 
 
 class IoShare(Metric):
-    """Per cent of the time of all steps that went by before their batch was there."""
+    """The percentage of the time of all steps that was spent waiting for batches."""
 
     unit = "%"
     kind = "ratio"
     better = "lower"
+    needs = ("real time",)
 
     def value(self, history: History) -> float | None:
         waits = history.series.get("data", [])

@@ -10,12 +10,13 @@ from ._ranks import rank_series
 class LoadImbalance(Metric):
     """How much longer the slowest rank computes than the mean of all, in per cent.
 
-    A Kruskal-Wallis test over the ranks comes first: without a significant difference between them, it is 0.
+    It is 0 unless a Kruskal-Wallis test finds a significant difference between the ranks.
     """
 
     unit = "%"
     kind = "ratio"
     better = "lower"
+    needs = ("real time",)
     significance: float = 0.05
 
     def value(self, history: History) -> float | None:
@@ -23,7 +24,7 @@ class LoadImbalance(Metric):
         waiting = rank_series(history, "waiting")
         computing = []
         for rank, numbers in seconds.items():
-            if numbers:  # a server trains on nothing
+            if numbers:  # a parameter server has no steps
                 computing.append(np.subtract(numbers, waiting[rank]))
         if len(computing) < 2:
             return None
@@ -31,4 +32,6 @@ class LoadImbalance(Metric):
             return 0.0
         means = [float(times.mean()) for times in computing]
         mean = sum(means) / len(means)
-        return 100 * (max(means) / mean - 1) if mean > 0 else 0.0
+        if mean <= 0:
+            return 0.0
+        return 100 * (max(means) / mean - 1)

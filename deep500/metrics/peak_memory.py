@@ -4,7 +4,7 @@ from ..contracts.metric import History, Metric
 
 
 class PeakMemory(Metric):
-    """The most memory, in MiB, that the process held while it was trained and evaluated: framework, data and all."""
+    """The peak memory of the process in MiB during training and evaluation, including framework and data."""
 
     unit = "MiB"
     kind = "cost"

@@ -1,4 +1,4 @@
-"""How much the rounding of low precision disturbs a gradient, beside the choice of its minibatch."""
+"""How much noise the rounding of low precision adds to a gradient, compared to the choice of its minibatch."""
 
 import math
 
@@ -6,9 +6,9 @@ from ..contracts.metric import History, Metric
 
 
 class RoundingNoise(Metric):
-    """Variance of the gradient due to rounding over its variance due to the minibatch, the mean over all epochs.
+    """Variance of the gradient due to rounding divided by its variance due to the minibatch, over all epochs.
 
-    Far below 1, the rounding drowns in what stochastic gradient descent lives with anyway.
+    Far below 1, rounding adds little to the noise that stochastic gradient descent has anyway.
     """
 
     unit = "×"

@@ -1,4 +1,4 @@
-"""How many steps loss scaling threw away."""
+"""How many steps loss scaling skipped."""
 
 from ..contracts.metric import History, Metric
 

@@ -1,4 +1,4 @@
-"""How old the parameters are that gradients were computed with."""
+"""How old the parameters were from which gradients were computed."""
 
 import numpy as np
 
@@ -7,23 +7,25 @@ from ._ranks import rank_series
 
 
 class Staleness(Metric):
-    """Updates by others between reading the parameters and applying their gradient: the mean over all updates."""
+    """The number of other updates between reading the parameters and applying their gradient, as a mean."""
 
     unit = "updates"
     kind = "count"
     better = "lower"
 
     def value(self, history: History) -> float | None:
-        values = [*rank_series(history, "staleness").values()]
-        return float(np.mean(np.concatenate(values))) if values else None
+        series = [*rank_series(history, "staleness").values()]
+        if not series:
+            return None
+        return float(np.mean(np.concatenate(series)))
 
     def histogram(self, history: History) -> dict[int, int]:
-        """How many updates had which staleness."""
-        values = [*rank_series(history, "staleness").values()]
-        if not values:
+        """The number of updates by staleness."""
+        series = [*rank_series(history, "staleness").values()]
+        if not series:
             return {}
-        numbers, counts = np.unique(np.concatenate(values), return_counts=True)
-        return {
-            int(number): int(count)
-            for number, count in zip(numbers, counts, strict=True)
-        }
+        values, counts = np.unique(np.concatenate(series), return_counts=True)
+        histogram = {}
+        for value, count in zip(values, counts, strict=True):
+            histogram[int(value)] = int(count)
+        return histogram

@@ -7,15 +7,16 @@ from ..errors import Deep500Error
 
 
 class StepLatency(Metric):
-    """A quantile of the seconds of a step, loading included: 0.5 is the median, 0.99 the slow ones.
+    """A quantile of the seconds of a step, loading included: 0.5 is the median, 0.99 stands for the slow steps.
 
-    It is a time that was measured (the nearest rank), never one in between.
+    It is always a measured time (by the nearest-rank method), never an interpolated one.
     """
 
     quantile: float = 0.5
     unit = "s"
     kind = "cost"
     better = "lower"
+    needs = ("real time",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -28,4 +29,5 @@ class StepLatency(Metric):
         ordered = sorted(history.step_seconds)
         if not ordered:
             return None
-        return ordered[math.ceil(self.quantile * len(ordered)) - 1]
+        rank = math.ceil(self.quantile * len(ordered))
+        return ordered[rank - 1]

@@ -1,12 +1,12 @@
-"""How many steps a network must be trained until it is good enough."""
+"""How many steps it takes to reach an accuracy."""
 
 from ..contracts.metric import History, Metric, first_reaching
 
 
 class StepsToAccuracy(Metric):
-    """Steps until the validation accuracy first reaches `target` per cent: time to accuracy without the machine.
+    """Steps until the validation accuracy first reaches `target` per cent: TimeToAccuracy, independent of the machine.
 
-    Accuracy is looked at after every epoch. A run that never arrives is censored, as in TimeToAccuracy.
+    Accuracy is evaluated after every epoch. A run that never reaches the target is censored, as in TimeToAccuracy.
     """
 
     target: float
@@ -17,7 +17,11 @@ class StepsToAccuracy(Metric):
 
     def value(self, history: History) -> float | None:
         evaluation = first_reaching(history, "accuracy", self.target)
-        return float(evaluation["step"]) if evaluation else None
+        if not evaluation:
+            return None
+        return float(evaluation["step"])
 
     def censored_at(self, history: History) -> float | None:
-        return float(history.evaluations[-1]["step"]) if history.evaluations else None
+        if not history.evaluations:
+            return None
+        return float(history.evaluations[-1]["step"])

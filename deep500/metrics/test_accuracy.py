@@ -4,9 +4,9 @@ from ..contracts.metric import History, Metric
 
 
 class TestAccuracy(Metric):
-    """Per cent of the test data, after the last epoch: the number to report."""
+    """Accuracy on the test data after the last epoch: the number to report."""
 
-    __test__ = False  # pytest takes a class of this name for a test
+    __test__ = False  # pytest would collect a class of this name as a test
     unit = "%"
     reads = "accuracy"
 

@@ -6,11 +6,14 @@ from ..contracts.metric import History, Metric
 
 
 class Throughput(Metric):
-    """Samples per second: all the work over all the time, which no mean of single rates gives."""
+    """Samples per second: all samples divided by the time of all steps, not a mean of rates."""
 
     unit = "samples/s"
     kind = "rate"
+    needs = ("real time",)
 
     def value(self, history: History) -> float | None:
         seconds = math.fsum(history.step_seconds)
-        return history.samples / seconds if seconds > 0 else None
+        if seconds <= 0:
+            return None
+        return history.samples / seconds

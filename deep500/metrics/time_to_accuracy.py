@@ -1,4 +1,4 @@
-"""How long a network must be trained until it is good enough."""
+"""How long it takes to reach an accuracy."""
 
 from ..contracts.metric import History, Metric, first_reaching
 
@@ -6,8 +6,8 @@ from ..contracts.metric import History, Metric, first_reaching
 class TimeToAccuracy(Metric):
     """Seconds of training until the validation accuracy first reaches `target` per cent; None if it never does.
 
-    Accuracy is looked at after every epoch, so the time is that of whole epochs. A run that never arrives is censored:
-    the median over seeds is Kaplan and Meier's.
+    Accuracy is evaluated after every epoch, so the time is that of whole epochs. A run that never reaches the target is
+    censored, and the median over seeds is the Kaplan-Meier estimate.
     """
 
     target: float
@@ -15,10 +15,15 @@ class TimeToAccuracy(Metric):
     kind = "cost"
     better = "lower"
     reads = "accuracy"
+    needs = ("real time",)
 
     def value(self, history: History) -> float | None:
         evaluation = first_reaching(history, "accuracy", self.target)
-        return evaluation["seconds"] if evaluation else None
+        if not evaluation:
+            return None
+        return evaluation["seconds"]
 
     def censored_at(self, history: History) -> float | None:
-        return history.evaluations[-1]["seconds"] if history.evaluations else None
+        if not history.evaluations:
+            return None
+        return history.evaluations[-1]["seconds"]

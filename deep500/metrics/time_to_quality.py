@@ -1,4 +1,4 @@
-"""How long a network must be trained until any quality of its task is good enough."""
+"""How long it takes to reach a value of any quality of the task."""
 
 from collections.abc import Mapping
 
@@ -9,22 +9,27 @@ from ..contracts.task import Quality
 class TimeToQuality(Metric):
     """Seconds of training until a quality ("mean absolute error") first reaches `target` on validation data.
 
-    The task says whether the target is reached from above or from below. A run that never arrives is censored.
+    The task defines whether higher or lower is better. A run that never reaches the target is censored.
     """
 
     name: str
     target: float
-    direction: str = "higher"  # of the quality; the task's own once it is known
+    direction: str = "higher"  # which values are better; `for_qualities` sets it
     unit = "s"
     kind = "cost"
     better = "lower"
+    needs = ("real time",)
 
     def value(self, history: History) -> float | None:
         evaluation = first_reaching(history, self.name, self.target, self.direction)
-        return evaluation["seconds"] if evaluation else None
+        if not evaluation:
+            return None
+        return evaluation["seconds"]
 
     def censored_at(self, history: History) -> float | None:
-        return history.evaluations[-1]["seconds"] if history.evaluations else None
+        if not history.evaluations:
+            return None
+        return history.evaluations[-1]["seconds"]
 
     def for_qualities(self, qualities: Mapping[str, Quality]) -> Metric:
         quality = quality_named(self.name, qualities)

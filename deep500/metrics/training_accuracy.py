@@ -4,7 +4,7 @@ from ..contracts.metric import History, Metric
 
 
 class TrainingAccuracy(Metric):
-    """Per cent of the training data, after the last epoch, all of it evaluated once more."""
+    """Accuracy on the training data after the last epoch, from a separate evaluation of all of them."""
 
     unit = "%"
     reads = "accuracy"

@@ -1,4 +1,4 @@
-"""How much of what the machine can do a training step gets out of it."""
+"""How much of the machine's peak performance training achieves."""
 
 import math
 
@@ -6,19 +6,19 @@ from ..contracts.metric import History, Metric
 
 
 class Utilisation(Metric):
-    """Per cent of the roofline: the least time that the machine's measured peaks allow, over the time that was taken.
+    """Percentage of the roofline: the least time that the machine's measured peaks allow, divided by the actual time.
 
-    The peaks are those of all cores that the process may use, whatever number of threads the recipe has. Bytes are
-    those of the forward pass, which the backward pass can only add to: the bound is lenient, the utilisation too high.
+    The peaks are those of all cores that the process may use, whatever number of threads the recipe has. Only the bytes
+    of the forward pass are counted, so the bound is lenient.
     """
 
     unit = "%"
     kind = "ratio"
-    needs = ("work", "roofline")
+    needs = ("work", "roofline", "real time")
 
     def value(self, history: History) -> float | None:
-        least = history.counters.get("least seconds per example")
+        least_per_example = history.counters.get("least seconds per example")
         seconds = math.fsum(history.step_seconds)
-        if least is None or seconds <= 0:
+        if least_per_example is None or seconds <= 0:
             return None
-        return 100 * least * history.samples / seconds
+        return 100 * least_per_example * history.samples / seconds

@@ -4,7 +4,7 @@ from ..contracts.metric import History, Metric
 
 
 class ValidationAccuracy(Metric):
-    """Per cent of the validation data, after the last epoch: the number to choose by."""
+    """Accuracy on the validation data after the last epoch: the number to select models by."""
 
     unit = "%"
     reads = "accuracy"

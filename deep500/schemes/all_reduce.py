@@ -1,5 +1,6 @@
 """Synchronous data parallelism: the gradients of all ranks are added up before every update."""
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..contracts.scheme import (
     Worker,
     backprop,
     update,
+    weight,
     weighted_gradients,
 )
 from ..contracts.transport import AllReduce as NativeAllReduce
-from ..contracts.transport import Compute, Program, Wait
+from ..contracts.transport import Compute, Handle, Overlap, Program, Wait
 from ..errors import Deep500Error
 from ._compressing import compressed_mean
 
@@ -24,8 +26,9 @@ from ._compressing import compressed_mean
 class AllReduce(Scheme):
     """P ranks with b examples each do the step that one rank does with P b examples.
 
-    Without a `collective`, the engine's own allreduce reduces all buckets at the same time. A `codec` sends gradients
-    in a shorter form, by the engine's own allreduce or allgather, as the codec needs.
+    Without a `collective`, the engine's own allreduce reduces each bucket as soon as backprop has finished it, where
+    the framework can tell, and backprop goes on meanwhile. A `codec` sends gradients in a shorter form, by the
+    engine's own allreduce or allgather, as the codec needs.
     """
 
     codec: Codec | None = None
@@ -37,11 +40,30 @@ class AllReduce(Scheme):
         if worker.size == 1 and self.codec is None:
             yield Compute(worker.whole_step)
             return
-        yield from backprop(worker)
-        gradients = weighted_gradients(worker)
-        yield from self.reduce(worker, gradients)
+        buckets = worker.layout.buckets(self.bucket_bytes)
+        if len(buckets) > 1 and self.codec is None and self.collective is None:
+            gradients = yield from self._overlapped(worker, buckets)
+        else:
+            yield from backprop(worker)
+            gradients = weighted_gradients(worker)
+            yield from self.reduce(worker, gradients)
         worker.set_gradients(gradients)
         yield from update(worker)
+
+    def _overlapped(self, worker: Worker, buckets: Sequence[Bucket]) -> Program:
+        """Backprop, during which the sums of all ranks are begun bucket by bucket; the value is the summed buffers."""
+        handles = []
+
+        def compute(begin: Callable[[NativeAllReduce], Handle]) -> Buffers:
+            def reduce_bucket(part: np.ndarray) -> None:
+                weight(worker, part)
+                handles.append(begin(NativeAllReduce(part)))
+
+            return worker.backprop_in_buckets(buckets, reduce_bucket)
+
+        gradients = yield Overlap(compute, len(buckets))
+        yield Wait(handles)
+        return gradients
 
     def reduce(self, worker: Worker, gradients: Buffers) -> Program:
         """Replace the buffers by their sums over all ranks, bucket by bucket."""
@@ -63,9 +85,8 @@ class AllReduce(Scheme):
         self, worker: Worker, codec: Codec, gradients: Buffers
     ) -> Program:
         for bucket, part in self.buckets(worker, gradients):
-            part *= (
-                worker.size
-            )  # a codec gives the mean of all ranks, and this is to be the sum
+            # a codec gives the mean of all ranks, and this is to be the sum
+            part *= worker.size
             yield from compressed_mean(worker, codec, bucket, part)
 
     def buckets(

@@ -96,9 +96,8 @@ class _Server:
         self.version_read = dict.fromkeys(range(clients), 0)
         self.steps_done = dict.fromkeys(range(clients), 0)
         self.training = set(range(clients))
-        self.waiting: dict[
-            int, Buffers
-        ] = {}  # clients without an answer, with their gradients
+        # clients without an answer, with their gradients
+        self.waiting: dict[int, Buffers] = {}
         self.answers: dict[int, list[Handle]] = {}  # that are being sent
         self.memory: dict[int, Buffers] = {}  # which they are sent from
 

@@ -48,9 +48,8 @@ class PushSum(Scheme):
         if size == 1:
             return [0]
         distances = np.random.default_rng([self.seed, step]).integers(1, size, size)
-        return [
-            int((rank + distance) % size) for rank, distance in enumerate(distances)
-        ]
+        targets = (np.arange(size) + distances) % size
+        return targets.tolist()
 
     def _push(
         self, worker: Worker, targets: list[int], outgoing: Buffers, weight: np.ndarray

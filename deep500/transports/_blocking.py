@@ -53,11 +53,13 @@ def deadlock(engine: "EventEngine", waiting: Sequence[VirtualRank]) -> Deadlock:
                 "has ended",
                 (rank.rank, ended[0]),
             )
-    cycle = _cycle({rank: others[0] for rank, others in _blocked_only(edges).items()})
+    blocked = _blocked_only(edges)
+    cycle = _cycle({rank: others[0] for rank, others in blocked.items()})
     by_rank = {rank.rank: rank for rank in waiting}
     links = [f"rank {rank} waits for {described(by_rank[rank])}" for rank in cycle]
     ring = " -> ".join(map(str, [*cycle, cycle[0]]))
-    return Deadlock(f"deadlock of ranks {ring}: {'; '.join(links[:4])}", cycle)
+    reasons = "; ".join(links[:4])
+    return Deadlock(f"deadlock of ranks {ring}: {reasons}", cycle)
 
 
 def _first_step(rank: VirtualRank) -> object:
@@ -67,10 +69,11 @@ def _first_step(rank: VirtualRank) -> object:
 
 def _blocked_only(edges: dict[int, list[int]]) -> dict[int, list[int]]:
     """The same edges between ranks that are blocked; a rank that waits for none of those waits for itself."""
-    return {
-        rank: [o for o in others if o in edges] or [rank]
-        for rank, others in edges.items()
-    }
+    blocked = {}
+    for rank, others in edges.items():
+        blocked_others = [other for other in others if other in edges]
+        blocked[rank] = blocked_others or [rank]
+    return blocked
 
 
 def _cycle(next_rank: dict[int, int]) -> list[int]:

@@ -14,6 +14,7 @@ from ..contracts.transport import (
     Compute,
     Handle,
     Now,
+    Overlap,
     Poll,
     Program,
     RankFailure,
@@ -89,16 +90,14 @@ class ProcessTransport(Transport):
     def _do(self, step: Any) -> Any:
         if isinstance(step, Compute):
             return step.function()
+        if isinstance(step, Overlap):
+            return step.function(self._begin)
         if isinstance(step, Wait):
             return self._wait(step)
         if isinstance(step, WaitAny):
             return self._wait_any(step)
         if isinstance(step, Poll):
-            return [
-                i
-                for i, handle in enumerate(step.handles)
-                if self._pending[handle].poll()
-            ]
+            return self._poll(step)
         if isinstance(step, Now):
             return self.clock(self.rank)
         return self._begin(step)
@@ -186,6 +185,13 @@ class ProcessTransport(Transport):
                 raise self._lost(first, f"it did not come within {timeout:g} s")
             if waited > EAGER_SECONDS:
                 time.sleep(PAUSE)
+
+    def _poll(self, step: Poll) -> list[int]:
+        complete = []
+        for index, handle in enumerate(step.handles):
+            if self._pending[handle].poll():
+                complete.append(index)
+        return complete
 
     def _is_complete(self, pending: Pending) -> bool:
         try:

@@ -14,6 +14,7 @@ from ..contracts.transport import (
     Compute,
     Handle,
     Now,
+    Overlap,
     Poll,
     RankFailure,
     Recv,
@@ -46,9 +47,8 @@ class EventEngine:
             self.ranks[rank] = VirtualRank(rank, program, clock, transport.steps[rank])
         self.events: list[tuple[float, int, int, int, Any]] = []
         self.event_count = 0
-        self.posted: dict[int, list[Request]] = {
-            rank: [] for rank in programs
-        }  # receives
+        # receives
+        self.posted: dict[int, list[Request]] = {rank: [] for rank in programs}
         self.mail: dict[int, deque[Message]] = {rank: deque() for rank in programs}
         self.collectives: dict[int, dict[int, Request]] = {}  # by number, then by rank
         self.dead: dict[int, str] = {}  # ranks that ended before their time, and why
@@ -128,29 +128,54 @@ class EventEngine:
         if isinstance(step, Wait | WaitAny):
             self._block(rank, step)
             return
-        if isinstance(step, Send):
-            answer: Any = self._send(rank, step)
-        elif isinstance(step, Recv | RecvAny):
-            answer = self._receive(rank, step)
-        elif isinstance(step, COLLECTIVES):
-            answer = self._collective(rank, step)
-        elif isinstance(step, Compute):
-            answer = self._compute(rank, step)
+        if isinstance(step, Compute):
+            answer: Any = self._compute(rank, step)
+        elif isinstance(step, Overlap):
+            answer = self._overlap(rank, step)
         elif isinstance(step, Poll):
             answer = self._poll(rank, step)
         elif isinstance(step, Now):
             answer = rank.clock
         else:
-            raise Deep500Error(
-                f"the program of rank {rank.rank} yielded {step!r}, which is no communication step"
-            )
+            answer = self._begin(rank, step)
         self._push(rank.clock, RESUME, rank.rank, (answer, None))
 
+    def _begin(self, rank: VirtualRank, step: Any) -> Handle:
+        if isinstance(step, Send):
+            return self._send(rank, step)
+        if isinstance(step, Recv | RecvAny):
+            return self._receive(rank, step)
+        if isinstance(step, COLLECTIVES):
+            return self._collective(rank, step)
+        raise Deep500Error(
+            f"the program of rank {rank.rank} yielded {step!r}, which is no communication step"
+        )
+
     def _compute(self, rank: VirtualRank, step: Compute) -> Any:
-        seconds = self.transport.compute if step.seconds is None else step.seconds
-        rank.clock += seconds * self.transport.speed[rank.rank]
+        rank.clock += self._duration(rank, step)
         self.transport.clocks[rank.rank] = rank.clock
         return step.function()
+
+    def _overlap(self, rank: VirtualRank, step: Overlap) -> Any:
+        """The function's steps begin at equal distances in virtual time."""
+        start = rank.clock
+        duration = self._duration(rank, step)
+        begun = 0
+
+        def begin(inner: Any) -> Handle:
+            nonlocal begun
+            begun += 1
+            rank.clock = max(rank.clock, start + duration * begun / step.count)
+            return self._begin(rank, inner)
+
+        result = step.function(begin)
+        rank.clock = max(rank.clock, start + duration)
+        self.transport.clocks[rank.rank] = rank.clock
+        return result
+
+    def _duration(self, rank: VirtualRank, step: Compute | Overlap) -> float:
+        seconds = self.transport.compute if step.seconds is None else step.seconds
+        return seconds * self.transport.speed[rank.rank]
 
     def _poll(self, rank: VirtualRank, step: Poll) -> list[int]:
         finished = []
@@ -177,18 +202,20 @@ class EventEngine:
         if isinstance(step, Recv):
             self._check_rank(rank, step.source)
         request = Request(step, rank.clock, overhead=self.network.o)
-        message = next((m for m in self.mail[rank.rank] if _matches(step, m)), None)
-        if message is None:
-            self.posted[rank.rank].append(request)
-        else:
-            self.mail[rank.rank].remove(message)
-            self._deliver(rank, request, message)
+        mail = self.mail[rank.rank]
+        for message in mail:
+            if _matches(step, message):
+                mail.remove(message)
+                self._deliver(rank, request, message)
+                return rank.begin(request)
+        self.posted[rank.rank].append(request)
         return rank.begin(request)
 
     def _arrive(self, rank: VirtualRank, message: Message) -> None:
-        for request in self.posted[rank.rank]:
+        posted = self.posted[rank.rank]
+        for request in posted:
             if _matches(request.step, message):
-                self.posted[rank.rank].remove(request)
+                posted.remove(request)
                 self._deliver(rank, request, message)
                 self._try_to_unblock(rank)
                 return
@@ -207,8 +234,9 @@ class EventEngine:
         begin = max(message.arrival, rank.receiving_free, request.posted)
         request.ready = begin + self.network.stream(nbytes)
         rank.receiving_free = request.ready + self.network.g
-        is_any = isinstance(request.step, RecvAny)
-        request.result = Arrival(message.source, into) if is_any else into
+        request.result = into
+        if isinstance(request.step, RecvAny):
+            request.result = Arrival(message.source, into)
 
     def _check_rank(self, rank: VirtualRank, other: int) -> None:
         if other == rank.rank or not 0 <= other < self.transport.size:

@@ -45,9 +45,8 @@ class VirtualRank:
     program: Generator
     clock: float
     steps: int = 0
-    sending_free: float = (
-        0.0  # when the network card can send, and receive, the next message
-    )
+    # when the network card can send, and receive, the next message
+    sending_free: float = 0.0
     receiving_free: float = 0.0
     requests: dict[Handle, Request] = field(default_factory=dict)
     next_handle: int = 0

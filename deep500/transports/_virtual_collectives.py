@@ -17,18 +17,19 @@ def complete_collective(
 ) -> None:
     """Give every rank's request its result, and the time at which it is there."""
     in_order = [requests[rank] for rank in sorted(requests)]
-    check_fingerprints([request.step for request in in_order], number)
-    first = in_order[0].step
-    results: list[Any] = [None] * len(in_order)
+    steps = [request.step for request in in_order]
+    check_fingerprints(steps, number)
+    first = steps[0]
+    results: list[Any] = [None] * len(steps)
     if isinstance(first, AllReduce):
-        results = _reduced([request.step for request in in_order])
+        results = _reduced(steps)
     elif isinstance(first, Broadcast):
-        results = _broadcast([request.step for request in in_order])
+        results = _broadcast(steps)
     elif isinstance(first, AllGather):
-        results = _gathered([request.step for request in in_order])
-    sizes = [_nbytes(request.step) for request in in_order]
+        results = _gathered(steps)
+    most_bytes = max(_nbytes(step) for step in steps)
     begin = max(request.posted for request in in_order)
-    cost = network.collective(type(first).__name__, max(sizes), len(in_order))
+    cost = network.collective(type(first).__name__, most_bytes, len(steps))
     for request, result in zip(in_order, results, strict=True):
         request.result = result
         request.ready = begin + cost
@@ -52,9 +53,11 @@ def fingerprint(step: object) -> str:
     if array is None:
         return kind
     uneven = isinstance(step, AllGather) and step.uneven
-    shape = "any length" if uneven else list(array.shape)
-    option = getattr(step, "op", getattr(step, "root", ""))
-    return f"{kind}({array.dtype}, {shape}{f', {option}' if option != '' else ''})"
+    facts = [str(array.dtype), "any length" if uneven else str([*array.shape])]
+    for name in ("op", "root"):
+        if hasattr(step, name):
+            facts.append(str(getattr(step, name)))
+    return f"{kind}({', '.join(facts)})"
 
 
 def _nbytes(step: object) -> int:
@@ -82,4 +85,8 @@ def _written(steps: list, value: np.ndarray) -> list[np.ndarray]:
 
 def _gathered(steps: list[AllGather]) -> list[list[np.ndarray]]:
     """Each rank gets copies of its own: nobody's changes are seen by others."""
-    return [[step.array.copy() for step in steps] for _ in steps]
+    results = []
+    for _ in steps:
+        copies = [step.array.copy() for step in steps]
+        results.append(copies)
+    return results

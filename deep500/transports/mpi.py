@@ -122,8 +122,8 @@ class Mpi(ProcessTransport):
         return [step.array, datatype]
 
     def _gather(self, step: AllGather) -> Pending:
-        own = as_bytes(step.array)
-        counts = np.full(self.size, own.size, np.int64)
+        payload = as_bytes(step.array)
+        counts = np.full(self.size, payload.size, np.int64)
         if step.uneven:
             lengths = MpiPending(
                 self, step, self.comm.Iallgather(counts[:1].copy(), counts)
@@ -131,8 +131,8 @@ class Mpi(ProcessTransport):
             self._complete(lengths, time.perf_counter() + self.deadline, self.deadline)
         gathered = np.empty(int(counts.sum()), np.uint8)
         receive = [gathered, counts.tolist(), self.MPI.BYTE]
-        request = self.comm.Iallgatherv([own, self.MPI.BYTE], receive)
-        pending = MpiPending(self, step, request, own)
+        request = self.comm.Iallgatherv([payload, self.MPI.BYTE], receive)
+        pending = MpiPending(self, step, request, payload)
         pending.gathered = (gathered, counts.tolist())
         return pending
 
@@ -201,7 +201,9 @@ class MpiPending(Pending):
             return self._arrays(*self.gathered)
         if isinstance(step, Recv):
             return step.into
-        return getattr(step, "array", None) if not isinstance(step, Send) else None
+        if isinstance(step, Send):
+            return None
+        return getattr(step, "array", None)
 
     def _check_length(self, step: Recv | RecvAny) -> None:
         received = self.status.Get_count(self.transport.MPI.BYTE)
@@ -214,8 +216,6 @@ class MpiPending(Pending):
     def _arrays(self, gathered: np.ndarray, counts: list[int]) -> list[np.ndarray]:
         array = self.step.array
         arrays = split_gathered(gathered, counts, array.dtype)
-        return (
-            arrays
-            if self.step.uneven
-            else [part.reshape(array.shape) for part in arrays]
-        )
+        if self.step.uneven:
+            return arrays
+        return [part.reshape(array.shape) for part in arrays]

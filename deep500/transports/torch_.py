@@ -97,15 +97,9 @@ class Torch(ProcessTransport):
         dist = self.dist
         if isinstance(step, AllReduce):
             tensor = self._reducible(step)
-            op = {
-                "sum": dist.ReduceOp.SUM,
-                "max": dist.ReduceOp.MAX,
-                "min": dist.ReduceOp.MIN,
-            }
+            op = getattr(dist.ReduceOp, step.op.upper())
             return self._begun(
-                step,
-                tensor,
-                lambda: dist.all_reduce(tensor, op[step.op], async_op=True),
+                step, tensor, lambda: dist.all_reduce(tensor, op, async_op=True)
             )
         if isinstance(step, Broadcast):
             tensor = self._tensor(as_bytes(step.array))
@@ -119,13 +113,13 @@ class Torch(ProcessTransport):
 
     def _gather(self, step: AllGather) -> Pending:
         """Gloo gathers arrays of one length: shorter ones are filled up, and cut again."""
-        own = as_bytes(step.array)
-        counts = [own.size] * self.size
+        payload = as_bytes(step.array)
+        counts = [payload.size] * self.size
         if step.uneven:
-            counts = self._lengths(step, own.size)
+            counts = self._lengths(step, payload.size)
         longest = max(counts)
         padded = np.zeros(longest, np.uint8)
-        padded[: own.size] = own
+        padded[: payload.size] = payload
         gathered = np.empty((self.size, longest), np.uint8)
         tensor = self._tensor(padded)
         rows = [*self._tensor(gathered)]
@@ -135,9 +129,10 @@ class Torch(ProcessTransport):
         pending.gathered = (gathered, counts)
         return pending
 
-    def _lengths(self, step: AllGather, own: int) -> list[int]:
+    def _lengths(self, step: AllGather, length: int) -> list[int]:
+        """The lengths of all ranks' arrays."""
         lengths = self.torch.zeros(self.size, dtype=self.torch.int64)
-        lengths[self.rank] = own
+        lengths[self.rank] = length
         pending = self._begun(
             step, lengths, lambda: self.dist.all_reduce(lengths, async_op=True)
         )
@@ -233,14 +228,18 @@ class TorchPending(Pending):
         if isinstance(step, Recv):
             return step.into
         if self.gathered is not None:
-            rows, counts = self.gathered
-            arrays = [
-                row[:count].view(step.array.dtype)
-                for row, count in zip(rows, counts, strict=True)
-            ]
-            return (
-                arrays
-                if step.uneven
-                else [part.reshape(step.array.shape) for part in arrays]
-            )
-        return getattr(step, "array", None) if not isinstance(step, Send) else None
+            return self._arrays(*self.gathered)
+        if isinstance(step, Send):
+            return None
+        return getattr(step, "array", None)
+
+    def _arrays(self, rows: np.ndarray, counts: list[int]) -> list[np.ndarray]:
+        """What was gathered, without what short arrays were filled up with."""
+        array = self.step.array
+        arrays = []
+        for row, count in zip(rows, counts, strict=True):
+            part = row[:count].view(array.dtype)
+            if not self.step.uneven:
+                part = part.reshape(array.shape)
+            arrays.append(part)
+        return arrays

@@ -1,6 +1,7 @@
 """One rank of a training run on a real transport: python -m tests.distributed.ranks TRANSPORT ENGINE [VICTIM STEP HOW]
 
-Trained parameters go to the folder $OUTPUT, a file for each rank: ranks share their standard output.
+Trained parameters go to the folder $OUTPUT, a file for each rank: ranks share their standard output. Gradients are
+reduced in buckets of $BUCKET_BYTES.
 With a victim, that rank is killed (or hangs, or raises an error) at one of its steps.
 """
 
@@ -38,7 +39,7 @@ class Failing(AllReduce):
 def main() -> None:
     name, engine = sys.argv[1:3]
     transport = process_transport(name, DEADLINE)
-    scheme = AllReduce()
+    scheme = AllReduce(bucket_bytes=int(os.environ["BUCKET_BYTES"]))
     if len(sys.argv) > 3:
         scheme = Failing(victim=int(sys.argv[3]), at=int(sys.argv[4]), how=sys.argv[5])
     run = distributed(

@@ -22,7 +22,7 @@ from deep500.training.trainer import Trainer
 from .training import distributed, network, splits
 
 RANKS = [1, 2, 3, 4, 5, 7, 8, 16]
-ENGINES = ["reference", "pytorch", "jax", "onnxruntime"]
+ENGINES = ["reference", "pytorch", "jax", "onnxruntime", "tensorflow"]
 with_dropout = partial(network, dropout=True)
 
 

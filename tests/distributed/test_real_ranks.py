@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from deep500.contracts.layout import BUCKET_BYTES
 from deep500.distributed.launching import Launched, launch, python_command
 from deep500.schemes.all_reduce import AllReduce
 
@@ -19,8 +20,15 @@ FAILURES = [
 ]
 
 
-def launched(output: Path, transport: str, ranks: int, *words: str) -> Launched:
+def launched(
+    output: Path,
+    transport: str,
+    ranks: int,
+    *words: str,
+    bucket_bytes: int = BUCKET_BYTES,
+) -> Launched:
     env = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OUTPUT": str(output)}
+    env["BUCKET_BYTES"] = str(bucket_bytes)
     command = python_command("-m", "tests.distributed.ranks", transport, *words)
     return launch(command, ranks, transport, grace=8, capture=True, env=env)
 

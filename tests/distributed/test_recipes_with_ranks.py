@@ -214,6 +214,21 @@ def test_what_cannot_be_run_is_refused(
     assert not (tmp_path / "x").exists()
 
 
+def test_times_of_virtual_ranks_are_unavailable(recipe: Path, tmp_path: Path) -> None:
+    """Virtual ranks compute in no time: a rate per second would be a number of nothing."""
+    metrics = "(d5.Throughput(), 1.0), (d5.metrics.ExposedCommunication(), None)]"
+    text = RECIPE.replace("(d5.metrics.ConsensusDistance(), None)]", metrics)
+    recipe.write_text(text)
+    out = tmp_path / "virtual"
+    assert main(words(recipe, out, "virtual")) == 1  # a target that cannot be met
+    assert main(["verify", str(out)]) == 0
+    summaries = json.loads((out / "derived.json").read_text())["metrics"]
+    for summary in summaries:
+        timed = summary["name"] in ("Throughput", "ExposedCommunication")
+        assert ("virtual ranks" in summary.get("unavailable", "")) == timed
+        assert (summary["values"] == [None]) == timed
+
+
 def test_metrics_of_communication() -> None:
     history = History(
         0,

@@ -73,29 +73,34 @@ class PyTorch(Framework):
         return PyTorchAllocations()
 
     def tensor(self, array: Any, dtype: str | None = None) -> "torch.Tensor":
-        """Without a copy where the array can be written to."""
-        kind = None if dtype is None else getattr(self.module, self.dtype(dtype))
+        """Return a tensor over the memory of a writeable array, or over a copy of another one."""
+        torch_dtype = None
+        if dtype is not None:
+            torch_dtype = getattr(self.module, self.dtype(dtype))
         if not isinstance(array, self.module.Tensor):
             values = np.asarray(array, order="C")
-            array = self._shared(values if values.flags.writeable else values.copy())
-        return array if kind is None else array.to(kind)
+            if not values.flags.writeable:
+                values = values.copy()
+            array = self._shared(values)
+        return array if torch_dtype is None else array.to(torch_dtype)
 
     def _shared(self, values: np.ndarray) -> "torch.Tensor":
-        """A tensor over the array's memory; PyTorch knows the small types, but not NumPy's."""
+        """A tensor over the array's memory; PyTorch has the small types, but does not take them from NumPy."""
         if values.dtype not in FOREIGN:
             return self.module.from_numpy(values)
-        kind = getattr(self.module, self.dtype(values.dtype.name))
-        return self.module.from_numpy(values.view(f"u{values.dtype.itemsize}")).view(
-            kind
-        )
+        torch_dtype = getattr(self.module, self.dtype(values.dtype.name))
+        raw = values.view(f"u{values.dtype.itemsize}")
+        return self.module.from_numpy(raw).view(torch_dtype)
 
     def array(self, tensor: Any) -> np.ndarray:
         if not isinstance(tensor, self.module.Tensor):
             return np.asarray(tensor)
         values = tensor.detach().cpu()
-        if (name := name_of(values.dtype)) not in SMALL:
+        name = name_of(values.dtype)
+        if name not in SMALL:
             return values.numpy()
-        return values.view(getattr(self.module, f"uint{bits(name)}")).numpy().view(name)
+        unsigned = getattr(self.module, f"uint{bits(name)}")
+        return values.view(unsigned).numpy().view(name)
 
     def set_threads(self, count: int) -> None:
         self.module.set_num_threads(count)
@@ -105,12 +110,12 @@ class PyTorch(Framework):
         return True
 
     def compile(self, function: Callable) -> Callable:
-        """All of it or an error; PyTorch needs a compiler of C++, and keeps what that made for later processes."""
+        """Compile the whole function or raise; PyTorch needs a C++ compiler, and caches what that built on disk."""
 
         def whole(*values: Any) -> Any:
             return function(*values)
 
-        # Compiled versions belong to the code object, and after eight of them PyTorch silently interprets.
+        # Compiled versions are counted by code object, and after eight of them PyTorch silently interprets.
         whole.__code__ = whole.__code__.replace()
         return self.module.compile(whole, dynamic=False, fullgraph=True)
 
@@ -122,7 +127,7 @@ class PyTorch(Framework):
         return derivative(function, arrays, grads)
 
     def _custom_op(self, operator: CustomOp) -> "torch.library.CustomOpDef":
-        """A differentiable function of tensors, and an operator of torch.library."""
+        """Return a differentiable function of tensors, which is an operator of torch.library, too."""
         from .custom import custom_op
 
         return custom_op(operator)

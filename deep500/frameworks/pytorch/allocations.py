@@ -1,4 +1,4 @@
-"""Bytes that PyTorch's allocator hands out, from the profiler's memory events."""
+"""Measures the memory that PyTorch's allocator hands out, by the profiler's memory events."""
 
 from collections.abc import Iterator
 from types import TracebackType
@@ -13,7 +13,7 @@ MARK = "deep500: what counts begins here"
 
 
 class PyTorchAllocations(Allocations):
-    """PyTorch's tensors beside NumPy's arrays: parameters are in flat buffers that NumPy hands out."""
+    """The memory of PyTorch's tensors and of NumPy's arrays, in whose flat buffers the parameters are."""
 
     def __enter__(self) -> Self:
         self._profiler = torch.profiler.profile(
@@ -39,7 +39,7 @@ class PyTorchAllocations(Allocations):
             self.peak = self._host + self._highest()
 
     def _highest(self) -> int:
-        """The most of PyTorch's own after the last mark."""
+        """The peak of PyTorch's own memory after the last mark."""
         events = sorted(self._events(), key=lambda event: event[0])
         level = highest = 0
         for _, nbytes in events:
@@ -51,12 +51,12 @@ class PyTorchAllocations(Allocations):
         return highest
 
     def _events(self) -> Iterator[tuple[int, int | None]]:
-        """(time, bytes) for everything handed out or given back (negative), (time, None) for every mark."""
+        """Yield (time, bytes) for each allocation, negative for a release, and (time, None) for each mark."""
         profiler: Any = self._profiler.profiler
-        todo: list[Any] = list(profiler.kineto_results.experimental_event_tree())
-        while todo:
-            event = todo.pop()
-            todo += event.children
+        stack: list[Any] = list(profiler.kineto_results.experimental_event_tree())
+        while stack:
+            event = stack.pop()
+            stack += event.children
             if event.tag == _EventType.Allocation:
                 yield event.start_time_ns, event.extra_fields.alloc_size
             elif event.name == MARK:

@@ -24,8 +24,9 @@ NUMBERS = itertools.count()
 
 @cache
 def custom_op(op: CustomOp) -> CustomOpDef:
-    """A differentiable function of tensors, which torch.library.opcheck takes as well."""
-    name = f"{op.name}_{next(NUMBERS)}"
+    """Return a differentiable function of tensors, which torch.library.opcheck takes as well."""
+    number = next(NUMBERS)
+    name = f"{op.name}_{number}"
     if isinstance(op, CppOp):
         return CompiledOperator(op, name)
     assert isinstance(op, CustomPythonOp)  # there are no others
@@ -33,30 +34,30 @@ def custom_op(op: CustomOp) -> CustomOpDef:
 
 
 class CompiledOperator(CustomOpDef):
-    """An operator in C++: its kernels and its derivative are registered by C++, so that calls pass no Python."""
+    """An operator in C++, whose kernels and derivative are registered by C++, so that calls run no Python."""
 
     def __init__(self, op: CppOp, name: str):
-        self._op, self._namespace, self._name = op, "deep500", name
-        back = _schema(
-            f"{name}_backward", _backward_inputs(op), len(op.signature.inputs)
-        )
-        define(
-            op,
-            name,
-            _schema(name, len(op.signature.inputs), len(op.signature.outputs)),
-            back if op.differentiable else "",
-        )
-        torch.library.register_fake(
-            f"deep500::{name}", lambda *xs: one_or_all(_fakes(op.kinds(xs), xs[0]))
-        )
+        self._op = op
+        self._namespace = "deep500"
+        self._name = name
+        n, m = _counts(op)
+        schema = _schema(name, n, m)
+        backward = f"{name}_backward"
+        backward_schema = ""
         if op.differentiable:
-            torch.library.register_fake(
-                f"deep500::{name}_backward", _fake_gradients(op)
-            )
+            backward_schema = _schema(backward, _backward_inputs(op), n)
+        define(op, name, schema, backward_schema)
+
+        def fake(*xs: torch.Tensor) -> Any:
+            kinds = op.kinds(xs)
+            return one_or_all(_fakes(kinds, xs[0]))
+
+        torch.library.register_fake(f"deep500::{name}", fake)
+        if op.differentiable:
+            torch.library.register_fake(f"deep500::{backward}", _fake_gradients(op))
         self._opoverload = getattr(torch.ops.deep500, name).default
-        self._direct = (
-            self._opoverload._op
-        )  # what the overload calls after a detour through Python
+        # what the overload calls after a detour through Python
+        self._direct = self._opoverload._op
 
     def __call__(self, *inputs: torch.Tensor) -> Any:
         if is_dynamo_compiling():
@@ -64,48 +65,51 @@ class CompiledOperator(CustomOpDef):
         try:
             return self._direct(*inputs)
         except RuntimeError:
-            self._op.kinds(inputs)  # says what is wrong with them in our words
+            self._op.kinds(inputs)  # raises our own error if the inputs are wrong
             raise
 
 
 class PythonOperator(CustomOpDef):
-    """An operator in Python. Eager calls take autograd's short way, compiled ones the operator of the library."""
+    """An operator in Python; eager calls go straight to autograd, compiled ones to the operator of torch.library."""
 
     def __init__(self, op: CustomPythonOp, name: str):
-        n, m = len(op.signature.inputs), len(op.signature.outputs)
-        super().__init__("deep500", name, _arguments(n, m), _run(op))
+        n, m = _counts(op)
+        schema = _arguments(n, m)
+        super().__init__("deep500", name, schema, _run(op))
         self.register_kernel("cpu")(_run(op))
-        self.register_fake(lambda *xs: one_or_all(_fakes(_kinds(op, xs), xs[0])))
+
+        def fake(*xs: torch.Tensor) -> Any:
+            kinds = _kinds(op, xs)
+            return one_or_all(_fakes(kinds, xs[0]))
+
+        self.register_fake(fake)
         if op.differentiable:
             self._register_backward(op, f"{name}_backward", m)
-        self._eager = _applied(_eager(op)) if op.differentiable else _checked(op)
+            self._eager = _applied(_eager(op))
+        else:
+            self._eager = _checked(op)
 
     def _register_backward(self, op: CustomOp, name: str, m: int) -> None:
-        def kernel(*given: torch.Tensor) -> Any:
-            arrays = [*map(_array, given)]
-            made = op.gradients(arrays[:m], arrays[m:-m], arrays[-m:])
-            return one_or_all([_tensor(g) for g in made])
+        def kernel(*tensors: torch.Tensor) -> Any:
+            arrays = [*map(_array, tensors)]
+            dys, xs, ys = arrays[:m], arrays[m:-m], arrays[-m:]
+            gradients = op.gradients(dys, xs, ys)
+            return one_or_all([*map(_tensor, gradients)])
 
-        gradients = CustomOpDef(
-            "deep500",
-            name,
-            _arguments(_backward_inputs(op), len(op.signature.inputs)),
-            kernel,
-        )
+        n = len(op.signature.inputs)
+        schema = _arguments(_backward_inputs(op), n)
+        gradients = CustomOpDef("deep500", name, schema, kernel)
         gradients.register_kernel("cpu")(kernel)
         gradients.register_fake(_fake_gradients(op))
 
         def setup(ctx: Any, inputs: tuple, output: Any) -> None:
-            ctx.save_for_backward(
-                *inputs, *(output if isinstance(output, tuple) else (output,))
-            )
+            ctx.save_for_backward(*inputs, *_as_tuple(output))
 
         def backward(ctx: Any, *grads: torch.Tensor) -> tuple:
-            found = gradients(*grads, *ctx.saved_tensors)
-            return tuple(
-                g if g.is_floating_point() else None
-                for g in (found if isinstance(found, tuple) else (found,))
-            )
+            by_input = []
+            for gradient in _as_tuple(gradients(*grads, *ctx.saved_tensors)):
+                by_input.append(gradient if gradient.is_floating_point() else None)
+            return tuple(by_input)
 
         self.register_autograd(backward, setup_context=setup)
 
@@ -116,26 +120,27 @@ class PythonOperator(CustomOpDef):
 
 
 def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
-    """Its apply in C++, without what Function.apply does in Python before: that is for transforms of torch.func."""
+    """The function's apply in C++, without the Python code around it, which only transforms of torch.func need."""
     return super(torch.autograd.Function, function).apply  # type: ignore[misc]
 
 
 def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
-    """The operator as anyone would write it by hand for autograd."""
-    signature, m = op.signature, len(op.signature.outputs)
+    """The operator as a function of autograd, as one would write it by hand."""
+    signature = op.signature
+    n, m = _counts(op)
     described = any(desc.shape is not None or desc.dtype for desc in signature.inputs)
 
     class Eager(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, *inputs: torch.Tensor) -> Any:
-            if described or len(inputs) != len(signature.inputs):
+            if described or len(inputs) != n:
                 op.kinds(inputs)
             arrays = [_array(x) for x in inputs]
             results = op.run(arrays)
-            made = [_tensor(y) for y in results]
+            outputs = [_tensor(y) for y in results]
             ctx.arrays = arrays, results
-            ctx.save_for_backward(*inputs, *made)
-            return made[0] if m == 1 else tuple(made)
+            ctx.save_for_backward(*inputs, *outputs)
+            return outputs[0] if m == 1 else tuple(outputs)
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -143,35 +148,33 @@ def _eager(op: CustomPythonOp) -> type[torch.autograd.Function]:
                 raise Deep500Error(
                     f"{op.name} has no second derivative: its backward is not differentiable"
                 )
-            saved = (
-                ctx.saved_tensors
-            )  # refuses what was changed since, and what has been freed
-            if ctx.arrays is None:  # the graph was kept for another turn
+            # raises if a tensor was changed since or has been freed
+            saved = ctx.saved_tensors
+            if ctx.arrays is None:  # a second backward pass over a retained graph
                 arrays = [_array(x) for x in saved]
                 ctx.arrays = arrays[:-m], arrays[-m:]
-            made = op.gradients([_array(g) for g in grads], *ctx.arrays)
+            dys = [_array(g) for g in grads]
+            gradients = op.gradients(dys, *ctx.arrays)
             ctx.arrays = None
-            return tuple(
-                [_tensor(g) if g.dtype.kind not in "iub" else None for g in made]
-            )
+            by_input: list[torch.Tensor | None] = []
+            for dx in gradients:
+                is_float = dx.dtype.kind not in "iub"
+                by_input.append(_tensor(dx) if is_float else None)
+            return tuple(by_input)
 
-    return (
-        Eager
-        if m > 1 or described or len(signature.inputs) > 1
-        else _one_to_one(op, Eager)
-    )
+    if m > 1 or described or n > 1:
+        return Eager
+    return _one_to_one(op, Eager)
 
 
 def _one_to_one(
     op: CustomPythonOp, general: type[torch.autograd.Function]
 ) -> type[torch.autograd.Function]:
-    """The same for one input and one output, where every microsecond is a share of the whole."""
-    run, differentiate, array_type, from_numpy = (
-        op.forward,
-        op.backward,
-        np.ndarray,
-        torch.from_numpy,
-    )
+    """A faster variant for one input and one output; cases that it does not cover go to the general function."""
+    run = op.forward
+    differentiate = op.backward
+    array_type = np.ndarray
+    from_numpy = torch.from_numpy
 
     class OneToOne(torch.autograd.Function):
         @staticmethod
@@ -179,18 +182,16 @@ def _one_to_one(
             try:
                 (x,) = inputs
                 array = x.detach().numpy()
-            except (
-                TypeError,
-                ValueError,
-            ):  # a dtype that NumPy has from ml_dtypes, another number of inputs
+            # a dtype that NumPy has from ml_dtypes, or another number of inputs
+            except (TypeError, ValueError):
                 return general.forward(ctx, *inputs)
             y = run((array,))
             if type(y) is not array_type or y.base is not None or y is array:
                 (y,) = op.outputs_of(y, (array,))
-            made = from_numpy(y)
+            output = from_numpy(y)
             ctx.arrays = (array,), (y,)
-            ctx.save_for_backward(x, made)
-            return made
+            ctx.save_for_backward(x, output)
+            return output
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
@@ -201,20 +202,22 @@ def _one_to_one(
             ):
                 return general.backward(ctx, *grads)
             _ = ctx.saved_tensors
-            given, (xs, ys) = (grads[0].numpy(),), ctx.arrays
+            dys = (grads[0].numpy(),)
+            xs, ys = ctx.arrays
             ctx.arrays = None
-            made, x = differentiate(given, xs, ys), xs[0]
+            dx = differentiate(dys, xs, ys)
+            x = xs[0]
             if (
-                type(made) is not array_type
-                or made.base is not None
-                or made.shape != x.shape
-                or made.dtype != x.dtype
-                or made is given[0]
-                or made is x
-                or made is ys[0]
+                type(dx) is not array_type
+                or dx.base is not None
+                or dx.shape != x.shape
+                or dx.dtype != x.dtype
+                or dx is dys[0]
+                or dx is x
+                or dx is ys[0]
             ):
-                (made,) = op.gradients_of(made, given, xs, ys)
-            return from_numpy(made)
+                (dx,) = op.gradients_of(dx, dys, xs, ys)
+            return from_numpy(dx)
 
     return OneToOne
 
@@ -230,13 +233,16 @@ def _checked(op: CustomOp) -> Callable[..., Any]:
 
 
 def _run(op: CustomOp) -> Callable[..., Any]:
-    return lambda *inputs: one_or_all(
-        [_tensor(y) for y in op.run([_array(x) for x in inputs])]
-    )
+    def run(*inputs: torch.Tensor) -> Any:
+        arrays = [*map(_array, inputs)]
+        results = op.run(arrays)
+        return one_or_all([*map(_tensor, results)])
+
+    return run
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:
-    """The tensor's memory."""
+    """An array over the tensor's memory."""
     try:
         return tensor.detach().numpy()
     except TypeError:  # a dtype that NumPy has from ml_dtypes
@@ -251,28 +257,45 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 
 
 def _kinds(op: CustomOp, xs: Sequence[torch.Tensor]) -> Any:
-    """Python code may do anything with a shape: the sizes that are compiled for are numbers."""
-    return op.kinds(
-        [
-            torch.empty([int(n) for n in x.shape], dtype=x.dtype, device="meta")
-            for x in xs
-        ]
-    )
+    """The shapes and dtypes of the outputs; sizes are made integers, since Python code may do anything with them."""
+    tensors = []
+    for x in xs:
+        shape = [int(n) for n in x.shape]
+        tensors.append(torch.empty(shape, dtype=x.dtype, device="meta"))
+    return op.kinds(tensors)
 
 
 def _fakes(kinds: Any, like: torch.Tensor) -> list[torch.Tensor]:
-    return [
-        like.new_empty(kind.shape, dtype=getattr(torch, kind.dtype)) for kind in kinds
-    ]
+    tensors = []
+    for kind in kinds:
+        dtype = getattr(torch, kind.dtype)
+        tensors.append(like.new_empty(kind.shape, dtype=dtype))
+    return tensors
 
 
 def _fake_gradients(op: CustomOp) -> Callable[..., Any]:
-    n, m = len(op.signature.inputs), len(op.signature.outputs)
-    return lambda *given: one_or_all([x.new_empty(x.shape) for x in given[m : m + n]])
+    n, m = _counts(op)
+
+    def fake(*tensors: torch.Tensor) -> Any:
+        inputs = tensors[m : m + n]
+        return one_or_all([x.new_empty(x.shape) for x in inputs])
+
+    return fake
+
+
+def _counts(op: CustomOp) -> tuple[int, int]:
+    """The numbers of inputs and of outputs."""
+    return len(op.signature.inputs), len(op.signature.outputs)
+
+
+def _as_tuple(result: Any) -> tuple:
+    return result if isinstance(result, tuple) else (result,)
 
 
 def _backward_inputs(op: CustomOp) -> int:
-    return len(op.signature.inputs) + 2 * len(op.signature.outputs)
+    """The number of tensors that a backward operator takes: gradients of the outputs, inputs and outputs."""
+    n, m = _counts(op)
+    return n + 2 * m
 
 
 def _schema(name: str, inputs: int, outputs: int) -> str:
@@ -280,5 +303,9 @@ def _schema(name: str, inputs: int, outputs: int) -> str:
 
 
 def _arguments(inputs: int, outputs: int) -> str:
-    made = "Tensor" if outputs == 1 else f"({', '.join(['Tensor'] * outputs)})"
-    return f"({', '.join(f'Tensor x{i}' for i in range(inputs))}) -> {made}"
+    parameters = ", ".join([f"Tensor x{i}" for i in range(inputs)])
+    returned = "Tensor"
+    if outputs != 1:
+        tensors = ", ".join(["Tensor"] * outputs)
+        returned = f"({tensors})"
+    return f"({parameters}) -> {returned}"

@@ -1,6 +1,7 @@
-"""The bridge to custom.cpp, which is built once for a version of PyTorch."""
+"""The bridge to custom.cpp, which is built once per version of PyTorch."""
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,62 +32,52 @@ NAMES = {number: name for name, number in SCALARS.items()}
 Prepare = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)
 )
-_KEPT: list[
-    Any
-] = []  # PyTorch's dispatcher holds on to what is defined for as long as the process runs
+# Keeps callbacks alive: PyTorch's dispatcher refers to defined operators until the process ends.
+_DEFINED: list[Any] = []
 
 
 def define(op: CppOp, name: str, schema: str, backward: str) -> None:
-    """Register the operator with PyTorch's dispatcher; plans are made when inputs come."""
+    """Register the operator with PyTorch's dispatcher; the kernel for some shapes is planned when inputs have them."""
     bridge = _bridge()
 
     def prepare(handle: int, numbers: Any) -> int:
         try:
-            given = _tensors(numbers, len(op.signature.inputs))
-            tensors = (*given, *op.infer(*given))
-            library = op.library(
-                next((t.dtype for t in tensors if "float" in t.dtype), "float32")
-            )
-            flat = [
-                n
-                for t in tensors
-                for n in (SCALARS[t.dtype], TYPES[t.dtype], len(t.shape), *t.shape)
-            ]
-            bridge.deep500_plan(
-                handle,
-                (ctypes.c_int64 * len(flat))(*flat),
-                library.forward,
-                library.backward,
-            )
+            inputs = _decoded(numbers, len(op.signature.inputs))
+            tensors = (*inputs, *op.infer(*inputs))
+            library = op.library(_float_dtype(tensors))
+            codes = _encoded(tensors)
+            bridge.deep500_plan(handle, codes, library.forward, library.backward)
             return 0
-        except Exception as error:  # C++ is waiting for an answer
+        except Exception as error:  # C++ waits for an answer
             bridge.deep500_refuse(handle, str(error).encode())
             return 1
 
-    called_back = Prepare(prepare)
-    _KEPT.append((op, called_back))
+    callback = Prepare(prepare)
+    _DEFINED.append((op, callback))
     counts = len(op.signature.inputs), len(op.signature.outputs)
-    if not bridge.deep500_define(
-        name.encode(), schema.encode(), backward.encode(), *counts, called_back
-    ):
-        raise Deep500Error(
-            f"PyTorch refuses the operator {name}: {bridge.deep500_fault().decode().splitlines()[0]}"
-        )
+    texts = name.encode(), schema.encode(), backward.encode()
+    if not bridge.deep500_define(*texts, *counts, callback):
+        fault = bridge.deep500_fault().decode()
+        reason = fault.splitlines()[0]
+        raise Deep500Error(f"PyTorch refuses the operator {name}: {reason}")
 
 
 @cache
 def _bridge() -> ctypes.CDLL:
-    source, root = Path(__file__).with_name("custom.cpp"), Path(torch.__file__).parent
+    source = Path(__file__).with_name("custom.cpp")
+    root = Path(torch.__file__).parent
+    libraries = root / "lib"
+    new_abi = int(torch.compiled_with_cxx11_abi())
     flags = [
         "-std=c++20",
         "-O2",
         f"-I{root / 'include'}",
-        f"-L{root / 'lib'}",
-        f"-Wl,-rpath,{root / 'lib'}",
+        f"-L{libraries}",
+        f"-Wl,-rpath,{libraries}",
         "-Wl,--no-as-needed",
         "-lc10",
         "-ltorch_cpu",
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+        f"-D_GLIBCXX_USE_CXX11_ABI={new_abi}",
     ]
     path = build(
         "custom operators for PyTorch",
@@ -96,30 +87,42 @@ def _bridge() -> ctypes.CDLL:
         depends=torch.__version__,
     )
     library = ctypes.CDLL(str(path))
-    library.deep500_define.restype = ctypes.c_void_p
-    library.deep500_define.argtypes = (
-        [ctypes.c_char_p] * 3 + [ctypes.c_int] * 2 + [Prepare]
-    )
-    library.deep500_fault.restype = ctypes.c_char_p
-    library.deep500_refuse.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-    library.deep500_plan.argtypes = [
-        ctypes.c_void_p,
-        ctypes.POINTER(ctypes.c_int64),
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-    ]
+    pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
+    library.deep500_define.restype = pointer
+    library.deep500_define.argtypes = [text, text, text, number, number, Prepare]
+    library.deep500_fault.restype = text
+    library.deep500_refuse.argtypes = [pointer, text]
+    numbers = ctypes.POINTER(ctypes.c_int64)
+    library.deep500_plan.argtypes = [pointer, numbers, pointer, pointer]
     return library
 
 
-def _tensors(numbers: Any, count: int) -> tuple[Tensor, ...]:
-    found, at = [], 0
+def _decoded(numbers: Any, count: int) -> tuple[Tensor, ...]:
+    """The first tensors described by numbers from C++: for each its type, its rank and its shape."""
+    tensors = []
+    start = 0
     for _ in range(count):
-        rank = numbers[at + 1]
-        found.append(
-            Tensor(
-                tuple(numbers[at + 2 : at + 2 + rank]),
-                NAMES.get(numbers[at], "unknown"),
-            )
-        )
-        at += 2 + rank
-    return tuple(found)
+        dtype = NAMES.get(numbers[start], "unknown")
+        rank = numbers[start + 1]
+        end = start + 2 + rank
+        shape = tuple(numbers[start + 2 : end])
+        tensors.append(Tensor(shape, dtype))
+        start = end
+    return tuple(tensors)
+
+
+def _encoded(tensors: Sequence[Tensor]) -> "ctypes.Array[ctypes.c_int64]":
+    """The tensors as numbers for C++: for each its type in PyTorch, its type in our kernels, its rank and its shape."""
+    numbers: list[int] = []
+    for tensor in tensors:
+        types = SCALARS[tensor.dtype], TYPES[tensor.dtype]
+        numbers += [*types, len(tensor.shape), *tensor.shape]
+    return (ctypes.c_int64 * len(numbers))(*numbers)
+
+
+def _float_dtype(tensors: Sequence[Tensor]) -> str:
+    """The dtype of the first float, for which the kernels are built."""
+    for tensor in tensors:
+        if "float" in tensor.dtype:
+            return tensor.dtype
+    return "float32"

@@ -1,12 +1,14 @@
-"""PyTorch's own derivative of a function, from the graph that it records."""
+"""PyTorch's own derivative of a function, from the graph that autograd records."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 
-from ...contracts.calls import Call, results
+from ...contracts.calls import Call
+from ...contracts.calls import results as as_tuple
 from ...errors import Unsupported
 from . import FRAMEWORK
 
@@ -16,29 +18,34 @@ def derivative(
     arrays: Sequence[torch.Tensor],
     grads: Sequence[torch.Tensor | None],
 ) -> Call:
-    """One backward pass over a graph that is kept; forward is not part of the call."""
+    """Return a call that runs one backward pass over a retained graph; the forward pass is not part of the call.
+
+    Raises Unsupported if no output of the function depends on its inputs through autograd.
+    """
     leaves = [a.detach().requires_grad_(a.is_floating_point()) for a in arrays]
-    wanted = [leaf for leaf in leaves if leaf.requires_grad]
-    made = results(function(*leaves))
-    used = [
-        i
-        for i, (y, g) in enumerate(zip(made, grads, strict=False))
-        if g is not None and y.requires_grad
-    ]
+    variables = [leaf for leaf in leaves if leaf.requires_grad]
+    results = as_tuple(function(*leaves))
+    used = []
+    for i, (result, grad) in enumerate(zip(results, grads, strict=False)):
+        if grad is not None and result.requires_grad:
+            used.append(i)
     if not used:
         raise Unsupported("PyTorch has no derivative of its own kernel here")
+    targets = tuple([results[i] for i in used])
 
     def bind(values: Sequence[Any]) -> tuple:
-        return tuple(made[i] for i in used), wanted, tuple(values[i] for i in used)
+        used_grads = tuple([values[i] for i in used])
+        return targets, variables, used_grads
 
-    def outputs(found: Sequence[Any]) -> list:
-        rest = iter(found)
-        given = [next(rest) if leaf.requires_grad else None for leaf in leaves]
-        return [None if g is None else FRAMEWORK.array(g) for g in given]
+    def outputs(gradients: Sequence[Any]) -> list:
+        remaining = iter(gradients)
+        arrays: list[np.ndarray | None] = []
+        for leaf in leaves:
+            gradient = next(remaining) if leaf.requires_grad else None
+            if gradient is not None:
+                gradient = FRAMEWORK.array(gradient)
+            arrays.append(gradient)
+        return arrays
 
-    return Call(
-        partial(torch.autograd.grad, retain_graph=True, allow_unused=True),
-        bind(grads),
-        outputs,
-        bind,
-    )
+    backward = partial(torch.autograd.grad, retain_graph=True, allow_unused=True)
+    return Call(backward, bind(grads), outputs, bind)

@@ -1,4 +1,4 @@
-"""A network in PyTorch: generated code, and parameters that are views of flat buffers in the host's memory."""
+"""Runs a network in PyTorch by generated code; its parameters are views of flat buffers in the host's memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,14 +22,15 @@ from .graph import Program, compile_network
 from .native_step import TorchOptimStep
 from .step import PyTorchStep
 
-MOST_SHAPES = 32  # that code is generated for, each; further ones share code that works out shapes at every call
+# Input shapes that get code of their own; all others share code that computes shapes at every call.
+MOST_SHAPES = 32
 
 
 @dataclass(frozen=True)
 class _Mode:
-    """One way to run the network: the outputs that it makes, and the inputs and parameters that they need.
+    """One way to run the network: the outputs to compute, and the inputs and parameters that they need.
 
-    `programs` holds the code by the shapes of the inputs; under None, code for any shapes.
+    `programs` holds the generated code by the shapes of the inputs; the code under None is for any shapes.
     """
 
     outputs: tuple[str, ...]
@@ -40,7 +41,7 @@ class _Mode:
 
     @cached_property
     def arguments(self) -> tuple[torch.Tensor, ...]:
-        """The parameters, as a program takes them behind the inputs."""
+        """The parameters, which a program takes after the inputs."""
         return tuple(self.params.values())
 
 
@@ -65,12 +66,12 @@ class PyTorchExecutor(AutogradExecutor):
         self.trained = self.layout.views(self.flat)
         for param in self.trained.values():
             param.requires_grad_()
-        self.params = {
-            name: self.trained[name]
-            if name in self.trained
-            else FRAMEWORK.tensor(value.copy())
-            for name, value in network.params.items()
-        }
+        self.params = {}
+        for name, value in network.params.items():
+            if name in self.trained:
+                self.params[name] = self.trained[name]
+            else:
+                self.params[name] = FRAMEWORK.tensor(value.copy())
         self.programs: Programs[_Mode] = Programs()
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
@@ -81,9 +82,8 @@ class PyTorchExecutor(AutogradExecutor):
         if mode is None:
             mode = self.programs.find(key, lambda: self._inference_mode(inputs))
         was_enabled = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(
-            False
-        )  # torch.no_grad() costs as much as a small operator
+        # not by torch.no_grad(), which takes as long as a small operator
+        torch._C._set_grad_enabled(False)
         try:
             results = self._run(mode, inputs)
         finally:
@@ -101,7 +101,8 @@ class PyTorchExecutor(AutogradExecutor):
             inputs = self.keyed(inputs, step, first_row)
         updates = self.structure.state_updates if self.training else {}
         mode = self._training_mode(y, updates)
-        results = dict(zip(mode.outputs, self._run(mode, inputs), strict=True))
+        values = self._run(mode, inputs)
+        results = dict(zip(mode.outputs, values, strict=True))
         self.backward(results[y], y)
         if updates:
             with torch.no_grad():
@@ -115,8 +116,9 @@ class PyTorchExecutor(AutogradExecutor):
     def _training_mode(self, y: str, updates: Mapping[str, str]) -> _Mode:
         def build() -> _Mode:
             self.structure.gradient(y)  # raises an error if there is no y
-            wanted = (*self.structure.outputs, y, *updates.values())
-            return self._mode([*dict.fromkeys(wanted)], self.training)
+            outputs = (*self.structure.outputs, y, *updates.values())
+            distinct = [*dict.fromkeys(outputs)]
+            return self._mode(distinct, self.training)
 
         return self.programs.find((self.decided, y, self.training), build)
 
@@ -131,26 +133,33 @@ class PyTorchExecutor(AutogradExecutor):
         return self._param_buffers
 
     def _mode(self, outputs: list[str], training: bool) -> _Mode:
-        nodes, inputs = self.graph_with(outputs).part(outputs, training)
-        kinds = {
-            name: getattr(torch, self.structure.inputs[name].dtype) for name in inputs
-        }
+        graph = self.graph_with(outputs)
+        nodes, inputs = graph.part(outputs, training)
+        dtypes = {}
+        for name in inputs:
+            spec = self.structure.inputs[name]
+            dtypes[name] = getattr(torch, spec.dtype)
         used = set(outputs)
         for node in nodes:
-            used.update(name for name in node.inputs if isinstance(name, str))
-        params = {name: value for name, value in self.params.items() if name in used}
-        return _Mode(tuple(outputs), kinds, params, training)
+            for value in node.inputs:
+                if isinstance(value, str):
+                    used.add(value)
+        params = {}
+        for name, tensor in self.params.items():
+            if name in used:
+                params[name] = tensor
+        return _Mode(tuple(outputs), dtypes, params, training)
 
     def _run(self, mode: _Mode, inputs: Mapping[str, Any]) -> tuple[torch.Tensor, ...]:
         """The outputs of a mode, in its order."""
         values = []
         shapes = []
-        for name, kind in mode.inputs.items():
+        for name, dtype in mode.inputs.items():
             value = inputs.get(name)
-            if type(value) is not torch.Tensor or value.dtype != kind:
+            if type(value) is not torch.Tensor or value.dtype != dtype:
                 if value is None:
-                    continue  # whoever compiles says that it is missing
-                value = native(value, kind)
+                    continue  # `_compile` raises an error that names it
+                value = native(value, dtype)
             values.append(value)
             shapes.append(value.shape)
         program = mode.programs.get(tuple(shapes))
@@ -163,18 +172,19 @@ class PyTorchExecutor(AutogradExecutor):
     ) -> Program:
         present = [name for name in mode.inputs if inputs.get(name) is not None]
         arguments = dict(zip(present, values, strict=True))
-        shapes = {name: value.shape for name, value in arguments.items()}
-        self.structure.check_shapes(
-            mode.inputs, {n: tuple(s) for n, s in shapes.items()}
-        )
+        shapes = {name: tuple(value.shape) for name, value in arguments.items()}
+        self.structure.check_shapes(mode.inputs, shapes)
+        place: tuple[torch.Size, ...] | None = None
+        example = None
         count = self._program_count() if self.decided is None else len(mode.programs)
-        has_own = count < MOST_SHAPES
-        place = tuple(shapes.values()) if has_own else None
+        if count < MOST_SHAPES:
+            place = tuple([value.shape for value in values])
+            example = arguments | mode.params
         program = mode.programs.get(place)
         if program is None:
-            example = {**arguments, **mode.params} if has_own else None
+            params = [*mode.params]
             program = compile_network(
-                self, mode.outputs, [*mode.params], mode.training, example
+                self, mode.outputs, params, mode.training, example
             )
             if self.compile:
                 program = self._compiled(program, values, mode)
@@ -187,13 +197,13 @@ class PyTorchExecutor(AutogradExecutor):
     def _compiled(
         self, program: Program, values: list[torch.Tensor], mode: _Mode
     ) -> Program:
-        """The program through torch.compile, tried once: it compiles when first called."""
+        """The program through torch.compile, called once, since that is when PyTorch compiles it."""
         compiled = self.framework.compile(program)
         try:
             compiled(*values, *mode.arguments)
         except torch._dynamo.exc.TorchDynamoException as error:
+            name, reason = self.structure.name, one_line(error)
             raise Unsupported(
-                f"PyTorch cannot compile the network {self.structure.name!r} ({one_line(error)}): "
-                "leave compile out"
+                f"PyTorch cannot compile the network {name!r} ({reason}): leave compile out"
             ) from error
         return compiled

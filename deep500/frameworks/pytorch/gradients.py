@@ -1,6 +1,7 @@
-"""Gradients by PyTorch's autograd: where they lie, and how they become flat buffers."""
+"""Gradients by PyTorch's autograd, and how they are gathered in flat buffers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
 
@@ -8,19 +9,20 @@ import numpy as np
 import torch
 
 from ...contracts import tape
-from ...contracts.executor import HostMemoryExecutor, Values
+from ...contracts.executor import HostMemoryExecutor, TrainingStep, Values
+from ...contracts.layout import Bucket, FlatBuffers
 from . import FRAMEWORK
+from .bucketed_backprop import BucketedBackprop
 
 
 class AutogradExecutor(HostMemoryExecutor):
     """Differentiates by autograd with respect to `trained`, the live parameters, which a subclass sets.
 
-    Gradients are what autograd leaves in `grad`; they are brought together in flat buffers only when someone asks for
-    those.
+    Gradients are what autograd leaves in `grad`; they are copied into flat buffers only on demand.
     """
 
     trained: dict[str, torch.Tensor]
-    # all of them by dtype, if they lie together
+    # the buffers that hold the trained parameters, by dtype; empty if they are in separate tensors
     flat: Mapping[str, torch.Tensor] = MappingProxyType({})
     _gradients_are_flat = False
     tells_forward = True
@@ -30,66 +32,84 @@ class AutogradExecutor(HostMemoryExecutor):
         self._gradient_buffers: dict[str, np.ndarray] = {}
         self._gradient_views: list[torch.Tensor] = []
         self.flat_gradient: dict[str, torch.Tensor] = {}
+        self._bucketed: BucketedBackprop | None = None
 
     @property
     def gradients(self) -> Values:
-        """By parameter; zeros for one that the loss does not depend on. Empty before the first backprop."""
+        """The gradients by parameter: zeros if the loss does not depend on it; empty before the first backprop."""
         if not self._has_gradients:
             return {}
         return dict(zip(self.trained, self.gradient_list(), strict=True))
 
     @gradients.setter
     def gradients(self, values: Values) -> None:
-        """Set by the base class, to nothing."""
+        """Forget the gradients if there are no values, which is what the base class sets."""
         self._has_gradients = bool(values)
 
     def backward(self, loss: torch.Tensor, y: str) -> None:
-        """Leave the gradients of the loss behind."""
+        """Differentiate the loss; the gradients are in `grad` of the parameters afterwards."""
         if self.after_forward is not None:
             self.after_forward()
         for param in self.trained.values():
-            param.grad = (
-                None  # then autograd hands its own result over, and adds nothing
-            )
+            param.grad = None  # autograd then stores its result and adds nothing
         if loss.requires_grad:
             torch.autograd.backward(loss, tape.seed(self.framework.xp, loss, y))
         self._has_gradients = True
-        self._gradients_are_flat = False
+        bucketed = self._bucketed
+        self._gradients_are_flat = bucketed is not None and bucketed.finish()
         self.generation += 1
 
+    @contextmanager
+    def reporting_buckets(
+        self, buckets: Sequence[Bucket], ready: Callable[[np.ndarray], None]
+    ) -> Iterator[None]:
+        """Inside, backprop calls `ready` with each bucket's gradients, in this order, as soon as they are final."""
+        if self._bucketed is None:
+            self._bucketed = BucketedBackprop(self)
+        self._bucketed.begin(buckets, ready)
+        try:
+            yield
+        finally:
+            self._bucketed.stop()
+
     def gradient_list(self) -> list[torch.Tensor]:
-        """The gradients in the order of the parameters."""
+        """Return the gradients in the order of the parameters."""
         trained = self.trained.values()
         for param in trained:
             if param.grad is None:  # the loss does not depend on it
                 param.grad = torch.zeros_like(param)
         return [param.grad for param in trained]  # type: ignore[misc]
 
-    def gathered_gradients(self) -> dict[str, torch.Tensor]:
-        """The gradients in flat buffers, copied there unless that is where they are."""
+    def gradient_buffers(self) -> dict[str, np.ndarray]:
+        """The memory of the flat gradients, whatever is in it now."""
         if not self._gradient_buffers:
             self._gradient_buffers = self.layout.zeros()
             self.flat_gradient = tensors(self._gradient_buffers)
             self._gradient_views = [*self.layout.views(self.flat_gradient).values()]
+        return self._gradient_buffers
+
+    def gathered_gradients(self) -> dict[str, torch.Tensor]:
+        """Return the gradients in flat buffers; they are copied there unless they already are in them."""
+        self.gradient_buffers()
         if not self._gradients_are_flat:
             torch._foreach_copy_(self._gradient_views, self.gradient_list())
         return self.flat_gradient
 
     def _flat_gradients(self) -> dict[str, np.ndarray]:
-        """From now on, the flat buffers are what `grad` of every parameter is."""
+        """The flat buffers; from now on, `grad` of every parameter is a view of them."""
         self.gathered_gradients()
-        for param, view in zip(
-            self.trained.values(), self._gradient_views, strict=True
-        ):
+        params = self.trained.values()
+        for param, view in zip(params, self._gradient_views, strict=True):
             param.grad = view
         self._gradients_are_flat = True
         return self._gradient_buffers
 
     def arrays(self) -> dict[str, np.ndarray]:
-        array = self.framework.array
-        return {
-            name: array(value.detach().clone()) for name, value in self.params.items()
-        }
+        arrays = {}
+        for name, value in self.params.items():
+            copy = value.detach().clone()
+            arrays[name] = self.framework.array(copy)
+        return arrays
 
     def _write(self, name: str, value: np.ndarray) -> None:
         param = self.params[name]
@@ -97,13 +117,32 @@ class AutogradExecutor(HostMemoryExecutor):
             param.copy_(native(value, param.dtype))
 
 
+class AutogradStep(TrainingStep):
+    """A step whose backprop reports gradients while it goes on."""
+
+    executor: AutogradExecutor
+
+    def backprop_in_buckets(
+        self,
+        inputs: Mapping[str, Any],
+        buckets: Sequence[Bucket],
+        ready: Callable[[np.ndarray], None],
+        first_row: int = 0,
+    ) -> tuple[Values, FlatBuffers]:
+        with self.executor.reporting_buckets(buckets, ready):
+            outputs = self.backprop(inputs, first_row)
+        return outputs, self.executor.flat_gradients()
+
+
 def native(value: Any, dtype: torch.dtype) -> torch.Tensor:
-    """A tensor of this dtype; a NumPy array is shared, not copied, if it may be written to."""
+    """Return a tensor of this dtype, which shares the memory of a writeable NumPy array."""
     if not isinstance(value, torch.Tensor):
         value = FRAMEWORK.tensor(value)
-    return value if value.dtype == dtype else value.to(dtype)
+    if value.dtype == dtype:
+        return value
+    return value.to(dtype)
 
 
 def tensors(buffers: Mapping[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    """Tensors over the same memory."""
+    """Return tensors over the same memory."""
     return {dtype: FRAMEWORK.tensor(buffer) for dtype, buffer in buffers.items()}

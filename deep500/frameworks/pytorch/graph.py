@@ -1,4 +1,4 @@
-"""A network as generated code: a torch.fx graph that takes the inputs and the parameters as arguments."""
+"""Generates code for a network: a torch.fx graph that takes the inputs and the parameters as arguments."""
 
 import operator as python
 import re
@@ -14,7 +14,7 @@ from ...contracts.operator import Operator
 from .linear import fuse_linear
 from .recording import Recording, Unrecordable, note_spec
 
-Program = Callable[..., tuple]  # of the inputs in order, then of the parameters
+Program = Callable[..., tuple]  # takes the inputs in order, then the parameters
 
 
 def compile_network(
@@ -24,31 +24,35 @@ def compile_network(
     training: bool,
     example: Mapping[str, torch.Tensor] | None = None,
 ) -> Program:
-    """A function of the needed inputs and of these parameters that makes these outputs of the executor's network.
+    """Return a function of the needed inputs and of these parameters that computes these outputs of the network.
 
-    With an example of these inputs and parameters, what native kernels work out from shapes in Python is worked out
-    now, and what they make that nobody uses is left out: the function is for inputs of these shapes only.
+    With an example of the inputs and parameters, the function is for inputs of these shapes only: what native kernels
+    compute from shapes in Python is computed now, and results that nobody uses are left out.
     """
-    nodes, inputs = executor.graph_with(outputs).part(outputs, training)
+    network = executor.graph_with(outputs)
+    nodes, inputs = network.part(outputs, training)
     graph = torch.fx.Graph()
-    values = {
-        name: graph.placeholder(f"v{i}_{_identifier(name)}")
-        for i, name in enumerate((*inputs, *params))
-    }
-    for name, tensor in (example or {}).items():
-        note_spec(values[name], tensor)
-    emit = _Emitter(executor, graph, values, dict(example) if example else None)
+    values = {}
+    for i, name in enumerate((*inputs, *params)):
+        identifier = _identifier(name)
+        values[name] = graph.placeholder(f"v{i}_{identifier}")
+    if not example:
+        emitter = _Emitter(executor, graph, values, None)
+    else:
+        for name, tensor in example.items():
+            note_spec(values[name], tensor)
+        emitter = _Emitter(executor, graph, values, dict(example))
     with torch.no_grad():
         for node in nodes:
-            emit.node(node)
-    graph.output(tuple(values[name] for name in outputs))
+            emitter.node(node)
+    graph.output(tuple([values[name] for name in outputs]))
     fuse_linear(graph)
     graph.eliminate_dead_code()
     return torch.fx.GraphModule(torch.nn.Module(), graph).forward
 
 
 class _Emitter:
-    """Writes nodes into a graph, one call each, or as the calls of PyTorch that they consist of."""
+    """Writes nodes into a graph: as one call each, or as the PyTorch calls that they consist of."""
 
     def __init__(
         self,
@@ -57,98 +61,104 @@ class _Emitter:
         values: dict[str, torch.fx.Node],
         example: dict[str, Any] | None,
     ):
-        self.executor, self.graph, self.values, self.example = (
-            executor,
-            graph,
-            values,
-            example,
-        )
+        self.executor = executor
+        self.graph = graph
+        self.values = values
+        self.example = example
 
     def node(self, node: Node) -> None:
-        kernel, word = self.executor.choose(node, node.inputs)
-        if self.example is None or word == "composed":
+        kernel, kind = self.executor.choose(node, node.inputs)
+        if self.example is None or kind == "composed":
             return self._whole(node)
-        inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
-        recording = Recording(
-            self.graph,
-            {
-                self.example[i]: self.values[i]
-                for i in node.inputs
-                if isinstance(i, str)
-            },
-        )
+        nodes = {}
+        for name in node.inputs:
+            if isinstance(name, str):
+                nodes[self.example[name]] = self.values[name]
+        recording = Recording(self.graph, nodes)
+        inputs = _looked_up(node.inputs, self.example)
         try:
             with recording:
                 results = kernel(*inputs)
-            found = [recording.node(result) for result in results]
+            recorded = [recording.node(result) for result in results]
         except Unrecordable:
             return self._whole(node)
         self.example |= zip(node.outputs, results, strict=False)
-        self.values |= zip(node.outputs, found, strict=False)
+        self.values |= zip(node.outputs, recorded, strict=False)
 
     def _whole(self, node: Node) -> None:
         call = _bound(_kernel(self.executor, node), node.inputs)
-        call.__name__ = _identifier(node.name)  # what the generated code calls it
+        call.__name__ = _identifier(node.name)  # its name in the generated code
         written = [None if isinstance(i, np.generic) else i for i in node.inputs]
-        result = self.graph.call_function(
-            call, tuple(self.values[i] if isinstance(i, str) else i for i in written)
-        )
+        arguments = tuple(_looked_up(written, self.values))
+        result = self.graph.call_function(call, arguments)
         for i, name in enumerate(node.outputs):
             self.values[name] = self.graph.call_function(python.getitem, (result, i))
         if self.example is not None:
-            inputs = [self.example[i] if isinstance(i, str) else i for i in node.inputs]
+            inputs = _looked_up(node.inputs, self.example)
             self.example |= zip(node.outputs, call(*inputs), strict=False)
 
 
+def _looked_up(inputs: Sequence[Any], values: Mapping[str, Any]) -> list[Any]:
+    """The inputs of a node, with values in place of their names."""
+    return [values[i] if isinstance(i, str) else i for i in inputs]
+
+
 def _bound(call: Callable[..., tuple], inputs: Sequence[Any]) -> Callable[..., tuple]:
-    """A call that knows NumPy's scalars among its inputs: generated code cannot write them down."""
-    if not any(isinstance(x, np.generic) for x in inputs):
+    """The call with NumPy scalars among the inputs bound to it, since generated code cannot contain them."""
+    scalars = []
+    for i, value in enumerate(inputs):
+        if isinstance(value, np.generic):
+            scalars.append((i, value))
+    if not scalars:
         return call
-    return lambda *given: call(
-        *(
-            x if isinstance(x, np.generic) else g
-            for x, g in zip(inputs, given, strict=True)
-        )
-    )
+
+    def bound(*arguments: Any) -> tuple:
+        values = list(arguments)
+        for i, scalar in scalars:
+            values[i] = scalar
+        return call(*values)
+
+    return bound
 
 
 def _kernel(executor: Executor, node: Node) -> Callable[..., tuple]:
-    kernel, word = executor.choose(node, node.inputs)
-    if word == "native" or not node.operator.differentiable:
+    kernel, kind = executor.choose(node, node.inputs)
+    if kind == "native" or not node.operator.differentiable:
         return kernel
     xp = executor.framework.xp
     return lambda *inputs: Formula.apply(node.operator, xp, *inputs)
 
 
 class Formula(torch.autograd.Function):
-    """An operator's formula and its own derivative, as one step of autograd."""
+    """An operator's formula and its derivative as one function of autograd."""
 
     @staticmethod
     def forward(ctx: Any, operator: Operator, xp: Any, *inputs: Any) -> tuple:
         results = operator.run(xp, *inputs)
-        kept = (*inputs, *results)
-        ctx.operator, ctx.xp, ctx.count = operator, xp, len(inputs)
-        ctx.static = [
-            None if isinstance(value, torch.Tensor) else value for value in kept
-        ]
-        ctx.save_for_backward(
-            *(value if isinstance(value, torch.Tensor) else None for value in kept)
-        )
+        ctx.operator = operator
+        ctx.xp = xp
+        ctx.count = len(inputs)
+        tensors: list[torch.Tensor | None] = []
+        others: list[Any] = []
+        for value in (*inputs, *results):
+            if isinstance(value, torch.Tensor):
+                tensors.append(value)
+                others.append(None)
+            else:
+                tensors.append(None)
+                others.append(value)
+        ctx.static = others
+        ctx.save_for_backward(*tensors)
         return operator.published(results)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> tuple:
-        kept = [
-            s if t is None else t
-            for s, t in zip(ctx.static, ctx.saved_tensors, strict=True)
-        ]
-        return (
-            None,
-            None,
-            *ctx.operator.gradients(
-                ctx.xp, grads, kept[: ctx.count], kept[ctx.count :]
-            ),
-        )
+        values = []
+        for other, tensor in zip(ctx.static, ctx.saved_tensors, strict=True):
+            values.append(other if tensor is None else tensor)
+        inputs, results = values[: ctx.count], values[ctx.count :]
+        gradients = ctx.operator.gradients(ctx.xp, grads, inputs, results)
+        return (None, None, *gradients)
 
 
 def _identifier(name: str) -> str:

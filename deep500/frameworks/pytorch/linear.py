@@ -1,4 +1,4 @@
-"""A product of matrices with a bias added is one call of PyTorch, as in nn.Linear."""
+"""Fuses the product of two matrices and the addition of a bias into one call of torch.nn.functional.linear."""
 
 from collections.abc import Iterator
 from typing import Any, cast
@@ -9,9 +9,9 @@ from torch.nn.functional import linear
 
 
 def fuse_linear(graph: Graph) -> None:
-    """Write x @ w + b as linear(x, w.T, b) wherever w is a matrix and b a row of its columns.
+    """Replace x @ w + b by linear(x, w.T, b) wherever w is a matrix and b has one element per column.
 
-    Nodes know their shape and dtype as `meta["spec"]`; those that do not are left alone.
+    Shape and dtype of a node are in its `meta["spec"]`; nodes without it are left as they are.
     """
     for node in list(graph.nodes):
         if node.target is torch.add:
@@ -20,19 +20,24 @@ def fuse_linear(graph: Graph) -> None:
 
 def _fuse(graph: Graph, total: Node) -> None:
     for product, bias in _in_any_order(total):
-        if _is_linear(product, bias):
-            x, columns = product.args
-            with graph.inserting_before(total):
-                call = _linear(graph, x, _transposed(graph, columns), bias)
-            total.replace_all_uses_with(call)
-            graph.erase_node(total)
-            graph.erase_node(product)
-            return
+        if not _is_linear(product, bias):
+            continue
+        x, columns = product.args
+        with graph.inserting_before(total):
+            weight = _transposed(graph, columns)
+            call = _linear(graph, x, weight, bias)
+        total.replace_all_uses_with(call)
+        graph.erase_node(total)
+        graph.erase_node(product)
+        return
 
 
 def _linear(graph: Graph, x: Node, weight: Node, bias: Node) -> Node:
-    """If x has its rows in another order than memory, they are put in that order afterwards: PyTorch would multiply
-    row by row otherwise."""
+    """Emit linear(x, weight, bias).
+
+    If x is a permutation of the rows of another tensor, that tensor is multiplied and the result permuted, since
+    PyTorch would multiply rows that are not in the order of memory one by one.
+    """
     if x.target is not torch.permute or len(x.users) > 1:
         return graph.call_function(linear, (x, weight, bias))
     source, order = cast(tuple[Node, tuple[int, ...]], x.args)
@@ -44,9 +49,9 @@ def _linear(graph: Graph, x: Node, weight: Node, bias: Node) -> Node:
 
 def _in_any_order(total: Node) -> Iterator[tuple[Any, Any]]:
     if len(total.args) == 2 and not total.kwargs:
-        left, right = total.args
-        yield left, right
-        yield right, left
+        first, second = total.args
+        yield first, second
+        yield second, first
 
 
 def _is_linear(product: Any, bias: Any) -> bool:
@@ -60,13 +65,18 @@ def _is_linear(product: Any, bias: Any) -> bool:
             specs.append(value.meta["spec"])
     if len(specs) < 3:
         return False
-    (x, dtype), (columns, columns_dtype), (row, row_dtype) = specs
-    has_shapes = len(x) > 1 and len(columns) == 2 and row == columns[1:]
-    return has_shapes and dtype == columns_dtype == row_dtype
+    (x_shape, dtype), (columns_shape, columns_dtype), (row_shape, row_dtype) = specs
+    if not dtype == columns_dtype == row_dtype:
+        return False
+    if len(x_shape) < 2 or len(columns_shape) != 2:
+        return False
+    return row_shape == columns_shape[1:]
 
 
 def _transposed(graph: Graph, columns: Any) -> Any:
-    """The matrix with its rows as columns: that which was transposed before, or a view."""
-    if columns.target is torch.permute and tuple(columns.args[1]) == (1, 0):
-        return columns.args[0]
+    """The transposed matrix: the original of one that is a transpose itself, or a view."""
+    if columns.target is torch.permute:
+        matrix, order = columns.args
+        if tuple(order) == (1, 0):
+            return matrix
     return graph.call_method("t", (columns,))

@@ -1,4 +1,4 @@
-"""The namespace over PyTorch."""
+"""The namespace of array functions over PyTorch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,19 +20,13 @@ from . import FRAMEWORK
 
 
 def _pair(f: Callable) -> Callable:
-    """f of two tensors, for one tensor and a Python number too."""
+    """A function of two tensors as one that takes a Python number in place of either."""
 
     def both(self: Namespace, x: Any, y: Any) -> Tensor:
-        x = (
-            x
-            if isinstance(x, Tensor)
-            else torch.as_tensor(x, dtype=y.dtype, device=y.device)
-        )
-        y = (
-            y
-            if isinstance(y, Tensor)
-            else torch.as_tensor(y, dtype=x.dtype, device=x.device)
-        )
+        if not isinstance(x, Tensor):
+            x = torch.as_tensor(x, dtype=y.dtype, device=y.device)
+        if not isinstance(y, Tensor):
+            y = torch.as_tensor(y, dtype=x.dtype, device=x.device)
         return f(x, y)
 
     return both
@@ -60,13 +54,11 @@ class TorchNamespace(Namespace):
     maximum, minimum = _pair(torch.maximum), _pair(torch.minimum)
 
     def astype(self, x: Tensor, dtype: Any) -> Tensor:
-        if (
-            kind := _dtype(dtype)
-        ) == torch.float8_e4m3fn and x.is_floating_point():  # which has no infinity
-            x = torch.where(
-                x.abs() > 464, torch.nan, x
-            )  # where PyTorch would take the largest number
-        return x.to(kind)
+        torch_dtype = _dtype(dtype)
+        if torch_dtype == torch.float8_e4m3fn and x.is_floating_point():
+            # values out of range are nan, since the dtype has no infinity; PyTorch would take the largest number
+            x = torch.where(x.abs() > 464, torch.nan, x)
+        return x.to(torch_dtype)
 
     def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
         return x.view(_dtype(dtype))
@@ -90,17 +82,17 @@ class TorchNamespace(Namespace):
         return torch.flip(x, ints(axis))
 
     def enlarge(self, x: Tensor, pads: Pads, value: float) -> Tensor:
-        return functional.pad(
-            x, [p for pair in reversed(list(pads)) for p in pair], value=value
-        )
+        last_axis_first: list[int] = []
+        for pair in reversed(list(pads)):
+            last_axis_first.extend(pair)
+        return functional.pad(x, last_axis_first, value=value)
 
     def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return torch.sum(x, dim=_axes(x, axis), keepdim=keepdims, dtype=x.dtype)
 
     def prod(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
-        for a in sorted(
-            (a % x.ndim for a in _axes(x, axis)), reverse=True
-        ):  # torch takes one axis at a time
+        axes = [a % x.ndim for a in _axes(x, axis)]
+        for a in sorted(axes, reverse=True):  # torch.prod takes a single axis
             x = torch.prod(x, dim=a, keepdim=keepdims, dtype=x.dtype)
         return x
 
@@ -121,10 +113,10 @@ class TorchNamespace(Namespace):
 
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         axis %= x.ndim
-        rows = torch.index_select(x, axis, torch.reshape(indices, (-1,)))
-        return torch.reshape(
-            rows, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
-        )
+        flat_indices = torch.reshape(indices, (-1,))
+        rows = torch.index_select(x, axis, flat_indices)
+        before, after = x.shape[:axis], x.shape[axis + 1 :]
+        return torch.reshape(rows, (*before, *indices.shape, *after))
 
     def take_along_axis(self, x: Tensor, indices: Tensor, axis: int) -> Tensor:
         return torch.gather(x, axis, indices)
@@ -148,11 +140,11 @@ class TorchNamespace(Namespace):
         strides: Sequence[int],
         dilations: Sequence[int],
     ) -> Tensor:
-        """A view: nothing is copied."""
+        """Return a view: nothing is copied."""
         for k, s, d in zip(kernel, strides, dilations, strict=True):
-            x = x.unfold(x.ndim - len(kernel), d * (k - 1) + 1, s)[
-                ..., ::d
-            ]  # adds an axis at the end
+            axis = x.ndim - len(kernel)
+            span = d * (k - 1) + 1
+            x = x.unfold(axis, span, s)[..., ::d]  # adds an axis at the end
         return x
 
     def conv(
@@ -165,8 +157,9 @@ class TorchNamespace(Namespace):
         groups: int = 1,
     ) -> Tensor:
         x, both = self._even(x, pads)
+        extra = [0] * len(both)
         return torch.convolution(
-            x, w, None, strides, both, dilations, False, [0] * len(both), groups
+            x, w, None, strides, both, dilations, False, extra, groups
         )
 
     def conv_transpose(
@@ -179,9 +172,11 @@ class TorchNamespace(Namespace):
         dilations: Sequence[int],
         groups: int = 1,
     ) -> Tensor:
-        extra = left_over(shape, y.shape[2:], w.shape[2:], strides, pads, dilations)
+        sizes, kernel = y.shape[2:], w.shape[2:]
+        extra = left_over(shape, sizes, kernel, strides, pads, dilations)
+        no_pads = [0] * len(extra)
         x = torch.convolution(
-            y, w, None, strides, [0] * len(extra), dilations, True, extra, groups
+            y, w, None, strides, no_pads, dilations, True, extra, groups
         )
         return crop(x, shape, pads)
 
@@ -196,38 +191,36 @@ class TorchNamespace(Namespace):
         groups: int = 1,
     ) -> Tensor:
         x, both = self._even(x, pads)
-        w = x.new_empty(
-            (y.shape[1], x.shape[1] // groups, *kernel)
-        )  # only its shape is read
-        return torch.ops.aten.convolution_backward(
-            y,
-            x,
-            w,
-            None,
-            strides,
-            both,
-            dilations,
-            False,
-            [0] * len(both),
-            groups,
-            (False, True, False),
-        )[1]
+        features, channels = y.shape[1], x.shape[1] // groups
+        w = x.new_empty((features, channels, *kernel))  # only its shape is read
+        extra = [0] * len(both)
+        only_weight = (False, True, False)
+        _, gradient, _ = torch.ops.aten.convolution_backward(
+            y, x, w, None, strides, both, dilations, False, extra, groups, only_weight
+        )
+        return gradient
 
     def host(
         self, function: Callable, kinds: Sequence[Any], *xs: Tensor
     ) -> list[Tensor]:
-        return [FRAMEWORK.tensor(y) for y in function(*map(FRAMEWORK.array, xs))]
+        outputs = function(*map(FRAMEWORK.array, xs))
+        return [FRAMEWORK.tensor(y) for y in outputs]
 
     def _even(self, x: Tensor, pads: Pads) -> tuple[Tensor, list[int]]:
-        """PyTorch pads both ends alike: anything else is padded here."""
+        """The input, padded here where the two ends of an axis differ, and the pads that are left to PyTorch."""
         if all(lo == hi for lo, hi in pads):
             return x, [lo for lo, _ in pads]
-        return self.pad(x, [(0, 0), (0, 0), *pads]), [0] * len(pads)
+        padded = self.pad(x, [(0, 0), (0, 0), *pads])
+        return padded, [0] * len(pads)
 
 
 def _dtype(dtype: Any) -> torch.dtype:
-    return getattr(torch, FRAMEWORK.dtype(dtype)) if isinstance(dtype, str) else dtype
+    if isinstance(dtype, str):
+        return getattr(torch, FRAMEWORK.dtype(dtype))
+    return dtype
 
 
 def _axes(x: Tensor, axis: Axis) -> tuple[int, ...]:
-    return tuple(range(x.ndim)) if axis is None else ints(axis)
+    if axis is None:
+        return tuple(range(x.ndim))
+    return ints(axis)

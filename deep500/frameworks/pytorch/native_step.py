@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...contracts.executor import TrainingStep, matching
+from ...contracts.executor import matching
 from ...contracts.native_optimizer import NativeOptimizer
+from .gradients import AutogradStep
 from .step import laid_out_as
 
 if TYPE_CHECKING:
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 TorchState = dict[str, torch.Tensor]
 
 
-class TorchOptimStep(TrainingStep):
-    """Forward and backward by the executor, then `step()` of PyTorch's optimizer.
+class TorchOptimStep(AutogradStep):
+    """Runs the executor's forward and backward passes, then `step()` of PyTorch's optimizer.
 
-    PyTorch makes the state of a parameter in its first step; until then, `state` has zeros in its place.
+    PyTorch creates the state of a parameter in its first step; until then, `state` returns zeros.
     """
 
     executor: "PyTorchExecutor | WrappedModule"
@@ -41,36 +42,40 @@ class TorchOptimStep(TrainingStep):
         return self.optimizer.create(torch.optim, rate)(params)
 
     def _tried_states(self) -> dict[str, TorchState]:
-        """Zeros for all tensors of the state: a step on copies of the parameters shows which there are."""
+        """Zeros for every tensor of the state, whose names are known after a step on copies of the parameters."""
         copies = {}
         for name, param in self.executor.trained.items():
-            copies[name] = param.detach().clone().requires_grad_()
-            copies[name].grad = torch.zeros_like(param)
+            copy = param.detach().clone().requires_grad_()
+            copy.grad = torch.zeros_like(param)
+            copies[name] = copy
         trial = self._created([*copies.values()])
         trial.step()
-        return {name: _zeros(trial.state[copy]) for name, copy in copies.items()}
+        states = {}
+        for name, copy in copies.items():
+            states[name] = _zeros(trial.state[copy])
+        return states
 
     def _update(self) -> None:
+        params = self.executor.trained.values()
         gradients = self.executor.gradient_list()
-        for param, gradient in zip(
-            self.executor.trained.values(), gradients, strict=True
-        ):
-            param.grad = laid_out_as(
-                param.detach(), gradient
-            )  # as fused kernels go over both
+        for param, gradient in zip(params, gradients, strict=True):
+            # fused kernels read both in the order of memory
+            param.grad = laid_out_as(param.detach(), gradient)
         if self.optimizer.schedules:
+            rate = self.optimizer.rate_at(self.count + 1)
             for group in self._torch_optimizer.param_groups:
-                group["lr"] = self.optimizer.rate_at(self.count + 1)
+                group["lr"] = rate
         self._torch_optimizer.step()
 
     def state(self) -> dict[str, np.ndarray]:
-        """The count of steps as "step", and every tensor of PyTorch's state as "parameter.tensor"."""
+        """Return the number of steps as "step", and every tensor of PyTorch's state as "parameter.tensor"."""
         array = self.executor.framework.array
         arrays = {"step": np.asarray(self.count, np.float32)}
         for name, param in self.executor.trained.items():
             current = self._torch_optimizer.state.get(param, {})
             for key, zeros in self._first_states[name].items():
-                arrays[f"{name}.{key}"] = array(current.get(key, zeros).clone())
+                value = current.get(key, zeros)
+                arrays[f"{name}.{key}"] = array(value.clone())
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
@@ -82,16 +87,15 @@ class TorchOptimStep(TrainingStep):
             return
         tensor = self.executor.framework.tensor
         for name, param in trained.items():
-            keys = self._first_states[name]
-            loaded = {key: tensor(arrays[f"{name}.{key}"]) for key in keys}
-            for key, value in loaded.items():
-                self._torch_optimizer.state[param][key] = laid_out_as(
-                    param.detach(), value
-                )
+            param_state = self._torch_optimizer.state[param]
+            for key in self._first_states[name]:
+                value = tensor(arrays[f"{name}.{key}"])
+                param_state[key] = laid_out_as(param.detach(), value)
 
 
 def _zeros(state: Mapping[str, Any]) -> TorchState:
-    tensors = {
-        key: value for key, value in state.items() if isinstance(value, torch.Tensor)
-    }
-    return {key: torch.zeros_like(value) for key, value in tensors.items()}
+    zeros = {}
+    for key, value in state.items():
+        if isinstance(value, torch.Tensor):
+            zeros[key] = torch.zeros_like(value)
+    return zeros

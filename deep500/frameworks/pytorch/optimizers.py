@@ -1,4 +1,4 @@
-"""PyTorch's own optimizers: torch.optim, with its fused kernels where it has them."""
+"""PyTorch's own optimizers: those of torch.optim, with fused kernels where PyTorch has them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Writes the calls of PyTorch that a Python function makes into a torch.fx graph, while they are made."""
+"""Records the PyTorch calls of a Python function in a torch.fx graph while the function runs."""
 
 import operator as python
 import sys
@@ -31,61 +31,62 @@ FACTS = {
 
 
 class Unrecordable(Exception):
-    """The function does something that a graph of calls would not repeat."""
+    """Raised if the function does something that a graph of calls would not repeat."""
 
 
 class Recording(TorchFunctionMode):
-    """`given` are the tensors that have a node; facts about shapes become constants of the graph.
+    """Records calls on the tensors in `nodes`, which have a node already; shapes become constants of the graph.
 
-    Only what is a function of its arguments is recorded: a value read out of a tensor or a change in place raises.
+    Only functions of their arguments are recorded: reading a value out of a tensor and changing a tensor in place
+    raise Unrecordable.
     """
 
     def __init__(
-        self, graph: torch.fx.Graph, given: Mapping[torch.Tensor, torch.fx.Node]
+        self, graph: torch.fx.Graph, nodes: Mapping[torch.Tensor, torch.fx.Node]
     ):
         super().__init__()
         self.graph = graph
-        self._nodes = {
-            id(tensor): (tensor, node) for tensor, node in given.items()
-        }  # held, or an id could return
+        # with the tensors, since the id of a tensor that is freed could be used again
+        self._nodes: dict[int, tuple[torch.Tensor, torch.fx.Node]] = {}
+        for tensor, node in nodes.items():
+            self._nodes[id(tensor)] = (tensor, node)
 
     def node(self, tensor: torch.Tensor) -> torch.fx.Node:
         try:
-            return self._nodes[id(tensor)][1]
+            _, node = self._nodes[id(tensor)]
         except KeyError:
             raise Unrecordable("a tensor from elsewhere") from None
+        return node
 
     def __torch_function__(
         self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        result, name = func(*args, **kwargs), _name(func)
+        result = func(*args, **kwargs)
+        name = _name(func)
         if name in FACTS:
             return result
-        if (
-            "out" in kwargs
-            or name == "__setitem__"
-            or (name.endswith("_") and not name.endswith("__"))
-        ):
+        if "out" in kwargs or _is_in_place(name):
             raise Unrecordable(f"{name} changes a tensor in place")
-        arguments = {key: self._argument(value) for key, value in kwargs.items()}
-        made = self._emit(func, name, tuple(map(self._argument, args)), arguments)
+        named = {key: self._argument(value) for key, value in kwargs.items()}
+        positional = tuple(map(self._argument, args))
+        node = self._emit(func, name, positional, named)
         if isinstance(result, torch.Tensor):
-            note_spec(made, result)
-            self._nodes[id(result)] = (result, made)
-        elif isinstance(result, tuple | list) and all(
-            isinstance(part, torch.Tensor) for part in result
-        ):
+            self._note(result, node)
+        elif _are_tensors(result):
             for i, part in enumerate(result):
-                item = self.graph.call_function(python.getitem, (made, i))
-                note_spec(item, part)
-                self._nodes[id(part)] = (part, item)
+                item = self.graph.call_function(python.getitem, (node, i))
+                self._note(part, item)
         else:
             raise Unrecordable(f"{name} reads a value out of a tensor")
         return result
 
+    def _note(self, tensor: torch.Tensor, node: torch.fx.Node) -> None:
+        note_spec(node, tensor)
+        self._nodes[id(tensor)] = (tensor, node)
+
     def _emit(self, func: Callable, name: str, args: tuple, kwargs: dict) -> Any:
-        if _getter(func):
+        if _is_getter(func):
             return self.graph.call_function(getattr, (args[0], name))
         if getattr(torch.Tensor, name, None) is func:
             return self.graph.call_method(name, args, kwargs)
@@ -94,36 +95,52 @@ class Recording(TorchFunctionMode):
     def _argument(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self.node(value)
-        if isinstance(value, tuple | list):
-            return (tuple if isinstance(value, tuple) else list)(
-                map(self._argument, value)
-            )
+        if isinstance(value, tuple):
+            return tuple(map(self._argument, value))
+        if isinstance(value, list):
+            return list(map(self._argument, value))
         if isinstance(value, slice):
-            return slice(*map(self._argument, (value.start, value.stop, value.step)))
+            bounds = (value.start, value.stop, value.step)
+            return slice(*map(self._argument, bounds))
         if value is Ellipsis or isinstance(value, PLAIN):
             return value
         raise Unrecordable(f"an argument of type {type(value).__name__}")
 
 
 def note_spec(node: torch.fx.Node, tensor: torch.Tensor) -> None:
-    """Keep the shape and the dtype of what a node makes."""
+    """Store the shape and the dtype of a node's result in the node."""
     node.meta["spec"] = (tuple(tensor.shape), tensor.dtype)
 
 
-def _getter(func: Any) -> bool:
+def _is_getter(func: Any) -> bool:
     """Whether this reads an attribute of a tensor, such as x.T."""
     return func.__name__ == "__get__"
 
 
+def _is_in_place(name: str) -> bool:
+    """Whether a function of this name changes a tensor, such as add_."""
+    if name == "__setitem__":
+        return True
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _are_tensors(result: Any) -> bool:
+    if not isinstance(result, tuple | list):
+        return False
+    return all(isinstance(part, torch.Tensor) for part in result)
+
+
 def _name(func: Any) -> str:
-    return func.__self__.__name__ if _getter(func) else func.__name__
+    named = func.__self__ if _is_getter(func) else func
+    return named.__name__
 
 
 def _reachable(func: Any) -> Callable:
-    """The function, or one around it where generated code would not find it under its name."""
-    found: Any = getattr(sys.modules.get(func.__module__), func.__name__, None)
-    if found is func:
-        return found
+    """The function, wrapped if generated code cannot refer to it by its name."""
+    module = sys.modules.get(func.__module__)
+    reachable: Any = getattr(module, func.__name__, None)
+    if reachable is func:
+        return reachable
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return func(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""A torch.nn.Module as an executor: it keeps its parameters, we name its inputs and outputs and train it."""
+"""An executor that runs and trains a torch.nn.Module, whose parameters stay in the module."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,10 +31,11 @@ from .step import PyTorchStep
 
 
 class WrappedModule(AutogradExecutor):
-    """Runs a module as it is. Parameters, named as in its state_dict, stay the module's own and where they are.
+    """Runs a module as it is; parameters are named as in its state_dict and stay in the module's own tensors.
 
-    So a step changes them in place, tied ones count once under their first name, and `flat_params` copies. The mode of
-    the module follows `training`, but what was in evaluation mode inside a module in training mode stays there.
+    A step changes them in place, tied parameters count once under their first name, and `flat_params` copies. The mode
+    of the module follows `training`, except for submodules that were in evaluation mode within a module in training
+    mode.
     """
 
     def __init__(
@@ -45,19 +46,21 @@ class WrappedModule(AutogradExecutor):
         seed: int | None,
         compile: bool,
     ):
-        own = getattr(module, "_orig_mod", module)  # what torch.compile has wrapped
-        params = _named_tensors(own)
-        self._module = own
-        self._frozen = _in_evaluation(own)
+        original = getattr(module, "_orig_mod", module)  # if torch.compile wraps it
+        params = _named_tensors(original)
+        self._module = original
+        self._frozen = _in_evaluation(original)
         self._draws_by_seed = seed is not None
         call = torch.compile(module) if compile else module
         loss = self._loss(framework, wrapping.loss)
-        arguments = arguments_of(own.forward, wrapping.inputs)
-        self._wrapped = Wrapped(type(own).__name__, call, arguments, wrapping, loss)
-        self._specs = {
-            name: Tensor(tuple(p.shape), name_of(p.dtype)) for name, p in params.items()
-        }
-        trained = {name: p for name, p in params.items() if p.requires_grad}
+        name = type(original).__name__
+        arguments = arguments_of(original.forward, wrapping.inputs)
+        self._wrapped = Wrapped(name, call, arguments, wrapping, loss)
+        self._specs = _specs(params)
+        trained = {}
+        for path, param in params.items():
+            if param.requires_grad:
+                trained[path] = param
         outline = self._wrapped.outline(self._specs, trained)
         super().__init__(framework, outline, seed or 0, compile)
         self.params = params
@@ -77,7 +80,8 @@ class WrappedModule(AutogradExecutor):
             self._set_mode(False)
         try:
             with torch.no_grad():
-                return self._run(inputs)[0]
+                outputs, _ = self._run(inputs)
+            return outputs
         finally:
             if self._training:
                 self._set_mode(True)
@@ -93,7 +97,8 @@ class WrappedModule(AutogradExecutor):
             self._set_mode(self._training)
         with self._drawing(step, first_row):
             outputs, values = self._run(inputs)
-        self.backward(self._wrapped.differentiated(outputs, values, y), y)
+        loss = self._wrapped.differentiated(outputs, values, y)
+        self.backward(loss, y)
         return {name: value.detach() for name, value in outputs.items()}
 
     def _training_step(
@@ -109,9 +114,8 @@ class WrappedModule(AutogradExecutor):
         wrapped = self._wrapped
         values = {name: tensor(inputs[name]) for name in wrapped.known(inputs)}
         outputs = wrapped.run(values)
-        if (
-            wrapped.outputs != self.structure.outputs
-        ):  # known when it has run for the first time
+        # the names of the outputs are known after the first run
+        if wrapped.outputs != self.structure.outputs:
             self.structure = wrapped.outline(self._specs, self.trained)
         return outputs, values
 
@@ -125,8 +129,8 @@ class WrappedModule(AutogradExecutor):
         return loss
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        kernel, word = self.choose(node, node.inputs)
-        if word == "native" or not node.operator.differentiable:
+        kernel, kind = self.choose(node, node.inputs)
+        if kind == "native" or not node.operator.differentiable:
             return kernel(*inputs)
         return Formula.apply(node.operator, self.framework.xp, *inputs)
 
@@ -137,19 +141,19 @@ class WrappedModule(AutogradExecutor):
 
     @contextmanager
     def _drawing(self, step: int, first_row: int) -> Iterator[None]:
-        """With a seed, draw by it, the step and the row; PyTorch's own generator is left as it was."""
+        """With a seed, draw random numbers by seed, step and row, and restore PyTorch's generator afterwards."""
         if not self._draws_by_seed:
             yield
             return
-        words = random_key.derive(self.seed, "module", first_row, step)
+        key = random_key.derive(self.seed, "module", first_row, step)
         before = torch.get_rng_state()
-        torch.default_generator.manual_seed(words[0] << 32 | words[1])
+        torch.default_generator.manual_seed(key[0] << 32 | key[1])
         try:
             yield
         finally:
             torch.set_rng_state(before)
 
-    # The module's tensors lie where the module has put them.
+    # The module's tensors are not in flat buffers, so that these two have to copy.
 
     def _flat_params(self) -> dict[str, np.ndarray]:
         return Executor._flat_params(self)
@@ -158,17 +162,24 @@ class WrappedModule(AutogradExecutor):
         Executor._load_flat_params(self, buffers)
 
 
+def _specs(params: Mapping[str, torch.Tensor]) -> dict[str, Tensor]:
+    specs = {}
+    for name, param in params.items():
+        specs[name] = Tensor(tuple(param.shape), name_of(param.dtype))
+    return specs
+
+
 def _named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Parameters and buffers by their names in the state_dict; a tied one once, under its first name."""
+    """Parameters and buffers by their names in the state_dict; tied ones appear once, under their first name."""
     tensors: dict[str, torch.Tensor] = {}
     seen: set[int] = set()
     for name, value in module.state_dict(keep_vars=True).items():
         if not isinstance(value, torch.Tensor) or id(value) in seen:
             continue
         if torch.nn.parameter.is_lazy(value):
+            owner = type(module).__name__
             raise Deep500Error(
-                f"{name!r} of {type(module).__name__} has no shape yet (a lazy module): run the module "
-                "on a batch first"
+                f"{name!r} of {owner} has no shape yet (a lazy module): run the module on a batch first"
             )
         seen.add(id(value))
         tensors[name] = value
@@ -176,7 +187,7 @@ def _named_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
 
 
 def _in_evaluation(module: torch.nn.Module) -> list[torch.nn.Module]:
-    """The parts of a module in training mode that its user has put into evaluation mode."""
+    """The submodules of a module in training mode that are in evaluation mode."""
     if not module.training:
         return []
     return [part for part in module.modules() if not part.training]
