@@ -27,7 +27,8 @@ import deep500 as d5
 def moment(name):
     if os.environ.get("WAIT_AT") == name:
         os.close(os.open("reached", os.O_CREAT | os.O_WRONLY))
-        time.sleep(60)
+        for _ in range(600):  # a signal that comes just before a sleep does not end it
+            time.sleep(0.1)
 
 
 class Data(d5.datasets.Digits):

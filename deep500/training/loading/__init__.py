@@ -1,3 +1,3 @@
-"""Reading batches ahead: worker processes write them into shared memory, from where they are used without a copy."""
+"""Prefetching of batches: worker processes write them into shared memory, where they are used without a copy."""
 
 from .loader import Loader as Loader

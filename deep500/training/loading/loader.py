@@ -1,4 +1,4 @@
-"""Batches that are read ahead: the same batches in the same order for every number of workers."""
+"""Prefetches batches; they are the same, in the same order, for every number of workers."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -14,18 +14,18 @@ from .threads import read_in_threads
 from .worker import ReadingFailed, Worker
 
 Batch = dict[str, np.ndarray]
-AHEAD = 2  # batches that every worker has been asked for
-SPARE = 2  # slots beyond these: what the user has, and what the user had just before
+AHEAD = 2  # batches that every worker is asked for in advance
+SPARE = 2  # further slots, for the batch that the user has now and the one before
 MOST_WORKERS = 256
 
 
 class Loader:
-    """Reads the batches of a split with `workers` processes or threads; with none, when they are asked for.
+    """Reads the batches of a split in `workers` processes or threads; with 0 workers, in the caller, on demand.
 
-    Processes read into shared memory, and the arrays of a batch lie there: they are yours as long as you refer to them.
+    Processes read into shared memory, which holds the arrays of a batch: they stay valid as long as you refer to them.
     If you keep many batches, you get copies. A batch is a pure function of its indices and the epoch, so the number
-    of workers changes nothing but the time. A worker that dies or does not answer for `timeout_s` raises a
-    Deep500Error that names it. `close`, or the end of a `with` block, ends the workers.
+    of workers affects only the time. If a worker dies, or does not answer for `timeout_s`, a Deep500Error names it.
+    `close`, or the end of a `with` block, ends the workers.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Loader:
         self.timeout_s = timeout_s
 
     def batches(self, indices: Iterable[np.ndarray], epoch: int = 0) -> Iterator[Batch]:
-        """The batches of these index arrays, in their order. Only the last iterator that was begun goes on."""
+        """The batches of these index arrays, in order. Starting an iterator invalidates the previous one."""
         if not self.workers:
             return (self.split.batch(rows, epoch) for rows in indices)
         if self.kind == "threads":
@@ -63,7 +63,8 @@ class Loader:
 
     def close(self) -> None:
         """End the workers."""
-        processes, self._processes = self._processes, []
+        processes = self._processes
+        self._processes = []
         for worker in processes:
             worker.stop()
         self._ring = None
@@ -87,37 +88,38 @@ class Loader:
     ) -> Iterator[Batch]:
         reading = self._reading = object()
         waiting: deque[tuple[Worker, int]] = deque()
+        most_waiting = AHEAD * self.workers
         self._take_back()
         for turn, rows in enumerate(indices):
-            while waiting and (
-                len(waiting) == AHEAD * self.workers or self._too_large(rows)
-            ):
-                yield self._hand_over(reading, *waiting.popleft())
+            while waiting and (len(waiting) == most_waiting or self._too_large(rows)):
+                worker, count = waiting.popleft()
+                yield self._hand_over(reading, worker, count)
             if self._too_large(rows):
                 self._start(len(rows))
             worker = self._processes[turn % self.workers]
             self._ask(worker, np.asarray(rows), epoch)
             waiting.append((worker, len(rows)))
         while waiting:
-            yield self._hand_over(reading, *waiting.popleft())
+            worker, count = waiting.popleft()
+            yield self._hand_over(reading, worker, count)
 
     def _too_large(self, rows: np.ndarray) -> bool:
-        """Whether new workers are needed: for the first batch, and for one that is larger than all before."""
+        """Whether new workers are needed: for the first batch, and for one that is larger than all before it."""
         return self._ring is None or len(rows) > self._ring.capacity
 
     def _start(self, capacity: int) -> None:
         self.close()
         slots = AHEAD * self.workers + SPARE
         self._ring = Ring(self.split.specs, max(1, capacity), slots)
-        workers = [
-            Worker(n, self.split, self._ring) for n in range(1, self.workers + 1)
-        ]
+        workers = []
+        for number in range(1, self.workers + 1):
+            workers.append(Worker(number, self.split, self._ring))
         for worker in workers:
             worker.start(workers)
             self._processes.append(worker)
 
     def _take_back(self) -> None:
-        """Wait for what an earlier iterator, which was not read to its end, has asked for."""
+        """Wait for the batches that an earlier iterator has requested but not consumed, and free their slots."""
         for worker in self._processes:
             while worker.asked and self._ring:
                 try:
@@ -128,9 +130,10 @@ class Loader:
 
     def _ask(self, worker: Worker, rows: np.ndarray, epoch: int) -> None:
         assert self._ring is not None
+        count = len(rows)
         slot = self._ring.free.popleft()
-        self._ring.indices(slot, len(rows))[:] = rows
-        worker.ask(slot, len(rows), epoch)
+        self._ring.indices(slot, count)[:] = rows
+        worker.ask(slot, count, epoch)
 
     def _hand_over(self, reading: object, worker: Worker, count: int) -> Batch:
         if self._reading is not reading or self._ring is None:
@@ -145,8 +148,9 @@ class Loader:
         except Deep500Error:
             self.close()
             raise
+        ring = self._ring
         asked = sum(worker.asked for worker in self._processes)
-        lent = self._ring.slots - len(self._ring.free) - asked  # with this one
+        lent = ring.slots - len(ring.free) - asked  # including this one
         if lent <= SPARE:
-            return self._ring.lend(slot, count)
-        return self._ring.copy(slot, count)
+            return ring.lend(slot, count)
+        return ring.copy(slot, count)

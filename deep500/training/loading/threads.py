@@ -1,4 +1,4 @@
-"""Reading ahead in threads: for data whose reading is outside of Python, such as decoding pictures."""
+"""Prefetching in threads: for data that are read outside of the interpreter lock, such as compressed pictures."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ import numpy as np
 from ...contracts.dataset import Split
 from ...errors import Deep500Error
 
-AHEAD = 2  # batches for every thread
+AHEAD = 2  # batches per thread that are requested in advance
 
 
 def read_in_threads(
@@ -20,20 +20,22 @@ def read_in_threads(
     threads: int,
     timeout_s: float,
 ) -> Iterator[dict[str, np.ndarray]]:
-    """The batches of these index arrays, in their order."""
-    rows = iter(indices)
+    """The batches of these index arrays, in order."""
+    remaining = iter(indices)
     waiting: deque[Future[dict[str, np.ndarray]]] = deque()
     pool = ThreadPoolExecutor(threads, "deep500-loader")
     try:
         while True:
-            while (
-                len(waiting) < AHEAD * threads
-                and (batch := next(rows, None)) is not None
-            ):
-                waiting.append(pool.submit(split.batch, batch, epoch))
+            while len(waiting) < AHEAD * threads:
+                rows = next(remaining, None)
+                if rows is None:
+                    break
+                future = pool.submit(split.batch, rows, epoch)
+                waiting.append(future)
             if not waiting:
                 return
-            yield waiting.popleft().result(timeout_s)
+            future = waiting.popleft()
+            yield future.result(timeout_s)
     except Late:
         raise Deep500Error(
             f"a thread of the loader has not answered for {timeout_s:g} s: the data are too slow or "

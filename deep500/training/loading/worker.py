@@ -1,4 +1,4 @@
-"""A worker process of a loader: it reads batches into shared memory when it is asked to."""
+"""A worker process of a loader, which reads batches into shared memory on request."""
 
 import multiprocessing
 import os
@@ -15,15 +15,15 @@ from ...supervision.kernel import end_with_parent, keep_memory
 from .ring import Ring
 
 REQUEST = struct.Struct("=qqq")  # slot, examples, epoch
-ANSWER = struct.Struct("=qq")  # slot, length of the error's text that follows
-QUIT = -1  # instead of a slot
-CLOSED = -1  # instead of a descriptor, whose number may be another one's by now
-MOST_TEXT = 2000  # bytes: with the answer less than a pipe writes at once
-PATIENCE_S = 1.0  # for a worker to end when it is told to
+ANSWER = struct.Struct("=qq")  # slot, length of the error message that follows
+QUIT = -1  # in place of a slot
+CLOSED = -1  # in place of a descriptor, whose number may have been reused
+MOST_TEXT = 2000  # bytes: together with the answer less than a pipe writes atomically
+PATIENCE_S = 1.0  # how long to wait for a worker to end
 
 
 class Worker:
-    """Starts as a copy of this process (fork), so that nothing of the data is pickled."""
+    """Forks this process, so that the data need not be pickled."""
 
     def __init__(self, number: int, split: Split, ring: Ring):
         self.name = f"worker {number}"
@@ -34,10 +34,10 @@ class Worker:
         self.asked = 0
 
     def start(self, others: Iterable["Worker"]) -> None:
-        """`others` are all workers of the loader: the copy closes what is theirs."""
-        process = multiprocessing.get_context("fork").Process(
-            target=self._serve, args=(os.getpid(), [*others]), daemon=True
-        )
+        """Fork the process; it closes the pipes of `others`, which are all workers of the loader."""
+        context = multiprocessing.get_context("fork")
+        args = (os.getpid(), [*others])
+        process = context.Process(target=self._serve, args=args, daemon=True)
         with warnings.catch_warnings():
             # JAX warns about any fork; a worker never uses it
             warnings.simplefilter("ignore")
@@ -51,14 +51,14 @@ class Worker:
         self.events.register(process.sentinel, select.POLLIN)
 
     def ask(self, slot: int, count: int, epoch: int) -> None:
-        with suppress(
-            BrokenPipeError
-        ):  # it has ended, which `answer` says when the turn comes
-            os.write(self.request_writer, REQUEST.pack(slot, count, epoch))
+        request = REQUEST.pack(slot, count, epoch)
+        # a worker that has ended is reported by `answer`
+        with suppress(BrokenPipeError):
+            os.write(self.request_writer, request)
         self.asked += 1
 
     def answer(self, timeout_s: float) -> int:
-        """The slot of the next batch that is ready; a Deep500Error if there is none within the time."""
+        """The slot of the next batch that is ready; raises a Deep500Error if there is none within the time."""
         ready = [descriptor for descriptor, _ in self.events.poll(timeout_s * 1000)]
         if not ready:
             raise Deep500Error(
@@ -78,7 +78,7 @@ class Worker:
         return slot
 
     def stop(self) -> None:
-        """Tell the process to end, and end it if it does not."""
+        """Ask the process to end, and kill it if it does not."""
         with suppress(BrokenPipeError):
             os.write(self.request_writer, REQUEST.pack(QUIT, 0, 0))
         os.close(self.request_writer)
@@ -100,10 +100,9 @@ class Worker:
         )
 
     def _serve(self, parent: int, workers: Iterable["Worker"]) -> None:
-        """In the worker's process: until nobody can ask any more."""
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # Ctrl-C is for the parent, which ends us
+        """Serve requests in the worker's process, until the pipe is closed."""
+        # Ctrl-C is for the parent, which ends us
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)  # not what the parent does then
@@ -117,36 +116,40 @@ class Worker:
             slot, count, epoch = REQUEST.unpack(request)
             if slot == QUIT:
                 return
-            text = self._read(slot, count, epoch)
+            error_text = self._read(slot, count, epoch)
+            answer = ANSWER.pack(slot, len(error_text)) + error_text
             try:
-                os.write(self.answer_writer, ANSWER.pack(slot, len(text)) + text)
+                os.write(self.answer_writer, answer)
             except BrokenPipeError:  # the parent is gone
                 return
 
-    def _close_other_ends(self, own: "Worker") -> None:
-        """Close the ends of the pipes that the process of `own` does not use."""
+    def _close_other_ends(self, serving: "Worker") -> None:
+        """Close the ends of this worker's pipes that the process of the worker `serving` does not use."""
         ends = [self.request_writer, self.answer_reader]
-        if self is not own:
+        if self is not serving:
             ends += [self.request_reader, self.answer_writer]
         for end in ends:
             if end != CLOSED:
                 os.close(end)
 
     def _read(self, slot: int, count: int, epoch: int) -> bytes:
-        """Read a batch; the text of the error if there is one."""
+        """Read a batch; return the error message, which is empty if there was no error."""
         try:
             indices = self.ring.indices(slot, count)
-            self.split.read(indices, epoch, self.ring.arrays(slot, count))
+            arrays = self.ring.arrays(slot, count)
+            self.split.read(indices, epoch, arrays)
         except Deep500Error as error:
-            return one_line(error, limit=MOST_TEXT // 4).encode()[:MOST_TEXT]
-        except Exception as error:  # of a user's own data set
-            text = f"{self.name} of the loader cannot read a batch: {one_line(error, kind=True)}"
+            text = one_line(error, limit=MOST_TEXT // 4)
+            return text.encode()[:MOST_TEXT]
+        except Exception as error:  # in a user's data set
+            cause = one_line(error, kind=True)
+            text = f"{self.name} of the loader cannot read a batch: {cause}"
             return text.encode()[:MOST_TEXT]
         return b""
 
 
 class ReadingFailed(Exception):
-    """A worker could not read a batch: the slot that is free again, and what it says."""
+    """Raised if a worker could not read a batch; has the slot, which is free again, and the worker's message."""
 
     def __init__(self, slot: int, text: str):
         super().__init__(text)
