@@ -42,13 +42,18 @@ class Damage(Deep500Error):
 
 def show(name: str) -> str:
     """A file name that is safe to print on one line."""
-    return name if _NAME.fullmatch(name) and len(name) < 100 else ascii(name)[:100]
+    if _NAME.fullmatch(name) and len(name) < 100:
+        return name
+    return ascii(name)[:100]
 
 
 def ascii_line(error: BaseException) -> str:
-    """What an exception says, on one short line, with nothing in it that a terminal would obey."""
-    text = error.strerror if isinstance(error, OSError) else None
-    return ascii(text or one_line(error))[1:-1][:200]
+    """The message of an exception on one short ASCII line, without control characters."""
+    text = None
+    if isinstance(error, OSError):
+        text = error.strerror
+    quoted = ascii(text or one_line(error))
+    return quoted[1:-1][:200]
 
 
 @contextmanager
@@ -60,7 +65,7 @@ def _reading() -> Iterator[None]:
 
 
 class Container(ABC):
-    """The regular files of a folder or zip by size, and by kind whatever else lies there."""
+    """The sizes of the regular files in a folder or zip, and the kinds of everything else in it."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}
@@ -94,7 +99,7 @@ class Container(ABC):
         return data
 
     def digest(self, name: str) -> str:
-        """The SHA-256 of a file, in little memory."""
+        """The SHA-256 of a file, read in chunks."""
         total = hashlib.sha256()
         with _reading(), self._open(name) as file:
             while chunk := file.read(2**20):
@@ -129,13 +134,12 @@ class Folder(Container):
             os.close(self._fd)
             raise
 
-    def _note(self, name: str, found: os.stat_result) -> None:
-        if stat.S_ISREG(found.st_mode):
-            self._admit(name, found.st_size)
+    def _note(self, name: str, status: os.stat_result) -> None:
+        if stat.S_ISREG(status.st_mode):
+            self._admit(name, status.st_size)
         else:
-            self.strange[name] = _KINDS.get(
-                stat.S_IFMT(found.st_mode), "no regular file"
-            )
+            kind = stat.S_IFMT(status.st_mode)
+            self.strange[name] = _KINDS.get(kind, "no regular file")
 
     def _open(self, name: str) -> BinaryIO:
         return open_regular(name, self._fd)
@@ -153,8 +157,7 @@ class Zip(Container):
         self._file = open_regular(str(path))
         try:
             self._zip = zipfile.ZipFile(self._file)
-            tops = {name.partition("/")[0] for name in self._zip.namelist()}
-            prefix = f"{tops.pop()}/" if len(tops) == 1 else ""
+            prefix = _common_folder(self._zip.namelist())
             for info in self._zip.infolist():
                 name = info.filename.removeprefix(prefix)
                 if name:  # else it is the folder itself
@@ -173,20 +176,29 @@ class Zip(Container):
         self._file.close()
 
 
+def _common_folder(names: list[str]) -> str:
+    """The folder that all entries lie in, with a slash; empty if there is none."""
+    tops = {name.partition("/")[0] for name in names}
+    if len(tops) == 1:
+        return f"{tops.pop()}/"
+    return ""
+
+
 def _check_entry(
-    name: str, info: zipfile.ZipInfo, known: dict[str, zipfile.ZipInfo]
+    name: str, info: zipfile.ZipInfo, entries: dict[str, zipfile.ZipInfo]
 ) -> None:
+    """Raise a Deep500Error for an entry that no bundle has, or that is among the entries already."""
     mode = info.external_attr >> 16
+    has_plain_name = _NAME.fullmatch(name) and _ENTRY.fullmatch(info.orig_filename)
+    is_deflated = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    is_encrypted = info.flag_bits & 1
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         reason = "is not a regular file"
-    elif not (_NAME.fullmatch(name) and _ENTRY.fullmatch(info.orig_filename)):
+    elif not has_plain_name:
         reason = "has a name that leads elsewhere"
-    elif name in known:
+    elif name in entries:
         reason = "is there twice"
-    elif (
-        info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-        or info.flag_bits & 1
-    ):
+    elif not is_deflated or is_encrypted:
         reason = "is encrypted, or packed by other means than deflate"
     elif info.file_size > max(_RATIO_FREE, _RATIO_LIMIT * info.compress_size):
         reason = f"unpacks to more than {_RATIO_LIMIT} times its size"
@@ -197,8 +209,10 @@ def _check_entry(
 
 def open_regular(name: str, folder: int | None = None) -> BinaryIO:
     """Open for reading without following a link inside `folder`, and without waiting for a pipe."""
-    follow = os.O_NOFOLLOW if folder is not None else 0
-    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | follow, dir_fd=folder)
+    flags = os.O_RDONLY | os.O_NONBLOCK
+    if folder is not None:
+        flags |= os.O_NOFOLLOW
+    fd = os.open(name, flags, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OSError(f"{show(name)} is not a regular file")
@@ -208,7 +222,9 @@ def open_regular(name: str, folder: int | None = None) -> BinaryIO:
 def open_container(path: Path) -> Container:
     """The folder or zip at `path`; a Deep500Error when it is neither, or hostile."""
     try:
-        return Folder(path) if path.is_dir() else Zip(path)
+        if path.is_dir():
+            return Folder(path)
+        return Zip(path)
     except Deep500Error as error:
         raise Deep500Error(f"{path}: {error}") from None
     except FileNotFoundError:
@@ -216,6 +232,7 @@ def open_container(path: Path) -> Container:
     except OSError as error:
         raise Deep500Error(f"{path}: cannot be read ({ascii_line(error)})") from None
     except _NONSENSE as error:
+        reason = ascii_line(error)
         raise Deep500Error(
-            f"{path} is no bundle, neither folder nor zip ({ascii_line(error)})"
+            f"{path} is no bundle, neither folder nor zip ({reason})"
         ) from None

@@ -1,4 +1,4 @@
-"""How a bundle spells things: names, canonical JSON, hashes, and the lines of the chain."""
+"""The encoding of a bundle: names, canonical JSON, hashes, and the lines of the chain."""
 
 import hashlib
 import json
@@ -9,17 +9,21 @@ from ..errors import Deep500Error
 from .containers import Damage, ascii_line, show
 
 FORMAT = 1
-CHAIN, MANIFEST = "samples.jsonl", "manifest.json"
-PARSE_LIMIT = (
-    2**24
-)  # bytes of one document and of one chain line: they are parsed in memory
-PART_LIMIT = (
-    10**6
-)  # lists and objects in one document or line: each takes many times its two bytes
+CHAIN = "samples.jsonl"
+MANIFEST = "manifest.json"
+# Bytes of one document and of one chain line: they are parsed in memory.
+PARSE_LIMIT = 2**24
+# Lists and objects in one document or line: each takes many times its two bytes.
+PART_LIMIT = 10**6
 CHAIN_LIMIT = 2**29  # bytes of all lines
 BLOCK_LIMIT = 100_000
 # What all lines may hold, by the byte that counts it: an hour of measuring as fast as it goes.
-VALUE_LIMITS = {b",": 40_000_000, b":": 2_000_000, b"[": 10_000_000, b"{": 2_000_000}
+VALUE_LIMITS = {
+    b",": 40_000_000,
+    b":": 2_000_000,
+    b"[": 10_000_000,
+    b"{": 2_000_000,
+}
 ZERO = "0" * 64
 HASH = re.compile(r"[0-9a-f]{64}")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -56,7 +60,8 @@ def _dumps(document: object, indent: int | None, separators: tuple[str, str]) ->
 
 def parse(data: bytes) -> object:
     """Strict JSON: UTF-8 without a mark, no key twice, no number that is not finite; else Damage."""
-    if data.count(b"[") + data.count(b"{") > PART_LIMIT:
+    parts = data.count(b"[") + data.count(b"{")
+    if parts > PART_LIMIT:
         raise Damage(f"more than the {PART_LIMIT} lists and objects that are read")
     try:
         return _STRICT.decode(data.decode())
@@ -65,14 +70,15 @@ def parse(data: bytes) -> object:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key is there twice")
-    return result
+    return members
 
 
 def _finite(text: str) -> float:
-    if not math.isfinite(number := float(text)):
+    number = float(text)
+    if not math.isfinite(number):
         raise ValueError(f"{text[:20]} is not a finite number")
     return number
 
@@ -90,7 +96,7 @@ class Tally:
         self.values = dict.fromkeys(VALUE_LIMITS, 0)
 
     def add(self, line: bytes) -> str | None:
-        """Count one more line; returns what there is too much of, if anything."""
+        """Count one more line; returns a message if a limit is exceeded."""
         self.blocks += 1
         self.size += len(line)
         for mark in self.values:
@@ -99,8 +105,9 @@ class Tally:
             return f"{CHAIN} has more than {CHAIN_LIMIT} bytes"
         if self.blocks > BLOCK_LIMIT + 1:  # the first line is the header
             return f"{CHAIN} has more than {BLOCK_LIMIT} blocks"
-        if any(self.values[mark] > limit for mark, limit in VALUE_LIMITS.items()):
-            return f"{CHAIN} has more values than are kept in memory"
+        for mark, limit in VALUE_LIMITS.items():
+            if self.values[mark] > limit:
+                return f"{CHAIN} has more values than are kept in memory"
         return None
 
 
@@ -119,19 +126,15 @@ def is_document(name: str) -> bool:
 
 def check_name(name: str, document: bool) -> None:
     """A Deep500Error unless a bundle may hold a document (or another file) of this name."""
-    if (
-        not NAME.fullmatch(name)
-        or name in (CHAIN, MANIFEST)
-        or is_document(name) != document
-    ):
-        what = (
-            "document (it ends in .json)"
-            if document
-            else "file (it does not end in .json)"
-        )
-        raise Deep500Error(
-            f"{show(name)} cannot name a {what} of a bundle: letters, digits and ._- only"
-        )
+    is_free = NAME.fullmatch(name) and name not in (CHAIN, MANIFEST)
+    if is_free and is_document(name) == document:
+        return
+    kind = "file (it does not end in .json)"
+    if document:
+        kind = "document (it ends in .json)"
+    raise Deep500Error(
+        f"{show(name)} cannot name a {kind} of a bundle: letters, digits and ._- only"
+    )
 
 
 def link(previous: str, block: dict[str, object]) -> tuple[str, bytes]:
@@ -146,7 +149,8 @@ def unlink(previous: str, line: bytes) -> tuple[str, dict[str, object]]:
     match = _LINE.fullmatch(line)
     if not match:
         raise Damage("not a line of a chain")
-    chain, data = match[1].decode(), match[2]
+    chain = match[1].decode()
+    data = match[2]
     if sha256(previous.encode() + data) != chain:
         raise Damage("its hash does not follow from the line before")
     block = parse(data)

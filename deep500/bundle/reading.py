@@ -38,9 +38,22 @@ from .encoding import (
     unlink,
 )
 
-_HEADER_FIELDS = {"format": int, "kind": str, "created": str, "documents": dict}
-_MANIFEST_FIELDS = {"format": int, "kind": str, "created": str, "finished": str}
-_MANIFEST_FIELDS |= {"files": dict, "head": str, "blocks": int, "hash": str}
+_HEADER_FIELDS = {
+    "format": int,
+    "kind": str,
+    "created": str,
+    "documents": dict,
+}
+_MANIFEST_FIELDS = {
+    "format": int,
+    "kind": str,
+    "created": str,
+    "finished": str,
+    "files": dict,
+    "head": str,
+    "blocks": int,
+    "hash": str,
+}
 
 # Format n -> n + 1: documents and blocks as they were, to what they are now. Chain and manifest never change.
 _MIGRATIONS: dict[int, Callable[[Documents, Blocks], tuple[Documents, Blocks]]] = {}
@@ -55,32 +68,29 @@ class Bundle:
     kind: str = ""
     format: int = FORMAT
     created: str = ""
-    hash: str | None = (
-        None  # the manifest's own: it names this result and every byte of it
-    )
+    # the manifest's own: it names this result and every byte of it
+    hash: str | None = None
     head: str = ZERO
     documents: Documents = field(default_factory=dict)
     blocks: Blocks = field(default_factory=list)  # without the header
-    files: dict[str, str] = field(
-        default_factory=dict
-    )  # all others: name -> sha256; load() reads one
-    hashes: dict[str, str] = field(
-        default_factory=dict
-    )  # of the documents that were given at creation
-    attestations: list[str] = field(
-        default_factory=list
-    )  # signatures and time stamps of the manifest; read_attestations() reads them
+    # all others: name -> sha256; load() reads one
+    files: dict[str, str] = field(default_factory=dict)
+    # of the documents that were given at creation
+    hashes: dict[str, str] = field(default_factory=dict)
+    # signatures and time stamps of the manifest; read_attestations() reads them
+    attestations: list[str] = field(default_factory=list)
     lost_bytes: int = 0  # the torn last line of an unfinished bundle
-    leftovers: list[str] = field(
-        default_factory=list
-    )  # what a killed finish() left; resume() removes it
+    # what a killed finish() left; resume() removes it
+    leftovers: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally, repr=False, compare=False)
 
     def load(self, name: str) -> bytes:
         """The bytes of one of `files`, checked again."""
         with closing(open_container(self.path)) as source:
-            data = source.read(name) if name in source.sizes else b""
+            data = b""
+            if name in source.sizes:
+                data = source.read(name)
         if sha256(data) != self.files.get(name):
             raise Deep500Error(
                 f"{self.path}: {show(name)} is not one of its files, or was changed"
@@ -98,27 +108,30 @@ def read(path: str | os.PathLike[str]) -> Bundle:
                 f"{path} is no bundle: it holds neither {CHAIN} nor {MANIFEST}"
             )
         bundle = Bundle(path, finished=MANIFEST in names)
-        bundle.problems += [
-            f"{show(name)}: {what}" for name, what in sorted(source.strange.items())
-        ]
+        for name, kind in sorted(source.strange.items()):
+            bundle.problems.append(f"{show(name)}: {kind}")
         manifest = _read_manifest(source, bundle)
         _read_chain(source, bundle)
+        promised = bundle.hashes
         if manifest:
             _match(bundle, manifest)
-        promised = manifest["files"] if manifest else bundle.hashes
+            promised = manifest["files"]
         _read_files(source, bundle, promised)
         if manifest or not bundle.finished:
-            _read_extras(
-                source,
-                bundle,
-                source.sizes.keys() - promised.keys() - {CHAIN, MANIFEST},
-            )
+            extras = source.sizes.keys() - promised.keys()
+            extras -= {CHAIN, MANIFEST}
+            _read_extras(source, bundle, extras)
     if not bundle.problems:
-        for number in range(bundle.format, FORMAT):
-            bundle.documents, bundle.blocks = _MIGRATIONS[number](
-                bundle.documents, bundle.blocks
-            )
+        _migrate(bundle)
     return bundle
+
+
+def _migrate(bundle: Bundle) -> None:
+    """Bring the documents and blocks of an older format to the present one."""
+    for number in range(bundle.format, FORMAT):
+        migration = _MIGRATIONS[number]
+        migrated = migration(bundle.documents, bundle.blocks)
+        bundle.documents, bundle.blocks = migrated
 
 
 def read_attestations(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, bytes]]:
@@ -127,17 +140,18 @@ def read_attestations(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, by
     A file that is too long to be a signature or a time stamp is empty here.
     """
     with closing(open_container(Path(path))) as source:
-        said: dict[str, bytes] = {}
+        attestations: dict[str, bytes] = {}
         if MANIFEST not in source.sizes:
-            return b"", said
+            return b"", attestations
         for name in sorted(filter(ATTESTATION.fullmatch, source.sizes)):
-            small = source.sizes[name] <= ATTESTATION_LIMIT
-            said[name] = source.read(name, ATTESTATION_LIMIT) if small else b""
-        return source.read(MANIFEST, PARSE_LIMIT), said
+            attestations[name] = b""
+            if source.sizes[name] <= ATTESTATION_LIMIT:
+                attestations[name] = source.read(name, ATTESTATION_LIMIT)
+        return source.read(MANIFEST, PARSE_LIMIT), attestations
 
 
 def _read_manifest(source: Container, bundle: Bundle) -> dict[str, Any]:
-    """The manifest, or an empty one when there is none that can be believed."""
+    """The manifest, or an empty dictionary if there is none or it is damaged."""
     if MANIFEST not in source.sizes:
         return {}
     try:
@@ -145,12 +159,10 @@ def _read_manifest(source: Container, bundle: Bundle) -> dict[str, Any]:
         manifest = _checked(parse(data), _MANIFEST_FIELDS, "files")
         if _recoded(manifest) != data:
             raise Damage("not in canonical form, it was changed")
-        bundle.hash = sha256(
-            _recoded(
-                {name: value for name, value in manifest.items() if name != "hash"}
-            )
-        )
-        if bundle.hash != manifest["hash"]:
+        content = dict(manifest)
+        promised_hash = content.pop("hash")
+        bundle.hash = sha256(_recoded(content))
+        if bundle.hash != promised_hash:
             raise Damage("its hash is not the hash of its content")
     except Damage as error:
         bundle.problems.append(f"{MANIFEST}: {error}")
@@ -167,34 +179,35 @@ def _recoded(document: object) -> bytes:
         raise Damage(str(error)) from None
 
 
-def _checked(found: object, fields: dict[str, type], hashes: str) -> dict[str, Any]:
-    """`found`, if it is an object with exactly these fields; a plain Deep500Error if it is too new."""
-    if not isinstance(found, dict):
+def _checked(document: object, fields: dict[str, type], hashes: str) -> dict[str, Any]:
+    """The document, if it is an object with exactly these fields; a plain Deep500Error if it is too new."""
+    if not isinstance(document, dict):
         raise Damage("not an object")
-    number = found.get("format")
+    number = document.get("format")
     if type(number) is int and number > FORMAT:
-        known = f"bundle format {str(number)[:20]} is newer than this Deep500 reads ({FORMAT})"
-        raise Deep500Error(f"{known}: upgrade deep500-bench")
-    if {name: type(value) for name, value in found.items()} != fields or found[
-        "format"
-    ] < 1:
+        version = str(number)[:20]
+        raise Deep500Error(
+            f"bundle format {version} is newer than this Deep500 reads ({FORMAT}): upgrade deep500-bench"
+        )
+    types = {name: type(value) for name, value in document.items()}
+    if types != fields or document["format"] < 1:
         raise Damage("its fields, or their types, are not those of a bundle")
-    for name, digest in found[hashes].items():
-        if not (
-            NAME.fullmatch(name) and isinstance(digest, str) and HASH.fullmatch(digest)
-        ):
+    for name, digest in document[hashes].items():
+        is_hash = isinstance(digest, str) and HASH.fullmatch(digest)
+        if not NAME.fullmatch(name) or not is_hash:
             raise Damage(f"its {hashes} are not names with hashes")
     try:
-        for moment in found.keys() & {"created", "finished"}:
-            datetime.fromisoformat(found[moment])
+        for moment in document.keys() & {"created", "finished"}:
+            datetime.fromisoformat(document[moment])
     except ValueError:
         raise Damage("its times are not times") from None
-    return found
+    return document
 
 
 def _read_chain(source: Container, bundle: Bundle) -> None:
     if CHAIN not in source.sizes:
-        bundle.problems += [f"{CHAIN}: missing"] if CHAIN not in source.strange else []
+        if CHAIN not in source.strange:
+            bundle.problems.append(f"{CHAIN}: missing")
         return
     if source.sizes[CHAIN] > CHAIN_LIMIT:
         raise Deep500Error(
@@ -225,31 +238,33 @@ def _read_chain(source: Container, bundle: Bundle) -> None:
 
 def _read_header(bundle: Bundle, header: dict[str, Any]) -> None:
     _checked(header, _HEADER_FIELDS, "documents")
-    if not NAME.fullmatch(header["kind"]) or not all(
-        map(is_document, header["documents"])
-    ):
+    documents = header["documents"]
+    are_documents = all(map(is_document, documents))
+    if not NAME.fullmatch(header["kind"]) or not are_documents:
         raise Damage("not the header of a bundle")
-    bundle.format, bundle.kind, bundle.created = (
-        header["format"],
-        header["kind"],
-        header["created"],
-    )
-    bundle.hashes = header["documents"]
+    bundle.format = header["format"]
+    bundle.kind = header["kind"]
+    bundle.created = header["created"]
+    bundle.hashes = documents
 
 
 def _match(bundle: Bundle, manifest: dict[str, Any]) -> None:
-    """What the manifest says against what the chain says."""
-    chain = {"format": bundle.format, "kind": bundle.kind, "created": bundle.created}
-    chain |= {"head": bundle.head, "blocks": len(bundle.blocks)}
+    """Record a problem if the manifest does not match the chain."""
+    chain = {
+        "format": bundle.format,
+        "kind": bundle.kind,
+        "created": bundle.created,
+        "head": bundle.head,
+        "blocks": len(bundle.blocks),
+    }
     wrong = [name for name, value in chain.items() if manifest[name] != value]
-    if (
-        wrong
-        or not bundle.hashes.items() <= manifest["files"].items()
-        or CHAIN not in manifest["files"]
-    ):
-        bundle.problems.append(
-            f"{MANIFEST}: it does not fit {CHAIN} ({', '.join(wrong or ['files'])})"
-        )
+    files = manifest["files"]
+    has_documents = bundle.hashes.items() <= files.items()
+    if not wrong and (not has_documents or CHAIN not in files):
+        wrong = ["files"]
+    if wrong:
+        names = ", ".join(wrong)
+        bundle.problems.append(f"{MANIFEST}: it does not fit {CHAIN} ({names})")
 
 
 def _read_files(source: Container, bundle: Bundle, promised: dict[str, str]) -> None:
@@ -257,17 +272,25 @@ def _read_files(source: Container, bundle: Bundle, promised: dict[str, str]) -> 
         if name in source.strange:
             continue
         try:
-            if name not in source.sizes:
-                raise Damage("missing")
-            data = source.read(name, PARSE_LIMIT) if is_document(name) else b""
-            if digest != (sha256(data) if is_document(name) else source.digest(name)):
-                raise Damage("its content is not what its hash says")
-            if is_document(name):
-                bundle.documents[name] = parse(data)
-            elif name != CHAIN:
-                bundle.files[name] = digest
+            _read_file(source, bundle, name, digest)
         except Damage as error:
             bundle.problems.append(f"{name}: {error}")
+
+
+def _read_file(source: Container, bundle: Bundle, name: str, digest: str) -> None:
+    if name not in source.sizes:
+        raise Damage("missing")
+    if is_document(name):
+        data = source.read(name, PARSE_LIMIT)
+        actual = sha256(data)
+    else:
+        actual = source.digest(name)
+    if digest != actual:
+        raise Damage("its content is not what its hash says")
+    if is_document(name):
+        bundle.documents[name] = parse(data)
+    elif name != CHAIN:
+        bundle.files[name] = digest
 
 
 def _read_extras(source: Container, bundle: Bundle, extras: Set[str]) -> None:
@@ -278,10 +301,15 @@ def _read_extras(source: Container, bundle: Bundle, extras: Set[str]) -> None:
             pending = parse(source.read(temporary(MANIFEST), PARSE_LIMIT))
         except Damage:
             pending = None  # it was not: then no file had got its name
-    files = pending.get("files") if isinstance(pending, dict) else None
-    begun = files.keys() if isinstance(files, dict) else set()
+    files = None
+    if isinstance(pending, dict):
+        files = pending.get("files")
+    begun: Set[str] = set()
+    if isinstance(files, dict):
+        begun = files.keys()
     for name in sorted(extras):
-        if not bundle.finished and (name in begun or TEMPORARY.fullmatch(name)):
+        is_leftover = name in begun or TEMPORARY.fullmatch(name)
+        if not bundle.finished and is_leftover:
             bundle.leftovers.append(name)
         elif bundle.finished and ATTESTATION.fullmatch(name):
             bundle.attestations.append(name)

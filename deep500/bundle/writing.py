@@ -48,9 +48,8 @@ class Writer:
         self._size = 0
         self._tally = Tally()
         self._fd = -1
-        self._made: list[
-            Path
-        ] = []  # what discard() takes away, in the order it was made
+        # what discard() takes away, in the order it was made
+        self._created: list[Path] = []
 
     def append(self, block: dict[str, object]) -> None:
         """Add one block by one write(), not synced; after an error the bundle is as it was before."""
@@ -64,7 +63,8 @@ class Writer:
             raise Deep500Error(
                 f"{self.folder / CHAIN}: a line of {len(line)} bytes is more than it may hold"
             )
-        if too_much := self._tally.add(line):
+        too_much = self._tally.add(line)
+        if too_much:
             raise Deep500Error(f"{self.folder} is full: {too_much}")
         try:
             written = os.write(self._fd, line)
@@ -73,36 +73,39 @@ class Writer:
                     f"only {written} of {len(line)} bytes could be written, the disk may be full"
                 )
         except OSError as error:
-            with suppress(
-                OSError
-            ):  # a torn line that stays is cut by resume(), tolerated by read()
+            # a torn line that stays is cut by resume(), tolerated by read()
+            with suppress(OSError):
                 os.ftruncate(self._fd, self._size)
+            reason = ascii_line(error)
             raise Deep500Error(
-                f"{self.folder / CHAIN} cannot be written: {ascii_line(error)}"
+                f"{self.folder / CHAIN} cannot be written: {reason}"
             ) from None
-        self.head, self._size = head, self._size + len(line)
+        self.head = head
+        self._size += len(line)
 
     def finish(
         self, documents: Documents, files: dict[str, bytes] | None = None
     ) -> str:
         """Add the last documents and files, then the manifest, and close; returns the manifest's hash."""
         self._check_open()
-        new = _encoded(documents, self.documents) | _checked(files or {})
-        if sum(map(len, new.values())) + self._size > TOTAL_LIMIT:
+        contents = _encoded(documents, self.documents)
+        contents |= _checked(files or {})
+        size = sum(map(len, contents.values()))
+        if size + self._size > TOTAL_LIMIT:
             raise Deep500Error(
                 f"{self.folder} cannot be finished: a bundle holds {TOTAL_LIMIT} bytes"
             )
         with _one_line(f"{self.folder} cannot be finished"):
-            manifest = self._manifest(
-                {name: sha256(data) for name, data in new.items()}
-            )
+            hashes = {name: sha256(data) for name, data in contents.items()}
+            manifest = self._manifest(hashes)
             digest = sha256(canonical(manifest))
-            self._commit(new | {MANIFEST: canonical(manifest | {"hash": digest})})
+            contents[MANIFEST] = canonical(manifest | {"hash": digest})
+            self._commit(contents)
         self.close()
-        self._made.clear()
+        self._created.clear()
         return digest
 
-    def _manifest(self, new: dict[str, str]) -> dict[str, object]:
+    def _manifest(self, hashes: dict[str, str]) -> dict[str, object]:
         os.fsync(self._fd)
         with open(self.folder / CHAIN, "rb") as file:
             chain = hashlib.file_digest(file, "sha256").hexdigest()
@@ -111,23 +114,24 @@ class Writer:
             "kind": self.kind,
             "created": self.created,
             "finished": _now(),
-            "files": self.documents | new | {CHAIN: chain},
+            "files": self.documents | hashes | {CHAIN: chain},
             "head": self.head,
             "blocks": self.blocks,
         }
 
-    def _commit(self, new: dict[str, bytes]) -> None:
+    def _commit(self, contents: dict[str, bytes]) -> None:
         """All is on disk under temporary names before the first gets its own; the manifest gets it last."""
         try:
-            for name, data in new.items():
+            for name, data in contents.items():
                 self._write(temporary(name), data)
             _sync(self.folder)
         except OSError:
-            for name in new:
+            for name in contents:
                 (self.folder / temporary(name)).unlink(missing_ok=True)
             raise
-        for name in new:
-            os.replace(self.folder / temporary(name), self.folder / name)
+        for name in contents:
+            written = self.folder / temporary(name)
+            os.replace(written, self.folder / name)
         _sync(self.folder)
 
     def close(self) -> None:
@@ -139,7 +143,7 @@ class Writer:
     def discard(self) -> None:
         """Close, and remove what `create` made (nothing, when the bundle was resumed or is finished)."""
         self.close()
-        for path in reversed(self._made):
+        for path in reversed(self._created):
             if path.is_dir():
                 with suppress(OSError):  # somebody else put something there: it stays
                     path.rmdir()
@@ -151,21 +155,19 @@ class Writer:
             raise Deep500Error(f"{self.folder} is closed: nothing can be added to it")
 
     def _make_folder(self) -> None:
-        for path in reversed(
-            [path for path in (self.folder, *self.folder.parents) if not path.exists()]
-        ):
+        folders = (self.folder, *self.folder.parents)
+        missing = [path for path in folders if not path.exists()]
+        for path in reversed(missing):
             path.mkdir(exist_ok=True)
-            self._made.append(path)
+            self._created.append(path)
         if any(self.folder.iterdir()):
             raise Deep500Error(f"{self.folder} is not empty: choose another folder")
 
     def _write(self, name: str, data: bytes) -> None:
-        fd = os.open(
-            self.folder / name,
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
-            0o666,
-        )
-        self._made.append(self.folder / name)
+        path = self.folder / name
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        fd = os.open(path, flags, 0o666)
+        self._created.append(path)
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
@@ -194,22 +196,22 @@ def create(
             f"{show(kind)} cannot be the kind of a bundle: letters, digits and ._- only"
         )
     hashes = {name: sha256(data) for name, data in encoded.items()}
-    writer = Writer(Path(folder).absolute(), kind, _now(), hashes)
+    path = Path(folder).absolute()
+    writer = Writer(path, kind, _now(), hashes)
+    header = {
+        "format": FORMAT,
+        "kind": kind,
+        "created": writer.created,
+        "documents": hashes,
+    }
     try:
         with _one_line(f"{folder} cannot be written"):
             writer._make_folder()
             writer._open_chain(os.O_CREAT | os.O_EXCL)  # locked from the first file on
-            writer._made.append(writer.folder / CHAIN)
+            writer._created.append(writer.folder / CHAIN)
             for name, data in encoded.items():
                 writer._write(name, data)
-            writer._append(
-                {
-                    "format": FORMAT,
-                    "kind": kind,
-                    "created": writer.created,
-                    "documents": hashes,
-                }
-            )
+            writer._append(header)
             os.fsync(writer._fd)
     except BaseException:
         writer.discard()
@@ -247,44 +249,46 @@ def reopen(folder: str | os.PathLike[str]) -> tuple[Writer, Bundle]:
     try:
         with _one_line(f"{folder} cannot be resumed"):
             writer._open_chain(0)
-            found = read(writer.folder)
-            if found.finished:
+            bundle = read(writer.folder)
+            if bundle.finished:
                 raise Deep500Error(
                     f"{folder} is finished: a finished bundle is never changed"
                 )
-            if found.problems:
-                raise Deep500Error(f"{folder} cannot be resumed: {found.problems[0]}")
-            for name in found.leftovers:
+            if bundle.problems:
+                problem = bundle.problems[0]
+                raise Deep500Error(f"{folder} cannot be resumed: {problem}")
+            for name in bundle.leftovers:
                 (writer.folder / name).unlink(missing_ok=True)
-            writer._tally = found.tally
-            writer._size = os.fstat(writer._fd).st_size - found.lost_bytes
+            writer._tally = bundle.tally
+            size = os.fstat(writer._fd).st_size
+            writer._size = size - bundle.lost_bytes
             os.ftruncate(writer._fd, writer._size)
     except BaseException:
         writer.close()
         raise
-    writer.kind, writer.created, writer.documents = (
-        found.kind,
-        found.created,
-        found.hashes,
-    )
-    writer.head, writer.blocks = found.head, len(found.blocks)
-    return writer, found
+    writer.kind = bundle.kind
+    writer.created = bundle.created
+    writer.documents = bundle.hashes
+    writer.head = bundle.head
+    writer.blocks = len(bundle.blocks)
+    return writer, bundle
 
 
 def _encoded(documents: Documents, taken: dict[str, str]) -> dict[str, bytes]:
     """All documents as bytes, before any is written."""
-    result = {}
+    encoded = {}
     for name, document in documents.items():
         check_name(name, document=True)
         try:
-            result[name] = canonical(document)
+            data = canonical(document)
         except Deep500Error as error:
             raise Deep500Error(f"{name}: {error}") from None
-        if name in taken or len(result[name]) > PARSE_LIMIT:
+        if name in taken or len(data) > PARSE_LIMIT:
             raise Deep500Error(
                 f"{name} was given at creation already, or has more than {PARSE_LIMIT} bytes"
             )
-    return result
+        encoded[name] = data
+    return encoded
 
 
 def _checked(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -310,11 +314,9 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _one_line(what: str) -> Iterator[None]:
+def _one_line(failure: str) -> Iterator[None]:
+    """Turn an error of the system into a Deep500Error that says what failed, on one line."""
     try:
         yield
-    except (
-        OSError,
-        ValueError,
-    ) as error:  # ValueError: a path that the system cannot spell
-        raise Deep500Error(f"{what}: {ascii_line(error)}") from None
+    except (OSError, ValueError) as error:  # a path may be one the system cannot spell
+        raise Deep500Error(f"{failure}: {ascii_line(error)}") from None

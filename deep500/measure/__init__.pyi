@@ -19,6 +19,7 @@ from .results import Result as Result
 from .running import execute as execute
 from .running import run as run
 from .sensing import sensors as sensors
+from .statistics.bootstrap import bootstrap as bootstrap
 from .statistics.comparison import Comparison as Comparison
 from .statistics.comparison import compare as compare
 from .statistics.comparison import quantile_differences as quantile_differences
@@ -26,7 +27,6 @@ from .statistics.groups import TooFewSamples as TooFewSamples
 from .statistics.groups import compare_family as compare_family
 from .statistics.groups import kruskal_wallis as kruskal_wallis
 from .statistics.intervals import Interval as Interval
-from .statistics.intervals import bootstrap as bootstrap
 from .statistics.intervals import interval as interval
 from .statistics.intervals import mean_interval as mean_interval
 from .statistics.modality import modes as modes

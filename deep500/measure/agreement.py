@@ -1,4 +1,4 @@
-"""What a process says of its times, checked against the clock of the process that asked. Standard library only.
+"""Checks the times that a process reports against the clock of the process that asked for them. Standard library only.
 
 The same work has three times, and each contains the next: `wall_ns`, from the request to the answer, by the clock of
 whoever asked; `spent_ns`, what the other process says that its rounds took; `timed_ns`, the sum of the timed intervals.
@@ -26,9 +26,9 @@ class Clocks:
 
     def __add__(self, other: "Clocks") -> "Clocks":
         return Clocks(
-            self.wall_ns + other.wall_ns,
-            self.spent_ns + other.spent_ns,
-            self.timed_ns + other.timed_ns,
+            wall_ns=self.wall_ns + other.wall_ns,
+            spent_ns=self.spent_ns + other.spent_ns,
+            timed_ns=self.timed_ns + other.timed_ns,
         )
 
     def to_json(self) -> dict[str, int]:
@@ -36,7 +36,7 @@ class Clocks:
 
 
 def checked_calls(calls: object, entries: int) -> list[int]:
-    """The numbers of calls that a process has sent, one for each entry."""
+    """The numbers of calls that a process has sent, one for each entry; anything else raises a Deep500Error."""
     if not isinstance(calls, list) or not _are_counts(calls, entries, 1):
         raise Deep500Error(f"it sent no numbers of calls: {_shown(calls)}")
     return calls
@@ -45,23 +45,21 @@ def checked_calls(calls: object, entries: int) -> list[int]:
 def checked_rounds(
     rounds: object, orders: Sequence[Sequence[int]], least: int
 ) -> list[list[int]]:
-    """The nanoseconds that a process has sent, one for each visit of these rounds."""
-    if not isinstance(rounds, list) or len(rounds) != len(orders):
-        raise Deep500Error(
-            f"it sent no times of {len(orders)} rounds: {_shown(rounds)}"
-        )
+    """The nanoseconds that a process has sent, one for each visit; anything else raises a Deep500Error."""
+    count = len(orders)
+    if not isinstance(rounds, list) or len(rounds) != count:
+        raise Deep500Error(f"it sent no times of {count} rounds: {_shown(rounds)}")
     for times, order in zip(rounds, orders, strict=True):
-        if not _are_counts(times, len(order), least):
-            raise Deep500Error(
-                f"it sent no times of {len(order)} visits: {_shown(times)}"
-            )
+        visits = len(order)
+        if not _are_counts(times, visits, least):
+            raise Deep500Error(f"it sent no times of {visits} visits: {_shown(times)}")
     return rounds
 
 
 def checked_clocks(
     wall_ns: int, spent_ns: object, rounds: Sequence[Sequence[int]]
 ) -> Clocks:
-    """The times of one answer, unless the process reports more than has passed."""
+    """The times of one answer; raises a Deep500Error if the process reports more time than has passed."""
     if type(spent_ns) is not int or not 0 <= spent_ns <= wall_ns:
         raise Deep500Error(
             f"it reports {_shown(spent_ns)} ns of work while {wall_ns} ns passed: something in it changed the clock"
@@ -75,45 +73,58 @@ def checked_clocks(
 
 
 def is_clocks(clocks: object) -> bool:
-    """Whether this can be what a block holds."""
-    if not isinstance(clocks, Mapping) or set(clocks) != set(Clocks().to_json()):
+    """Whether this can be the record of clocks in a block."""
+    names = set(Clocks().to_json())
+    if not isinstance(clocks, Mapping) or set(clocks) != names:
         return False
-    if not _are_counts(list(clocks.values()), len(clocks), 0):
+    times = list(clocks.values())
+    if not _are_counts(times, len(names), 0):
         return False
     return bool(clocks["timed_ns"] <= clocks["spent_ns"] <= clocks["wall_ns"])
 
 
 def disagreement(blocks: Sequence[Mapping], bare: bool, one_group: bool) -> str | None:
-    """What must be said of the clocks of a run's blocks; None if they agree, or were not recorded.
+    """A warning if the clocks of a run's blocks disagree; None if they agree or were not recorded.
 
     `bare`: nothing but the timed statements runs in a round, neither emptying of caches nor waiting for a device.
     `one_group`: a block is one message, not one for every visit.
     """
-    total = sum(
-        (Clocks(**block["clocks"]) for block in blocks if "clocks" in block), Clocks()
-    )
+    total = _total(blocks)
     if one_group and _too_little(total.spent_ns, total.wall_ns, LEAST_SPENT):
         return _note(
             "processes say that they worked for", total.spent_ns, total.wall_ns
         )
-    if bare and _too_little(
-        total.timed_ns + _visits(blocks) * VISIT_NS, total.spent_ns, LEAST_TIMED
-    ):
+    timed_and_loop_ns = total.timed_ns + _visits(blocks) * VISIT_NS
+    if bare and _too_little(timed_and_loop_ns, total.spent_ns, LEAST_TIMED):
         return _note("timed intervals add up to", total.timed_ns, total.spent_ns)
     return None
 
 
+def _total(blocks: Sequence[Mapping]) -> Clocks:
+    total = Clocks()
+    for block in blocks:
+        if "clocks" in block:
+            total += Clocks(**block["clocks"])
+    return total
+
+
 def _visits(blocks: Sequence[Mapping]) -> int:
-    return sum(len(order) for block in blocks for order in block["orders"])
+    visits = 0
+    for block in blocks:
+        visits += sum(map(len, block["orders"]))
+    return visits
 
 
 def _too_little(part_ns: int, whole_ns: int, share: float) -> bool:
-    return part_ns < share * whole_ns and whole_ns - part_ns > NOTICED_NS
+    is_noticed = whole_ns - part_ns > NOTICED_NS
+    return is_noticed and part_ns < share * whole_ns
 
 
-def _note(what: str, part_ns: int, whole_ns: int) -> str:
+def _note(claim: str, part_ns: int, whole_ns: int) -> str:
+    part = f"{part_ns / 1e9:.3g} s"
+    whole = f"{whole_ns / 1e9:.3g} s"
     return (
-        f"the {what} {part_ns / 1e9:.3g} s of the {whole_ns / 1e9:.3g} s that passed: "
+        f"the {claim} {part} of the {whole} that passed: "
         "the code changed the clock, or the machine was busy with something else"
     )
 
@@ -125,4 +136,5 @@ def _are_counts(values: object, length: int, least: int) -> bool:
 
 
 def _shown(value: object) -> str:
-    return repr(str(value)[:40])
+    text = str(value)
+    return repr(text[:40])

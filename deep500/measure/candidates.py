@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import CodeType
 
 from ..errors import Deep500Error, one_line
 from .clock import now
@@ -51,12 +52,12 @@ class Statement:
         before: Callable | None,
         after: Callable | None,
     ) -> Timer:
-        factors = "\n".join(f"{name} = {value!r}" for name, value in levels.items())
-        setup = _parse(factors, "factors") + _parse(self.setup, "setup")
+        assignments = [f"{name} = {value!r}" for name, value in levels.items()]
+        factors = _parse("\n".join(assignments), "factors")
+        setup = factors + _parse(self.setup, "setup")
         teardown = _parse(self.teardown, "teardown")
-        return _loop(
-            setup, _parse(self.text, "statement"), None, before, after, teardown
-        )
+        statement = _parse(self.text, "statement")
+        return _loop(setup, statement, None, before, after, teardown)
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,9 @@ class Function:
         before: Callable | None,
         after: Callable | None,
     ) -> Timer:
-        return _loop(
-            _parse(self.setup, "setup"),
-            _call(levels),
-            resolve(self.text),
-            before,
-            after,
-        )
+        setup = _parse(self.setup, "setup")
+        call = _call(levels)
+        return _loop(setup, call, resolve(self.text), before, after)
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,9 @@ class InProcess:
 
     @property
     def text(self) -> str:
-        return f"{getattr(self.target, '__module__', '?')}.{getattr(self.target, '__qualname__', repr(self.target))}"
+        module = getattr(self.target, "__module__", "?")
+        name = getattr(self.target, "__qualname__", repr(self.target))
+        return f"{module}.{name}"
 
     def timer(
         self,
@@ -116,7 +115,8 @@ class Command:
         """The text at these levels."""
         text = self.text
         for name, value in levels.items():
-            text = text.replace("{" + name + "}", str(value))
+            placeholder = "{" + name + "}"
+            text = text.replace(placeholder, str(value))
         return text
 
 
@@ -129,16 +129,17 @@ def candidate(value: object, setup: str = "") -> Candidate:
         return value
     if callable(value):
         return InProcess(value)
-    if isinstance(value, str):
-        named = re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value)
-        return Function(value, setup) if named else Statement(value, setup)
-    raise Deep500Error(
-        f"cannot time {value!r}: give a callable, a statement or 'module:name'"
-    )
+    if not isinstance(value, str):
+        raise Deep500Error(
+            f"cannot time {value!r}: give a callable, a statement or 'module:name'"
+        )
+    if re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*", value):
+        return Function(value, setup)
+    return Statement(value, setup)
 
 
 def check(candidate: Candidate) -> None:
-    """Refuse what cannot possibly run before anything is started or written."""
+    """Raise a Deep500Error for a candidate that cannot run, before anything is started or written."""
     if isinstance(candidate, Command):
         command_words(candidate.text)
     else:
@@ -154,44 +155,44 @@ def check(candidate: Candidate) -> None:
 
 
 def resolve(path: str) -> Callable:
-    """The function that `module:name` names."""
+    """The function that `module:name` names; raises a Deep500Error if it cannot be imported or called."""
     module, _, name = path.partition(":")
     try:
-        found: object = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        target: object = importlib.import_module(module)
+        for attribute in name.split("."):
+            target = getattr(target, attribute)
     except (ImportError, AttributeError) as error:
         raise Deep500Error(
             f"cannot import {path!r}: {error}; modules are looked up from the current folder"
         ) from None
-    if not callable(found):
+    if not callable(target):
         raise Deep500Error(
             f"{path!r} is not callable: name a function that takes no argument but the factors"
         )
-    return found
+    return target
 
 
-def _parse(text: str, what: str) -> list[ast.stmt]:
+def _parse(text: str, role: str) -> list[ast.stmt]:
     try:
         # Compiled on its own first: inside a function, a stray `return` or `yield` would be legal and wrong.
-        compile(text, f"<{what}>", "exec", dont_inherit=True)
+        compile(text, f"<{role}>", "exec", dont_inherit=True)
         return ast.parse(text).body
     except (SyntaxError, ValueError) as error:
-        where = (
-            f" (line {error.lineno})"
-            if isinstance(error, SyntaxError) and error.lineno
-            else ""
-        )
-        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        where = ""
+        message = str(error)
+        if isinstance(error, SyntaxError):
+            message = error.msg
+            if error.lineno:
+                where = f" (line {error.lineno})"
         raise Deep500Error(
-            f"the {what} {text!r} does not parse{where}: {message}"
+            f"the {role} {text!r} does not parse{where}: {message}"
         ) from None
 
 
 def _call(levels: Mapping[str, Level]) -> list[ast.stmt]:
-    return _parse(
-        f"_d5_target({', '.join(f'{k}={v!r}' for k, v in levels.items())})", "call"
-    )
+    keywords = [f"{name}={value!r}" for name, value in levels.items()]
+    arguments = ", ".join(keywords)
+    return _parse(f"_d5_target({arguments})", "call")
 
 
 def _loop(
@@ -202,29 +203,12 @@ def _loop(
     after: Callable | None,
     teardown: list[ast.stmt] | None = None,
 ) -> Timer:
-    """A call with 0 runs the teardown and ends it."""
-    tree = _Splice(
-        {
-            "SETUP": setup,
-            "STATEMENT": statement,
-            "TEARDOWN": teardown or [],
-            **({} if before else {"_d5_before": []}),
-            **({} if after else {"_d5_after": []}),
-        }
-    ).visit(ast.parse(_LOOP))
+    """A timer whose setup has run; a call with 0 runs the teardown and ends it."""
+    code = _loop_code(setup, statement, teardown or [], bool(before), bool(after))
     namespace: dict = {"__name__": "__d5__"}
-    try:
-        exec(
-            compile(
-                ast.fix_missing_locations(tree), "<timed>", "exec", dont_inherit=True
-            ),
-            namespace,
-        )
-    except (
-        SyntaxError
-    ) as error:  # legal alone, not inside a function: `from m import *`
-        raise Deep500Error(f"this cannot be timed: {error.msg}") from None
-    loop = namespace["_d5_loop"](now, before, after, target, itertools.repeat)
+    exec(code, namespace)
+    make_loop = namespace["_d5_loop"]
+    loop = make_loop(now, before, after, target, itertools.repeat)
     try:
         next(loop)  # runs the setup
     except Deep500Error:
@@ -236,6 +220,29 @@ def _loop(
     return loop.send
 
 
+def _loop_code(
+    setup: list[ast.stmt],
+    statement: list[ast.stmt],
+    teardown: list[ast.stmt],
+    has_before: bool,
+    has_after: bool,
+) -> CodeType:
+    """The template with the code in its place, and without the calls that have nothing to call."""
+    replacements = {"SETUP": setup, "STATEMENT": statement, "TEARDOWN": teardown}
+    if not has_before:
+        replacements["_d5_before"] = []
+    if not has_after:
+        replacements["_d5_after"] = []
+    tree = _Splice(replacements).visit(ast.parse(_LOOP))
+    ast.fix_missing_locations(tree)
+    try:
+        return compile(tree, "<timed>", "exec", dont_inherit=True)
+    except (
+        SyntaxError
+    ) as error:  # legal alone, but not inside a function, such as `from m import *`
+        raise Deep500Error(f"this cannot be timed: {error.msg}") from None
+
+
 class _Splice(ast.NodeTransformer):
     """Replace the template's lines `NAME` and `NAME()` by the statements given for them."""
 
@@ -243,16 +250,16 @@ class _Splice(ast.NodeTransformer):
         self.replacements = replacements
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
-        value = node.value.func if isinstance(node.value, ast.Call) else node.value
-        return (
-            self.replacements.get(value.id, node)
-            if isinstance(value, ast.Name)
-            else node
-        )
+        value = node.value
+        if isinstance(value, ast.Call):
+            value = value.func
+        if isinstance(value, ast.Name):
+            return self.replacements.get(value.id, node)
+        return node
 
 
 def command_words(text: str) -> list[str]:
-    """The command as words, through a shell only when it uses the shell's language."""
+    """The arguments to start the command with; through a shell only if it uses the shell's syntax."""
     if re.search(r"[|&;<>()$`*?\[\]#~%!{}\\\n]|^\s*\w+=", text):
         return ["/bin/sh", "-c", text]
     try:

@@ -9,6 +9,10 @@ from pathlib import Path
 # Reading the clock may cost this share of a timed interval. Five per cent is the limit of good practice (SC'15);
 # one per cent keeps a batched call within 2 % of timeit, which amortises its clock over a fifth of a second.
 CLOCK_SHARE = 0.01
+SHIFTS = {
+    "K": 10,
+    "M": 20,
+}  # of the units in which the kernel gives the sizes of caches
 now = time.perf_counter_ns
 
 
@@ -25,33 +29,36 @@ class Clock:
 
     def calls_for(self, once_ns: float) -> int:
         """How many calls of about once_ns each make an interval that is long enough."""
-        return max(1, -(-self.shortest_ns // max(1, round(once_ns))))
+        call_ns = max(1, round(once_ns))
+        rounded_up = -(-self.shortest_ns // call_ns)
+        return max(1, rounded_up)
 
 
 def calibrate(reads: int = 2001) -> Clock:
     """Measure the clock by itself: median cost of a reading, smallest step seen."""
     stamps = [now() for _ in range(reads)]
-    steps = sorted(b - a for a, b in pairwise(stamps))
-    positive = [s for s in steps if s > 0] or [1]
-    return Clock("perf_counter_ns", positive[0], steps[len(steps) // 2])
+    steps = sorted(after - before for before, after in pairwise(stamps))
+    median = steps[len(steps) // 2]
+    smallest = next((step for step in steps if step > 0), 1)
+    return Clock("perf_counter_ns", smallest, median)
 
 
 def last_level_bytes(caches: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
     """The size of the largest cache; 64 MiB where the system does not say."""
-    sizes = [path.read_text().strip() for path in caches.glob("index*/size")]
-    return max(
-        (
-            int(size[:-1]) << {"K": 10, "M": 20}[size[-1]]
-            for size in sizes
-            if size[-1:] in ("K", "M")
-        ),
-        default=64 << 20,
-    )
+    sizes = []
+    for path in caches.glob("index*/size"):
+        size = path.read_text().strip()  # such as 32768K
+        shift = SHIFTS.get(size[-1:])
+        if shift is not None:
+            sizes.append(int(size[:-1]) << shift)
+    return max(sizes, default=64 << 20)
 
 
 def cold_caches(last_level_bytes: int) -> Callable[[], None]:
-    """A function that drives the caches out by copying twice the last level's size through them."""
-    source, target = bytes(last_level_bytes * 2), bytearray(last_level_bytes * 2)
+    """A function that evicts all data from the caches by copying twice the size of the last level."""
+    size = last_level_bytes * 2
+    source = bytes(size)
+    target = bytearray(size)
 
     def flush() -> None:
         target[:] = source

@@ -18,7 +18,8 @@ class CommandSession:
         self.entries = entries
         self.flush = cold_caches(last_level_bytes()) if cold else None
         self.runner = CommandRunner()
-        self.close, self.kill = self.runner.close, self.runner.kill
+        self.close = self.runner.close
+        self.kill = self.runner.kill
 
     def calibrate(self) -> list[int]:
         """One call per timed interval, after each command has run once."""

@@ -26,78 +26,99 @@ def derive(result: "Result") -> dict:
     """All derived numbers of a run, as they stand in derived.json."""
     settled = result.settled
     more = None if settled else _more(result)
-    return {
+    comparisons = [_comparison(result, a, b, c) for a, b, c in result.comparisons]
+    derived = {
         "procedure": PROCEDURE,
         "stopped": "precise" if settled else "budget",
         "more": more,
         "status": _status(result, settled, more),
         "entries": [_entry(result, name) for name in result.names],
-        "comparisons": [_comparison(result, a, b, c) for a, b, c in result.comparisons],
+        "comparisons": comparisons,
         "control": _control(result),
         "notes": _notes(result),
-        **_interference(result),
     }
-
-
-def _interference(result: "Result") -> dict:
-    """Of runs that recorded it."""
-    found = result.interference
-    return {} if found is None else {"interference": asdict(found)}
+    if result.interference is not None:  # it was recorded
+        derived["interference"] = asdict(result.interference)
+    return derived
 
 
 def _entry(result: "Result", name: str) -> dict:
     index = result.index(name)
-    series = [p.seconds[index] for p in result.processes]
-    found = modes(np.concatenate(series), result.plan["precision"])
-    states = [p.states[index] for p in result.processes]
-    kind = Counter(s.kind for s in states).most_common(1)[0][0]
+    planned = result.plan["entries"][index]
+    series = [process.seconds[index] for process in result.processes]
+    pooled = np.concatenate(series)
+    states = [process.states[index] for process in result.processes]
+    kinds = Counter(state.kind for state in states)
+    usual_kind = kinds.most_common(1)[0][0]
+    cut = sum(process.cut for process in result.processes)
     entry = {
         "name": name,
-        "levels": result.plan["entries"][index]["levels"],
-        "n": sum(map(len, series)),
+        "levels": planned["levels"],
+        "n": len(pooled),
         "processes": len(series),
         "level": result.plan["level"],
         "unit": "s",
         "batch": result.batch(name),
-        "warmup": {"kind": kind, "cut": sum(p.cut for p in result.processes)},
-        "modes": [asdict(m) for m in found] if len(found) > 1 else None,
-        "notes": [],
+        "warmup": {"kind": usual_kind, "cut": cut},
+        "modes": _modes(pooled, result.plan["precision"]),
     }
-    try:
-        middle = result.interval(name)
-        entry |= {
-            "median": middle.estimate,
-            "low": middle.low,
-            "high": middle.high,
-            "method": middle.method,
-        }
-        entry["notes"] = list(middle.notes)
-    except Refused as refusal:
-        entry |= {
-            "median": float(np.median(np.concatenate(series))),
-            "low": None,
-            "high": None,
-            "method": "none",
-        }
-        entry["notes"] = [str(refusal)]
-    entry |= _drift(result, [np.log(p.rounds[index]) for p in result.processes])
-    if isinstance(work := result.plan["entries"][index].get("work"), dict):
-        entry["rates"] = rates(
-            entry, work, dict(result.plan.get("about") or {}).get("peaks")
-        )
+    entry |= _median(result, name, pooled)
+    log_rounds = [np.log(process.rounds[index]) for process in result.processes]
+    entry |= _drift(result, log_rounds)
+    work = planned.get("work")
+    if isinstance(work, dict):
+        about = dict(result.plan.get("about") or {})
+        entry["rates"] = rates(entry, work, about.get("peaks"))
     entry["quantiles"] = [_quantile(result, name, q) for q in (0.9, 0.99)]
-    if unsteady := sum(s.kind == "none" for s in states):
-        where = f" in {unsteady} of {len(states)} processes" if len(states) > 1 else ""
+    unsteady = kinds["none"]
+    if unsteady:
+        where = ""
+        if len(states) > 1:
+            where = f" in {unsteady} of {len(states)} processes"
         entry["notes"].append(f"never steady{where}: the times change throughout")
     return entry
 
 
+def _modes(pooled: np.ndarray, precision: float) -> list[dict] | None:
+    """The modes, or None if there is only one."""
+    several = modes(pooled, precision)
+    if len(several) == 1:
+        return None
+    return [asdict(mode) for mode in several]
+
+
+def _median(result: "Result", name: str, pooled: np.ndarray) -> dict:
+    """The median with its interval, or without one and the reason as a note."""
+    try:
+        middle = result.interval(name)
+    except Refused as refusal:
+        return {
+            "notes": [str(refusal)],
+            "median": float(np.median(pooled)),
+            "low": None,
+            "high": None,
+            "method": "none",
+        }
+    return {
+        "notes": list(middle.notes),
+        "median": middle.estimate,
+        "low": middle.low,
+        "high": middle.high,
+        "method": middle.method,
+    }
+
+
 def _quantile(result: "Result", name: str, q: float) -> dict:
     try:
-        found = result.interval(name, q)
-        return {"q": q, "value": found.estimate, "low": found.low, "high": found.high}
+        interval = result.interval(name, q)
     except Refused as refusal:
         return {"q": q, "refused": str(refusal)}
+    return {
+        "q": q,
+        "value": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+    }
 
 
 def _comparison(
@@ -117,17 +138,7 @@ def _comparison(
             "quantiles": [],
             "notes": [str(c)],
         }
-    differences = (
-        []
-        if max(result.batch(a), result.batch(b)) > 1
-        else [
-            {k: v for k, v in asdict(d).items() if v is not None}
-            for d in quantile_differences(
-                result.samples(a), result.samples(b), level=result.looked_level
-            )
-        ]
-    )
-    return {
+    comparison = {
         "base": a,
         "other": b,
         "ratio": c.ratio,
@@ -141,51 +152,74 @@ def _comparison(
         "method": c.method,
         "shift": c.effect.shift,
         "probability": c.effect.probability,
-        "quantiles": differences,
+        "quantiles": _quantile_differences(result, a, b),
         "notes": list(c.notes),
-        **_drift(result, _log_ratios(result, a, b)),
     }
+    return comparison | _drift(result, _log_ratios(result, a, b))
+
+
+def _quantile_differences(result: "Result", a: str, b: str) -> list[dict]:
+    """The ratio b / a quantile by quantile; none where calls were timed in batches."""
+    if result.batch(a) > 1 or result.batch(b) > 1:
+        return []
+    differences = quantile_differences(
+        result.samples(a), result.samples(b), level=result.looked_level
+    )
+    documents = []
+    for difference in differences:
+        fields = asdict(difference).items()
+        present = {key: value for key, value in fields if value is not None}
+        documents.append(present)
+    return documents
 
 
 def _log_ratios(result: "Result", a: str, b: str) -> list[np.ndarray]:
-    i, j = result.index(a), result.index(b)
-    return [np.log(p.rounds[j]) - np.log(p.rounds[i]) for p in result.processes]
+    i = result.index(a)
+    j = result.index(b)
+    ratios = []
+    for process in result.processes:
+        base = np.log(process.rounds[i])
+        other = np.log(process.rounds[j])
+        ratios.append(other - base)
+    return ratios
 
 
 def _drift(result: "Result", logs: list[np.ndarray]) -> dict:
     """The change over the run, where the blocks say when they were measured and there are enough of them."""
     if not all("span_s" in block for block in result.blocks):
         return {}
-    found = drift(logs, result.plan["level"])
-    return {} if found is None else {"drift": asdict(found)}
+    change = drift(logs, result.plan["level"])
+    if change is None:
+        return {}
+    return {"drift": asdict(change)}
 
 
 def _control(result: "Result") -> dict | None:
     for a, b in result.pairs:
-        if result.is_control(b):
-            try:
-                c = result.compare(a, b)
-            except TooFewSamples:
-                return None
-            return {
-                "base": a,
-                "ratio": c.ratio,
-                "low": c.low,
-                "high": c.high,
-                "verdict": c.verdict,
-                "n": c.n,
-            }
+        if not result.is_control(b):
+            continue
+        try:
+            c = result.compare(a, b)
+        except TooFewSamples:
+            return None
+        return {
+            "base": a,
+            "ratio": c.ratio,
+            "low": c.low,
+            "high": c.high,
+            "verdict": c.verdict,
+            "n": c.n,
+        }
     return None
 
 
 def _notes(result: "Result") -> list[str]:
-    notes = (
-        [ONE_PROCESS]
-        if len(result.processes) == 1 and not result.each_call_is_a_process
-        else []
-    )
-    if said := disagreement(result.blocks, result.bare, result.one_group):
-        notes.append(said)
+    notes = []
+    if len(result.processes) == 1 and not result.each_call_is_a_process:
+        notes.append(ONE_PROCESS)
+    clocks_differ = disagreement(result.blocks, result.bare, result.one_group)
+    if clocks_differ:
+        notes.append(clocks_differ)
     control = _control(result)
     if control and control["verdict"] in ("slower", "faster"):
         notes.append(
@@ -197,48 +231,51 @@ def _notes(result: "Result") -> list[str]:
 def _more(result: "Result") -> int | None:
     """About how many more samples would settle everything; None where that cannot be said."""
     precision = result.plan["precision"]
+    needed = []
     try:
         if not result.comparisons:
-            return max(
-                more_needed(result.interval(name), precision) for name in result.names
-            )
-        needed = []
+            for name in result.names:
+                needed.append(more_needed(result.interval(name), precision))
         for _, _, c in result.comparisons:
             if isinstance(c, TooFewSamples):
                 return None
-            edge = abs(
-                abs(math.log(c.ratio)) - math.log1p(c.margin)
-            )  # a verdict needs an interval clear of the margin
-            needed.append(more_needed(c, max(1e-3, min(precision, math.expm1(edge)))))
-        return max(needed)
+            # a verdict needs an interval clear of the margin
+            log_ratio = abs(math.log(c.ratio))
+            to_margin = abs(log_ratio - math.log1p(c.margin))
+            narrow = min(precision, math.expm1(to_margin))
+            needed.append(more_needed(c, max(1e-3, narrow)))
     except Refused:
         return None
+    return max(needed)
 
 
 def _status(result: "Result", settled: bool, more: int | None) -> str:
+    percent = 100 * result.plan["precision"]
+    precision = f"±{percent:.3g} %"
     if settled:
-        what = "ratio has a verdict and" if result.comparisons else "median"
-        return f"every {what} is known within ±{100 * result.plan['precision']:.3g} %"
+        subject = "ratio has a verdict and" if result.comparisons else "median"
+        return f"every {subject} is known within {precision}"
     if _withdrawn(result) and result.interference:
-        used = f"others used {100 * result.interference.others:.0f} % of the CPUs"
+        percent = 100 * result.interference.others
+        used = f"others used {percent:.0f} % of the CPUs"
         return f"inconclusive, because {used}: wait, or give --wait-for-quiet SECONDS"
     unit = "processes" if len(result.processes) > 1 else "samples"
-    if result.comparisons and all(
-        isinstance(c, Comparison) and c.verdict != "inconclusive"
-        for _, _, c in result.comparisons
-    ):
-        width = f"±{100 * result.plan['precision']:.3g} %"
-        return f"every ratio has a verdict; about {more} more {unit} would narrow all of them to {width}"
-    return "inconclusive, " + (
-        f"about {more} more {unit} needed"
-        if more
-        else f"too few {unit} to say how many"
-    )
+    all_have_verdicts = all(_has_verdict(c) for _, _, c in result.comparisons)
+    if result.comparisons and all_have_verdicts:
+        return f"every ratio has a verdict; about {more} more {unit} would narrow all of them to {precision}"
+    if more:
+        return f"inconclusive, about {more} more {unit} needed"
+    return f"inconclusive, too few {unit} to say how many"
+
+
+def _has_verdict(c: Comparison | TooFewSamples) -> bool:
+    return isinstance(c, Comparison) and c.verdict != "inconclusive"
 
 
 def _withdrawn(result: "Result") -> bool:
     """Whether a verdict was withdrawn because of what others used."""
     for _, _, c in result.comparisons:
-        if isinstance(c, Comparison) and any(COULD_EXPLAIN in note for note in c.notes):
+        notes = c.notes if isinstance(c, Comparison) else ()
+        if any(COULD_EXPLAIN in note for note in notes):
             return True
     return False

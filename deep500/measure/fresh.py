@@ -18,17 +18,23 @@ class FreshSession:
     """The same calls as Session, answered by a new Python process."""
 
     def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
-        self.layout = layout or draw_layout(plan.seed, 0, len(plan.entries))
+        if layout is None:
+            layout = draw_layout(plan.seed, 0, len(plan.entries))
+        self.layout = layout
         self.timeout_s = plan.timeout_s
         self.clocks = Clocks()
-        self.names = ", ".join(repr(e.name) for e in plan.entries)
+        names = [repr(entry.name) for entry in plan.entries]
+        self.names = ", ".join(names)
         # An environment of random size moves the stack, so that its address is not the same in every process.
         environment = {"DEEP500_PADDING": "x" * self.layout.environment}
         self.child = Child.fresh(f"{__package__}.worker", environment)
-        self.pause, self.go_on = self.child.pause, self.child.go_on
-        self.close, self.kill = self.child.close, self.child.kill
+        self.pause = self.child.pause
+        self.go_on = self.child.go_on
+        self.close = self.child.close
+        self.kill = self.child.kill
+        entries = [entry.to_json() for entry in plan.entries]
         self._first: dict[str, Any] = {
-            "entries": [e.to_json() for e in plan.entries],
+            "entries": entries,
             "sync": plan.sync,
             "clock": asdict(clock),
             "cold": plan.cache == "cold",
@@ -53,7 +59,7 @@ class FreshSession:
             return Visits(times, used)
 
     def take_clocks(self) -> Clocks:
-        """The clocks of all blocks since this was last asked for."""
+        """The clocks of all blocks since the last call."""
         taken, self.clocks = self.clocks, Clocks()
         return taken
 

@@ -17,29 +17,33 @@ class GatheredSession:
     """The same calls as FreshSession; while one process answers, the others are stopped."""
 
     def __init__(self, plan: Plan, clock: Clock, layout: Layout | None = None):
-        self.layout = layout or draw_layout(plan.seed, 0, len(plan.entries))
-        self.groups = [e.group for e in plan.entries]
+        if layout is None:
+            layout = draw_layout(plan.seed, 0, len(plan.entries))
+        self.layout = layout
+        self.groups = [entry.group for entry in plan.entries]
         self.members: dict[str, list[int]] = {}
-        for group in dict.fromkeys(self.groups[i] for i in self.layout.setups):
-            self.members[group] = [i for i, g in enumerate(self.groups) if g == group]
+        for setup in self.layout.setups:
+            group = self.groups[setup]
+            self.members[group] = _places(group, self.groups)
         self.sessions: dict[str, FreshSession] = {}
         for group, members in self.members.items():
-            part = replace(plan, entries=tuple(plan.entries[i] for i in members))
+            entries = tuple(plan.entries[i] for i in members)
+            part = replace(plan, entries=entries)
             try:
-                self.sessions[group] = FreshSession(
-                    part, clock, self.layout.part(members)
-                )
+                part_layout = self.layout.part(members)
+                self.sessions[group] = FreshSession(part, clock, part_layout)
             except BaseException:
                 self.kill()
                 raise
             self.sessions[group].pause()
 
     def calibrate(self) -> list[int]:
-        found: dict[int, int] = {}
+        calls: dict[int, int] = {}
         for group, members in self.members.items():
-            found |= zip(members, self._turn(group).calibrate(), strict=True)
+            group_calls = self._turn(group).calibrate()
+            calls |= zip(members, group_calls, strict=True)
             self.sessions[group].pause()
-        return [found[i] for i in range(len(self.groups))]
+        return [calls[i] for i in range(len(self.groups))]
 
     def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
         rounds = Visits()
@@ -58,17 +62,18 @@ class GatheredSession:
         """The first visit is made twice and counts once: it wakes threads and fills caches after the others' turn."""
         members = self.members[group]
         places = [members.index(i) for i in visits]
-        made = self._turn(group).block(
-            [calls[i] for i in members], [[places[0], *places]]
-        )
+        group_calls = [calls[i] for i in members]
+        order = [places[0], *places]
+        timed = self._turn(group).block(group_calls, [order])
         self.sessions[group].pause()
-        return made
+        return timed
 
     def take_clocks(self) -> Clocks:
-        """The clocks of all blocks of all processes since this was last asked for."""
-        return sum(
-            (session.take_clocks() for session in self.sessions.values()), Clocks()
-        )
+        """The clocks of all blocks of all processes since the last call."""
+        total = Clocks()
+        for session in self.sessions.values():
+            total += session.take_clocks()
+        return total
 
     def finish(self) -> None:
         for group in self.sessions:
@@ -89,3 +94,7 @@ class GatheredSession:
     def _turn(self, group: str) -> FreshSession:
         self.sessions[group].go_on()
         return self.sessions[group]
+
+
+def _places(group: str, groups: Sequence[str]) -> list[int]:
+    return [place for place, other in enumerate(groups) if other == group]

@@ -38,7 +38,7 @@ class Interference:
 
 @dataclass(frozen=True)
 class Exposure:
-    """How one entry was exposed: its threads, whether they lacked CPUs, and by how much that may have stretched it."""
+    """How other processes may have slowed down one entry: its threads, if they lacked CPUs, and by which factor."""
 
     name: str
     threads: int
@@ -47,91 +47,113 @@ class Exposure:
 
 
 def interference(blocks: Sequence[Mapping[str, Any]]) -> Interference | None:
-    """What the blocks say of others; None where they were recorded without."""
+    """What other processes used of the machine, from the load in the blocks; None if no block records it."""
     shares: dict[int, list[float]] = {}
+    cpus = 0
     for block in blocks:
-        if "load" in block:
-            shares.setdefault(block["process"], []).append(block["load"]["others"])
+        if "load" not in block:
+            continue
+        load = block["load"]
+        cpus = cpus or load["cpus"]
+        process_shares = shares.setdefault(block["process"], [])
+        process_shares.append(load["others"])
     if not shares:
         return None
-    n = sum(map(len, shares.values()))
-    cpus = next(block["load"]["cpus"] for block in blocks if "load" in block)
     series = list(shares.values())
+    n = sum(map(len, series))
     try:
-        found = interval(series[0] if len(series) == 1 else series)
+        usual = interval(series[0] if len(series) == 1 else series)
     except Refused:
-        usual = float(np.median(np.concatenate(series)))
-        return Interference(usual, None, None, n, cpus)
-    low, high = (min(max(end, 0.0), 1.0) for end in (found.low, found.high))
-    return Interference(min(max(found.estimate, low), high), low, high, n, cpus)
+        median = float(np.median(np.concatenate(series)))
+        return Interference(others=median, low=None, high=None, n=n, cpus=cpus)
+    low = _share(usual.low)
+    high = _share(usual.high)
+    others = min(max(usual.estimate, low), high)
+    return Interference(others=others, low=low, high=high, n=n, cpus=cpus)
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)
 
 
 def exposure(
-    found: Interference,
+    load: Interference,
     blocks: Sequence[Mapping[str, Any]],
     entry: int,
     name: str,
     threads: int,
 ) -> Exposure:
-    """How an entry was exposed that was allowed so many threads (1 where nobody told it).
+    """How other processes may have slowed down an entry that was allowed so many threads (1 if nobody set it).
 
     If CPUs stayed idle beside it, it had as many as it wanted: then what it used says how many threads ran.
     """
-    loads = [block["load"] for block in blocks if "load" in block]
-    used = [load["used"][entry] for load in loads if load.get("used")]
+    used = _cpus_used(blocks, entry)
     usual = float(np.median(used)) if used else 1.0
     seen = max(math.ceil(usual - ROOM), 1)
-    threads = seen if usual <= found.free_cpus - SPARE else max(threads, seen)
-    if threads <= found.free_cpus + ROOM:
-        return Exposure(name, threads, False, 1.0)
+    if usual <= load.free_cpus - SPARE:
+        threads = seen
+    else:
+        threads = max(threads, seen)
+    if threads <= load.free_cpus + ROOM:
+        return Exposure(name=name, threads=threads, contended=False, stretch=1.0)
     if threads > 1 or usual <= 0:
-        return Exposure(name, threads, True, math.inf)
-    return Exposure(name, threads, True, max(1.0, 1 / usual))
+        return Exposure(name=name, threads=threads, contended=True, stretch=math.inf)
+    stretch = max(1.0, 1 / usual)
+    return Exposure(name=name, threads=threads, contended=True, stretch=stretch)
+
+
+def _cpus_used(blocks: Sequence[Mapping[str, Any]], entry: int) -> list[float]:
+    """The number of CPUs that an entry kept busy, for every block that records it."""
+    loads = [block["load"] for block in blocks if "load" in block]
+    return [load["used"][entry] for load in loads if load.get("used")]
 
 
 def judged(
     c: Comparison,
-    found: Interference,
+    load: Interference,
     base: Exposure,
     other: Exposure,
     fewer_threads: str,
 ) -> Comparison:
-    """The comparison; inconclusive if without others the ratio could lead to another verdict."""
+    """The comparison, made inconclusive if the verdict could be another one without the other processes."""
     if not base.contended and not other.contended:
         return c
-    low, high = c.low / other.stretch, c.high * base.stretch
+    low = c.low / other.stretch
+    high = c.high * base.stretch
     if verdict_of(low, high, c.margin) == c.verdict:
         return c
-    crowded = base if verdict_of(low, c.high, c.margin) == c.verdict else other
-    threads = f"{crowded.threads} threads" if crowded.threads > 1 else "a thread"
+    crowded = other
+    if verdict_of(low, c.high, c.margin) == c.verdict:
+        crowded = base
+    advice = "wait, or give --wait-for-quiet SECONDS"
+    threads = "a thread"
+    if crowded.threads > 1:
+        threads = f"{crowded.threads} threads"
+        advice = f"{fewer_threads}, {advice}"
+    percent = f"{100 * load.others:.0f} %"
     lacking = f"{crowded.name!r} ran {threads}"
-    advice = [fewer_threads] if crowded.threads > 1 else []
-    advice += ["wait", "or give --wait-for-quiet SECONDS"]
     note = (
-        f"others used {100 * found.others:.0f} % of the {found.cpus} CPUs, too much where {lacking}: "
-        f"that {COULD_EXPLAIN}; {', '.join(advice)}"
+        f"others used {percent} of the {load.cpus} CPUs, too much where {lacking}: "
+        f"that {COULD_EXPLAIN}; {advice}"
     )
     return replace(c, verdict="inconclusive", notes=(*c.notes, note))
 
 
 def is_load(load: object, entries: int) -> bool:
-    """Whether a block's load has its form; the file may come from anyone."""
+    """Whether a block's load is well formed; the file may come from anyone."""
     if not isinstance(load, dict) or set(load) - {"others", "cpus", "used"}:
         return False
-    cpus, used = load.get("cpus"), load.get("used")
-    if (
-        type(cpus) is not int
-        or not 0 < cpus < 1_000_000
-        or not _is_share(load.get("others"), 1.0)
-    ):
+    cpus = load.get("cpus")
+    used = load.get("used")
+    if type(cpus) is not int or not 0 < cpus < 1_000_000:
+        return False
+    if not _is_share(load.get("others"), 1.0):
         return False
     if used is None:
         return True
-    return (
-        isinstance(used, list)
-        and len(used) == entries
-        and all(_is_share(u, 1e6) for u in used)
-    )
+    if not isinstance(used, list) or len(used) != entries:
+        return False
+    return all(_is_share(cpus, 1e6) for cpus in used)
 
 
 def _is_share(value: object, most: float) -> bool:

@@ -11,15 +11,13 @@ from typing import Any
 
 MOST_ENVIRONMENT = 4096  # bytes: moves the stack by up to a page
 MOST_ALLOCATIONS = 1000
-SMALLEST, LARGEST = (
-    16,
-    2048,
-)  # bytes of an allocation: some from Python's own pools, some from malloc
+# Bytes of an allocation: some from Python's own pools, some from malloc.
+SMALLEST, LARGEST = 16, 2048
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What moves the memory of one process."""
+    """The random choices that move the data of one process in memory."""
 
     environment: int  # bytes added to the environment variables
     setups: Sequence[int]  # the entries, in the order in which their setups run
@@ -34,9 +32,13 @@ class Layout:
 
     def part(self, members: Sequence[int]) -> "Layout":
         """The layout of a process that holds only these entries, which it numbers from 0."""
-        places = [i for i, entry in enumerate(self.setups) if entry in members]
-        setups = [members.index(self.setups[i]) for i in places]
-        return Layout(self.environment, setups, [self.allocations[i] for i in places])
+        setups = []
+        allocations = []
+        for entry, allocation in zip(self.setups, self.allocations, strict=True):
+            if entry in members:
+                setups.append(members.index(entry))
+                allocations.append(allocation)
+        return Layout(self.environment, setups, allocations)
 
 
 def draw_layout(seed: int, process: int, entries: int) -> Layout:
@@ -44,14 +46,19 @@ def draw_layout(seed: int, process: int, entries: int) -> Layout:
     rng = random.Random(f"{seed}/{process}/layout")
     setups = rng.sample(range(entries), entries)
     allocations = [rng.randrange(MOST_ALLOCATIONS) for _ in setups]
-    return Layout(rng.randrange(MOST_ENVIRONMENT), setups, allocations)
+    environment = rng.randrange(MOST_ENVIRONMENT)
+    return Layout(environment, setups, allocations)
 
 
 def layout_from_json(fields: Mapping[str, Any]) -> Layout:
-    return Layout(fields["environment"], fields["setups"], fields["allocations"])
+    return Layout(
+        environment=fields["environment"],
+        setups=fields["setups"],
+        allocations=fields["allocations"],
+    )
 
 
 def allocate(count: int) -> list[bytes]:
-    """So many objects of all sizes; data made after them lie elsewhere for as long as they are kept."""
+    """That many objects of random sizes; data allocated later lie elsewhere for as long as these are kept."""
     rng = random.Random(count)
     return [bytes(rng.randrange(SMALLEST, LARGEST)) for _ in range(count)]

@@ -32,23 +32,26 @@ class Entry:
     candidate: Candidate
     levels: Mapping[str, Level]
     group: str = ""  # entries of different groups do not share a process
-    work: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # of one call, where it is known: flops, bytes, dtype …
+    # of one call, where it is known: flops, bytes, dtype …
+    work: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict:
-        more = {
-            "teardown": getattr(self.candidate, "teardown", ""),
-            "group": self.group,
-            "work": dict(self.work),
-        }
-        return {
+        document = {
             "name": self.name,
             "kind": self.candidate.kind,
             "text": self.candidate.text,
             "setup": self.candidate.setup,
             "levels": dict(self.levels),
-        } | {k: v for k, v in more.items() if v}
+        }
+        optional = {
+            "teardown": getattr(self.candidate, "teardown", ""),
+            "group": self.group,
+            "work": dict(self.work),
+        }
+        for key, value in optional.items():
+            if value:
+                document[key] = value
+        return document
 
 
 @dataclass(frozen=True)
@@ -67,59 +70,66 @@ class Plan:
     timeout_s: float = 15.0  # make_plan: max(10, 3 * budget_s)
     sync: Callable | str | None = None
     seed: int = 0
-    user_imports: bool = (
-        True  # whether statements may import modules of the current folder
-    )
-    about: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # what else belongs to the record: scope, peaks, threads …
+    # whether statements may import modules of the current folder
+    user_imports: bool = True
+    # what else belongs to the record: scope, peaks, threads …
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def groups(self) -> list[str]:
-        return list(dict.fromkeys(e.group for e in self.entries))
+        names = [entry.group for entry in self.entries]
+        return list(dict.fromkeys(names))
 
     @property
     def fresh(self) -> bool:
-        """Whether every repetition gets a fresh process of ours; a command brings its own."""
-        return all(isinstance(e.candidate, Statement | Function) for e in self.entries)
+        """Whether every repetition runs in a fresh Python process; a command is a process of its own."""
+        return all(
+            isinstance(entry.candidate, Statement | Function) for entry in self.entries
+        )
 
     @property
     def local(self) -> bool:
         """Whether the candidates live in this process."""
-        return all(isinstance(e.candidate, InProcess) for e in self.entries)
+        return all(isinstance(entry.candidate, InProcess) for entry in self.entries)
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """What is compared: every entry with the first candidate at the same levels."""
-        first: dict[tuple, int] = {}
-        return [
-            (first[key], i)
-            for i, entry in enumerate(self.entries)
-            if first.setdefault(key := tuple(entry.levels.items()), i) != i
-        ]
+        first_at: dict[tuple, int] = {}
+        pairs = []
+        for i, entry in enumerate(self.entries):
+            levels = tuple(entry.levels.items())
+            first = first_at.setdefault(levels, i)
+            if first != i:
+                pairs.append((first, i))
+        return pairs
 
     def orders(self, process: int) -> Iterator[list[int]]:
         """Endless rounds for one process: a random permutation and its mirror (ABBA), so that drift cancels."""
         rng = random.Random(f"{self.seed}/{process}")
-        groups = [
-            [i for i, e in enumerate(self.entries) if e.group == group]
-            for group in self.groups
-        ]
+        members: dict[str, list[int]] = {group: [] for group in self.groups}
+        for i, entry in enumerate(self.entries):
+            members[entry.group].append(i)
+        groups = list(members.values())
         while True:
             for group in groups:
                 rng.shuffle(group)
             rng.shuffle(groups)
-            indices = [i for group in groups for i in group]
-            yield indices + indices[::-1] if len(indices) > 1 else [0]
+            indices = list(itertools.chain.from_iterable(groups))
+            if len(indices) > 1:
+                yield indices + indices[::-1]
+            else:
+                yield [0]
 
     def layout(self, process: int) -> Layout:
-        """Where things lie in the memory of one process, as far as we can move them."""
+        """The random placement of data in the memory of one process."""
         return draw_layout(self.seed, process, len(self.entries))
 
     def to_json(self) -> dict:
-        return {
-            "entries": [e.to_json() for e in self.entries],
-            "factors": {name: list(levels) for name, levels in self.factors.items()},
+        factors = {name: list(levels) for name, levels in self.factors.items()}
+        document = {
+            "entries": [entry.to_json() for entry in self.entries],
+            "factors": factors,
             "level": self.level,
             "precision": self.precision,
             "margin": self.margin,
@@ -131,8 +141,10 @@ class Plan:
             "synchronised": self.sync is not None,
             "seed": self.seed,
             "layout": "random" if self.fresh else "as it is",
-            **({"about": dict(self.about)} if self.about else {}),
         }
+        if self.about:
+            document["about"] = dict(self.about)
+        return document
 
 
 class Settings(TypedDict, total=False):
@@ -144,12 +156,10 @@ class Settings(TypedDict, total=False):
     level: float  # of every interval
     margin: float  # ratios within 1 / (1 + margin) .. 1 + margin count as the same
     setup: str  # runs once per process before the candidates given as text
-    factors: Mapping[
-        str, Sequence[Level]
-    ]  # every candidate is measured at every combination of levels
-    sync: (
-        Callable | str | None
-    )  # waits for a device: a callable, or "module:name" in fresh processes
+    # every candidate is measured at every combination of levels
+    factors: Mapping[str, Sequence[Level]]
+    # waits for a device: a callable, or "module:name" in fresh processes
+    sync: Callable | str | None
     cache: str  # "warm", or "cold": caches are driven out before every call
     control: bool  # measure the first candidate twice: a ratio that must be 1
     timeout_s: float | None  # for one answer of a process; None: max(10, 3 * budget_s)
@@ -157,58 +167,70 @@ class Settings(TypedDict, total=False):
 
 
 def make_plan(candidates: Mapping[str, object], **settings: Unpack[Settings]) -> Plan:
-    """Check what was asked for and lay it out; nothing is run."""
+    """The plan of a run; raises a Deep500Error for settings or candidates that make no sense. Nothing is run."""
     if not candidates:
         raise Deep500Error("nothing to measure: give at least one candidate")
-    asked: dict[str, Any] = (
-        {f.name: f.default for f in fields(Plan)}
-        | {"timeout_s": None, "seed": None}
-        | settings
-    )
+    asked: dict[str, Any] = {"timeout_s": None, "seed": None}
+    for setting in fields(Plan):
+        asked.setdefault(setting.name, setting.default)
+    asked |= settings
     _check_settings(asked, settings)
-    named = {
-        name: candidate(value, asked.get("setup", ""))
-        for name, value in candidates.items()
-    }
-    if asked["control"]:
-        first = next(iter(named))
-        if first + CONTROL in named:
-            raise Deep500Error(
-                f"the name {first + CONTROL!r} is the control's: call that candidate otherwise"
-            )
-        named[first + CONTROL] = named[first]
-    if (asked["processes"] or 1) > 1:
-        named = {name: _importable(name, c) for name, c in named.items()}
     if asked["timeout_s"] is None:
         asked["timeout_s"] = max(10.0, 3.0 * asked["budget_s"])
-    named = {
-        name: replace(c, timeout_s=asked["timeout_s"]) if isinstance(c, Command) else c
-        for name, c in named.items()
-    }
-    for c in named.values():
-        check(c)
-        _check_engine(c, asked)
-    if len({_engine(c) for c in named.values()}) > 1:
+    named = _named_candidates(candidates, asked)
+    _check_candidates(named, asked)
+    if asked["seed"] is None:
+        asked["seed"] = int.from_bytes(os.urandom(4), "big")
+    asked["about"] = {}
+    factors = settings.get("factors") or {}
+    asked["factors"] = {name: tuple(levels) for name, levels in factors.items()}
+    asked["entries"] = tuple(_entries(named, asked["factors"]))
+    names = [setting.name for setting in fields(Plan)]
+    return Plan(**{name: asked[name] for name in names})
+
+
+def _named_candidates(
+    candidates: Mapping[str, object], asked: Mapping[str, Any]
+) -> dict[str, Candidate]:
+    """The candidates by name, with the control if there is to be one, in the form in which they will run."""
+    setup = asked.get("setup", "")
+    named = {name: candidate(value, setup) for name, value in candidates.items()}
+    if asked["control"]:
+        first = next(iter(named))
+        control = first + CONTROL
+        if control in named:
+            raise Deep500Error(
+                f"the name {control!r} is the control's: call that candidate otherwise"
+            )
+        named[control] = named[first]
+    several_processes = (asked["processes"] or 1) > 1
+    for name, value in named.items():
+        if several_processes and isinstance(value, InProcess):
+            named[name] = _importable(name, value)
+        elif isinstance(value, Command):
+            named[name] = replace(value, timeout_s=asked["timeout_s"])
+    return named
+
+
+def _check_candidates(named: dict[str, Candidate], asked: Mapping[str, Any]) -> None:
+    for value in named.values():
+        check(value)
+        _check_engine(value, asked)
+    engines = {_ENGINES[type(value)] for value in named.values()}
+    if len(engines) > 1:
         raise Refused(
             "candidates that run in different ways (in this process, in fresh ones, as commands) "
             "are not comparable: give all of them in the same form"
         )
-    if asked["seed"] is None:
-        asked["seed"] = int.from_bytes(os.urandom(4), "big")
-    asked["about"] = {}
-    asked["factors"] = {
-        name: tuple(levels) for name, levels in (settings.get("factors") or {}).items()
-    }
-    asked["entries"] = tuple(_entries(named, asked["factors"]))
-    return Plan(**{f.name: asked[f.name] for f in fields(Plan)})
 
 
-def _check_engine(c: Candidate, asked: Mapping[str, Any]) -> None:
-    if isinstance(c, Command) and (asked["processes"] or asked["sync"]):
+def _check_engine(value: Candidate, asked: Mapping[str, Any]) -> None:
+    sync = asked["sync"]
+    if isinstance(value, Command) and (asked["processes"] or sync):
         raise Refused(
             "every call of a command is a fresh process that is waited for: leave processes and sync out"
         )
-    if isinstance(c, Statement | Function) and callable(asked["sync"]):
+    if isinstance(value, Statement | Function) and callable(sync):
         raise Refused(
             "statements run in fresh processes, which this process's sync cannot reach: give 'module:name'"
         )
@@ -218,38 +240,41 @@ def _entries(
     named: Mapping[str, Candidate], factors: Mapping[str, Sequence[Level]]
 ) -> Iterator[Entry]:
     _check_factors(factors)
-    for levels in itertools.product(*factors.values()):
-        at = dict(zip(factors, levels, strict=True))
-        for name, c in named.items():
-            yield Entry(name + suffix(at), c, at)
+    for combination in itertools.product(*factors.values()):
+        levels = dict(zip(factors, combination, strict=True))
+        for name, value in named.items():
+            yield Entry(name + level_suffix(levels), value, levels)
 
 
-def suffix(levels: Mapping[str, Level]) -> str:
+def level_suffix(levels: Mapping[str, Level]) -> str:
     """What the levels add to a candidate's name."""
-    return "".join(f" {name}={level}" for name, level in levels.items())
+    parts = [f" {name}={level}" for name, level in levels.items()]
+    return "".join(parts)
 
 
-def _check_settings(asked: Mapping, given: Mapping) -> None:
-    for name in given:
+def _check_settings(asked: Mapping, settings: Mapping) -> None:
+    for name in settings:
         if name not in Settings.__annotations__:
             raise unknown("setting", name, Settings.__annotations__)
     for name, kind in (("seed", int | None), ("control", bool), ("setup", str)):
         if not isinstance(asked.get(name, ""), kind):
             raise Deep500Error(f"{name} = {asked[name]!r} is not a {kind}")
-    allowed = {
-        "budget_s": lambda v: 0 < v < math.inf,
-        "level": lambda v: 0.5 <= v < 1,
-        "precision": lambda v: 0 < v < math.inf,
-        "margin": lambda v: 0 <= v < math.inf,
-        "processes": lambda v: v is None or 1 <= v <= 10_000,
-        "cache": lambda v: v in ("warm", "cold"),
-        "timeout_s": lambda v: v is None or 0 < v < math.inf,
-    }
-    for name, allows in allowed.items():
-        if not allows(asked[name]):
+    for name, is_allowed in _ALLOWED.items():
+        if not is_allowed(asked[name]):
             raise Deep500Error(
                 f"{name} = {asked[name]!r} makes no sense: {_MEANING[name]}"
             )
+
+
+_ALLOWED: dict[str, Callable[[Any], bool]] = {
+    "budget_s": lambda seconds: 0 < seconds < math.inf,
+    "level": lambda level: 0.5 <= level < 1,
+    "precision": lambda precision: 0 < precision < math.inf,
+    "margin": lambda margin: 0 <= margin < math.inf,
+    "processes": lambda count: count is None or 1 <= count <= 10_000,
+    "cache": lambda state: state in ("warm", "cold"),
+    "timeout_s": lambda seconds: seconds is None or 0 < seconds < math.inf,
+}
 
 
 _MEANING = {
@@ -269,35 +294,33 @@ def _check_factors(factors: Mapping[str, Sequence[Level]]) -> None:
             raise Deep500Error(
                 f"the factor {name!r} is not a name: use letters, digits and _"
             )
-        if not levels or any(
-            not isinstance(v, int | float | str | bool) for v in levels
+        if not levels or not all(
+            isinstance(level, int | float | str | bool) for level in levels
         ):
             raise Deep500Error(
                 f"the factor {name!r} needs levels that are numbers, texts or booleans, got {levels!r}"
             )
-        if len({(type(v), v) for v in levels}) < len(levels):
-            raise Deep500Error(
-                f"the factor {name!r} has a level twice: {', '.join(map(str, levels))}"
-            )
+        distinct = {(type(level), level) for level in levels}
+        if len(distinct) < len(levels):
+            listed = ", ".join(map(str, levels))
+            raise Deep500Error(f"the factor {name!r} has a level twice: {listed}")
 
 
-def _engine(c: Candidate) -> str:
-    return {
-        Statement: "fresh",
-        Function: "fresh",
-        InProcess: "local",
-        Command: "command",
-    }[type(c)]
+_ENGINES = {
+    Statement: "fresh",
+    Function: "fresh",
+    InProcess: "local",
+    Command: "command",
+}
 
 
-def _importable(name: str, c: Candidate) -> Candidate:
-    if not isinstance(c, InProcess):
-        return c
-    module, qualname = (
-        getattr(c.target, "__module__", None),
-        getattr(c.target, "__qualname__", ""),
-    )
-    if module in (None, "__main__", "builtins") or "<" in qualname or not qualname:
+def _importable(name: str, value: InProcess) -> Function:
+    """The same function by its importable name; refused for one that a fresh process could not import."""
+    module = getattr(value.target, "__module__", None)
+    qualname = getattr(value.target, "__qualname__", "")
+    has_module = module not in (None, "__main__", "builtins")
+    has_name = qualname and "<" not in qualname
+    if not has_module or not has_name:
         raise Refused(
             f"candidate {name!r} lives only in this process: for fresh processes give a statement or "
             "'module:name', or leave processes out"

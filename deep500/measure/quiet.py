@@ -1,4 +1,4 @@
-"""Before a run: wait until others leave the machine alone, and say whether there are CPUs for what is asked."""
+"""Before a run: wait until other processes leave the machine alone, and warn if CPUs are lacking."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class Moment:
-    """What others used just before a run, and how long it waited for that; None where it cannot be known."""
+    """The share of the CPUs that others used just before a run (None if unknown), and how long the run waited."""
 
     others: float | None
     asked_s: float
@@ -40,25 +40,35 @@ def wait_for_quiet(most_s: float, progress: Progress | None = None) -> Moment:
         others = others_now(LOOK_S)
         waited = time.monotonic() - began
         if others is None or others < QUIET or waited + LOOK_S > most_s:
-            said = None if others is None else round(others, 4)
-            return Moment(said, most_s, round(waited, 1) if most_s else 0.0)
+            return _moment(others, most_s, waited)
         if progress:
-            progress(
-                waited / most_s, f"waiting: others use {100 * others:.0f} % of the CPUs"
-            )
+            percent = f"{100 * others:.0f} %"
+            progress(waited / most_s, f"waiting: others use {percent} of the CPUs")
+
+
+def _moment(others: float | None, asked_s: float, waited_s: float) -> Moment:
+    if others is not None:
+        others = round(others, 4)
+    if not asked_s:
+        return Moment(others, asked_s, 0.0)
+    return Moment(others, asked_s, round(waited_s, 1))
 
 
 def lack_of_cpus(moment: Moment, threads: int, fewer_threads: str = "") -> str | None:
     """A warning, if others leave fewer CPUs than there will be threads."""
     cpus = len(allowed_cpus())
-    free = cpus * (1 - (moment.others or 0.0))
+    used = moment.others or 0.0
+    free = cpus * (1 - used)
     if threads <= free + ROOM:
         return None
-    wanted = f"{threads} threads are" if threads > 1 else "a thread is"
-    others = f"others use {100 * (moment.others or 0):.0f} % of them"
-    advice = [fewer_threads] if fewer_threads and threads > 1 else []
-    advice += ["wait", "or give --wait-for-quiet SECONDS"]
+    subject = "a thread is"
+    advice = "wait, or give --wait-for-quiet SECONDS"
+    if threads > 1:
+        subject = f"{threads} threads are"
+        if fewer_threads:
+            advice = f"{fewer_threads}, {advice}"
+    others = f"others use {100 * used:.0f} % of them"
     return (
-        f"{wanted} to run on {cpus} CPUs, of which {free:.1f} are free ({others}): "
-        f"times will be too long; {', '.join(advice)}"
+        f"{subject} to run on {cpus} CPUs, of which {free:.1f} are free ({others}): "
+        f"times will be too long; {advice}"
     )

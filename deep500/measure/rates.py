@@ -1,4 +1,4 @@
-"""What a time means for the work that was done in it: rates, and the share of what this machine could do at most."""
+"""Rates of work from times: flop/s, B/s, and the fraction of the roofline that was reached."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,58 +11,55 @@ from .bounds.roofline import roofline
 def rates(
     entry: Mapping[str, Any], work: Mapping[str, Any], peaks: object
 ) -> dict[str, Any]:
-    """flop/s and B/s at the median, with the interval of the median turned over, and the fraction of the roofline."""
-    times = [
-        entry["median"],
-        entry["high"],
-        entry["low"],
-    ]  # the longest time gives the lowest rate
-    found = {
-        name: dict(
-            zip(
-                ("value", "low", "high"),
-                [amount / t if t else None for t in times],
-                strict=True,
-            )
-        )
-        for name, amount in (
-            ("flops", _count(work, "flops")),
-            ("bytes", _count(work, "bytes")),
-        )
-        if amount
-    }
-    return found | _share(
-        times, work, peaks_from_json(peaks) if isinstance(peaks, Mapping) else None
-    )
+    """flop/s and B/s at the median time, with intervals from that of the median, and the fraction of the roofline."""
+    # the longest time gives the lowest rate
+    times = [entry["median"], entry["high"], entry["low"]]
+    flops = _count(work, "flops")
+    moved = _count(work, "bytes")
+    summary: dict[str, Any] = {}
+    if flops:
+        summary["flops"] = _rate(flops, times)
+    if moved:
+        summary["bytes"] = _rate(moved, times)
+    machine = peaks_from_json(peaks) if isinstance(peaks, Mapping) else None
+    return summary | _share(times, work, machine)
+
+
+def _rate(amount: float, times: list) -> dict[str, float | None]:
+    rates = [amount / time if time else None for time in times]
+    return dict(zip(("value", "low", "high"), rates, strict=True))
 
 
 def _share(times: list, work: Mapping[str, Any], peaks: Peaks | None) -> dict[str, Any]:
-    flops, moved, dtype = (
-        _count(work, "flops"),
-        _count(work, "bytes"),
-        str(work.get("dtype")),
-    )
+    flops = _count(work, "flops")
+    moved = _count(work, "bytes")
+    dtype = str(work.get("dtype"))
     if not peaks or not flops or not moved:
-        return {
-            "roofline": None,
-            "no_roofline": "the peaks of the machine, or the work of a call, are not known",
-        }
-    try:
-        lines = [roofline(flops, moved, t, dtype, peaks) if t else None for t in times]
-    except Unsupported as reason:
-        return {"roofline": None, "no_roofline": str(reason)}
+        return _no_roofline(
+            "the peaks of the machine, or the work of a call, are not known"
+        )
+    lines = []
+    for time in times:
+        try:
+            line = roofline(flops, moved, time, dtype, peaks) if time else None
+        except Unsupported as reason:
+            return _no_roofline(str(reason))
+        lines.append(line)
     middle, low, high = lines
     if middle is None:
-        return {"roofline": None, "no_roofline": "there is no time"}
-    return {
-        "roofline": {
-            "value": middle.fraction,
-            "low": low and low.fraction,
-            "high": high and high.fraction,
-            "limited_by": middle.limited_by,
-            "alarm": middle.alarm,
-        }
+        return _no_roofline("there is no time")
+    summary = {
+        "value": middle.fraction,
+        "low": low and low.fraction,
+        "high": high and high.fraction,
+        "limited_by": middle.limited_by,
+        "alarm": middle.alarm,
     }
+    return {"roofline": summary}
+
+
+def _no_roofline(reason: str) -> dict[str, Any]:
+    return {"roofline": None, "no_roofline": reason}
 
 
 def _count(work: Mapping[str, Any], key: str) -> float | None:
@@ -70,11 +67,8 @@ def _count(work: Mapping[str, Any], key: str) -> float | None:
     value = work.get(key)
     if value is None:
         return None
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0 <= value < 1e30
-    ):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < 1e30:
         raise Deep500Error(
             f"plan.json: {key} = {str(value)[:40]} is not a count of what a call does"
         )

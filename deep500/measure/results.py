@@ -11,8 +11,7 @@ from .. import bundle
 from ..errors import Deep500Error, Refused, TooFewSamples
 from .derivation import derive
 from .interference import Exposure, Interference, exposure, interference, judged
-from .plan import CONTROL
-from .plan import suffix as _suffix
+from .plan import CONTROL, level_suffix
 from .samples import (
     ProcessSamples,
     arrange,
@@ -29,7 +28,7 @@ LOOKS_AT_ROUNDS, LOOKS_AT_PROCESSES = 0.8, 0.64
 
 
 class Result:
-    """The samples of one run and what they say; live or read back from a bundle, it is the same."""
+    """The samples of one run and all that is derived from them, whether just measured or read from a bundle."""
 
     def __init__(
         self,
@@ -38,13 +37,13 @@ class Result:
         environment: Mapping | None = None,
         arranged: Mapping[int, ProcessSamples] | None = None,
     ):
-        self.plan, self.blocks = plan, blocks
+        self.plan = plan
+        self.blocks = blocks
         self.environment = environment  # where and when it was measured
-        self._arranged = (
-            arranged or {}
-        )  # of processes that have ended, so that a look need not do them again
+        # of processes that have ended, so that a look need not do them again
+        self._arranged = arranged or {}
         self.manifest: str | None = None  # the hash of the bundle it was written to
-        self.names: list[str] = [e["name"] for e in plan["entries"]]
+        self.names: list[str] = [entry["name"] for entry in plan["entries"]]
 
     @cached_property
     def processes(self) -> list[ProcessSamples]:
@@ -61,17 +60,22 @@ class Result:
     @property
     def bare(self) -> bool:
         """Whether nothing but the timed code runs in a round."""
-        return self.plan.get("cache") == "warm" and not self.plan.get("synchronised")
+        is_warm = self.plan.get("cache") == "warm"
+        return is_warm and not self.plan.get("synchronised")
 
     @property
     def one_group(self) -> bool:
         """Whether all entries share a process."""
-        return len({entry.get("group", "") for entry in self.plan["entries"]}) == 1
+        groups = {entry.get("group", "") for entry in self.plan["entries"]}
+        return len(groups) == 1
 
     def samples(self, name: str) -> list[np.ndarray] | np.ndarray:
         """Seconds per call: one array per process, or one array where there was one process."""
-        series = [p.seconds[self.index(name)] for p in self.processes]
-        return series[0] if len(series) == 1 else series
+        index = self.index(name)
+        series = [process.seconds[index] for process in self.processes]
+        if len(series) == 1:
+            return series[0]
+        return series
 
     def interval(
         self, name: str, quantile: float = 0.5, level: float | None = None
@@ -83,58 +87,68 @@ class Result:
                 f"the {quantile:g} quantile of {name!r} is not known: {batch} calls were timed together, "
                 "and quantiles of their means are not quantiles of calls"
             )
-        return interval(self.samples(name), quantile, level or self.looked_level)
+        samples = self.samples(name)
+        return interval(samples, quantile, level or self.looked_level)
 
     def batch(self, name: str) -> int:
         """How many calls were timed together."""
-        return int(self.blocks[0]["calls"][self.index(name)])
+        calls = self.blocks[0]["calls"]
+        return int(calls[self.index(name)])
 
     def compare(
         self, a: str, b: str, level: float | None = None, margin: float | None = None
     ) -> Comparison:
         """b against a, paired round by round inside every process."""
-        i, j = self.index(a), self.index(b)
-        found = compare(
-            [p.rounds[i] for p in self.processes],
-            [p.rounds[j] for p in self.processes],
+        i = self.index(a)
+        j = self.index(b)
+        if margin is None:
+            margin = self.plan["margin"]
+        comparison = compare(
+            [process.rounds[i] for process in self.processes],
+            [process.rounds[j] for process in self.processes],
             paired=True,
-            margin=self.plan["margin"] if margin is None else margin,
+            margin=margin,
             level=level or self.looked_level,
         )
         if self.interference is None:
-            return found
+            return comparison
         fewer_threads = "use --threads 1" if self.told_threads else "use fewer threads"
-        exposures = self.exposure(a), self.exposure(b)
-        return judged(found, self.interference, *exposures, fewer_threads)
+        base = self.exposure(a)
+        other = self.exposure(b)
+        return judged(comparison, self.interference, base, other, fewer_threads)
 
     @cached_property
     def interference(self) -> Interference | None:
-        """What others used of the machine meanwhile; None where that was not recorded."""
+        """What other processes used of the machine during the run; None if that was not recorded."""
         return interference(self.blocks)
 
     def exposure(self, name: str) -> Exposure:
         """How others could have slowed this candidate down."""
         if self.interference is None:
-            return Exposure(name, 1, False, 1.0)
+            return Exposure(name=name, threads=1, contended=False, stretch=1.0)
         entry = self.index(name)
-        return exposure(
-            self.interference, self.blocks, entry, name, self.told_threads or 1
-        )
+        threads = self.told_threads or 1
+        return exposure(self.interference, self.blocks, entry, name, threads)
 
     @property
     def told_threads(self) -> int | None:
-        """The threads that frameworks were told to use, if they were."""
-        threads = dict(self.plan.get("about") or {}).get("threads")
-        return threads if type(threads) is int and threads > 0 else None
+        """The number of threads that frameworks were told to use; None if they were not told."""
+        about = self.plan.get("about") or {}
+        threads = dict(about).get("threads")
+        if type(threads) is int and threads > 0:
+            return threads
+        return None
 
     @cached_property
     def comparisons(self) -> list[tuple[str, str, Comparison | TooFewSamples]]:
         """Every candidate against the first at the same levels, as one family (Holm)."""
         pairs = [(a, b) for a, b in self.pairs if not self.is_control(b)]
-        family = holm(
-            [partial(self.compare, a, b) for a, b in pairs], self.looked_level
-        )
-        return [(a, b, found) for (a, b), found in zip(pairs, family, strict=True)]
+        looks = [partial(self.compare, a, b) for a, b in pairs]
+        family = holm(looks, self.looked_level)
+        comparisons = []
+        for (a, b), outcome in zip(pairs, family, strict=True):
+            comparisons.append((a, b, outcome))
+        return comparisons
 
     @property
     def settled(self) -> bool:
@@ -142,12 +156,7 @@ class Result:
         precision = self.plan["precision"]
         try:
             if self.comparisons:
-                return all(
-                    isinstance(c, Comparison)
-                    and c.verdict != "inconclusive"
-                    and math.sqrt(c.high / c.low) - 1 <= precision
-                    for _, _, c in self.comparisons
-                )
+                return all(_is_settled(c, precision) for _, _, c in self.comparisons)
             return all(
                 self.interval(name).half_width <= precision for name in self.names
             )
@@ -176,43 +185,46 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
-        """Read a result back from its bundle, refusing one that does not hold together."""
-        found = bundle.read(folder)
-        if found.problems:
+        """Read a result back from its bundle; raises a Deep500Error if the bundle does not verify."""
+        contents = bundle.read(folder)
+        if contents.problems:
+            problem = contents.problems[0]
             raise Deep500Error(
-                f"{folder} does not verify: {found.problems[0]} (see all with `d5 verify`)"
+                f"{folder} does not verify: {problem} (see all with `d5 verify`)"
             )
-        return cls.from_bundle(found)
+        return cls.from_bundle(contents)
 
     @classmethod
-    def from_bundle(cls, found: bundle.Bundle) -> "Result":
-        plan = check_plan(found.documents.get("plan.json"))
-        environment = found.documents.get("environment.json")
-        return cls(
-            plan,
-            check_blocks(plan, found.blocks),
-            environment if isinstance(environment, dict) else None,
-        )
+    def from_bundle(cls, contents: bundle.Bundle) -> "Result":
+        plan = check_plan(contents.documents.get("plan.json"))
+        blocks = check_blocks(plan, contents.blocks)
+        environment = contents.documents.get("environment.json")
+        if not isinstance(environment, dict):
+            environment = None
+        return cls(plan, blocks, environment)
 
     @property
     def looked_level(self) -> float:
-        """The level at which intervals are computed, so that after all the looks the level asked for holds."""
+        """The stricter level at which intervals are computed to make up for looking at the data several times."""
+        level = self.plan["level"]
         if (self.plan.get("processes") or 1) > 1:
-            return self.plan[
-                "level"
-            ]  # the number of processes was given: nothing was looked at
-        return 1 - (1 - self.plan["level"]) * (
-            LOOKS_AT_PROCESSES if len(self.processes) > 1 else LOOKS_AT_ROUNDS
-        )
+            return level  # the number of processes was given: nothing was looked at
+        if len(self.processes) > 1:
+            return 1 - (1 - level) * LOOKS_AT_PROCESSES
+        return 1 - (1 - level) * LOOKS_AT_ROUNDS
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        first: dict[tuple, str] = {}
-        pairs = [
-            (first.setdefault(tuple(e["levels"].items()), e["name"]), e["name"])
-            for e in self.plan["entries"]
-        ]
-        return [(a, b) for a, b in pairs if a != b]
+        """What is compared: the first candidate and every other one at the same levels."""
+        first_at: dict[tuple, str] = {}
+        pairs = []
+        for entry in self.plan["entries"]:
+            levels = tuple(entry["levels"].items())
+            name = entry["name"]
+            first = first_at.setdefault(levels, name)
+            if first != name:
+                pairs.append((first, name))
+        return pairs
 
     def is_control(self, name: str) -> bool:
         """Whether this is the first candidate again, at whatever levels."""
@@ -220,18 +232,28 @@ class Result:
             return False
         first = self.plan["entries"][0]
         levels = self.plan["entries"][self.index(name)]["levels"]
-        plain = first["name"][: len(first["name"]) - len(_suffix(first["levels"]))]
-        rest = name.removeprefix(plain + CONTROL)
+        first_suffix = level_suffix(first["levels"])
+        plain_length = len(first["name"]) - len(first_suffix)
+        control = first["name"][:plain_length] + CONTROL
+        if not name.startswith(control):
+            return False
+        suffix = name.removeprefix(control)
         # A bundle sorts the levels by name, so only their order in the name may be another.
+        if len(suffix) != len(level_suffix(levels)):
+            return False
         parts = [f" {factor}={level}" for factor, level in levels.items()]
-        whole = len(rest) == len(_suffix(levels)) and all(
-            part in rest for part in parts
-        )
-        return name.startswith(plain + CONTROL) and whole
+        return all(part in suffix for part in parts)
 
     def index(self, name: str) -> int:
+        """The place of a candidate in the plan; raises a Deep500Error if there is none of this name."""
         if name not in self.names:
-            raise Deep500Error(
-                f"no candidate is named {name!r}; there are: {', '.join(self.names)}"
-            )
+            names = ", ".join(self.names)
+            raise Deep500Error(f"no candidate is named {name!r}; there are: {names}")
         return self.names.index(name)
+
+
+def _is_settled(c: Comparison | TooFewSamples, precision: float) -> bool:
+    if isinstance(c, TooFewSamples) or c.verdict == "inconclusive":
+        return False
+    half_width = math.sqrt(c.high / c.low) - 1
+    return half_width <= precision

@@ -27,17 +27,15 @@ from .sensing.others import Others
 from .session import Session, Visits
 from .statistics.repetition import best_rounds
 
-BLOCK_S = 0.1  # between blocks, samples are written and progress is shown; nothing of that while the clock runs
-FIRST_LOOK, LOOK_GROWTH = (
-    50,
-    1.5,
-)  # rounds in one process; every look costs a little coverage, so they are few
+# Between blocks, samples are written and progress is shown; nothing of that while the clock runs.
+BLOCK_S = 0.1
+# Rounds in one process; every look costs a little coverage, so they are few.
+FIRST_LOOK, LOOK_GROWTH = 50, 1.5
 FIRST_PROCESSES, PROCESSES_GROWTH = 6, 1.25  # the same for looks after whole processes
 GUESSED_PROCESSES = 10  # share the budget at first; later Kalibera and Jones decide
 FEWEST_PROCESSES = 3  # an interval over processes needs as many
-MOST_ROUNDS = (
-    1000  # per process: beyond, only the differences between processes are left
-)
+# Per process: beyond, only the differences between processes are left.
+MOST_ROUNDS = 1000
 MOST_ROUNDS_ALONE = 20_000
 PROCESS_S = 0.5  # of measuring is enough for a process, unless its start is dear
 LEAST_WORK_S = 0.2  # a process that measures for less is not worth its start
@@ -64,11 +62,10 @@ def run(
 def execute(
     plan: Plan, folder: str | Path | None = None, progress: Progress | None = None
 ) -> Result:
-    """Run a plan that was made before."""
+    """Run a plan; with a folder, write the result there as a bundle."""
     clock = calibrate()
-    result = Result(
-        plan.to_json() | {"clock": asdict(clock)}, [], environment().to_json()
-    )
+    document = plan.to_json() | {"clock": asdict(clock)}
+    result = Result(document, [], environment().to_json())
     if folder is None:
         measure_plan(plan, clock, result.plan, result.blocks.append, progress)
         return result
@@ -106,7 +103,8 @@ def measure_plan(
     running = _Run(plan, clock, document, record, progress)
     with sensors() as sensing:
         running.go()
-    return {name: asdict(reading) for name, reading in sensing.readings().items()}
+    readings = sensing.readings().items()
+    return {name: asdict(reading) for name, reading in readings}
 
 
 class _Run:
@@ -120,12 +118,10 @@ class _Run:
         record: Callable[[dict], None],
         progress: Progress | None,
     ):
-        self.plan, self.clock, self.document, self.record = (
-            plan,
-            clock,
-            document,
-            record,
-        )
+        self.plan = plan
+        self.clock = clock
+        self.document = document
+        self.record = record
         self.blocks: list[dict] = []
         self.progress = progress or (lambda fraction, text: None)
         self.began = time.monotonic()
@@ -133,38 +129,37 @@ class _Run:
         self.calls: list[int] = []
         self.alone = not plan.fresh or plan.processes == 1
         self.others = Others()
-        self.share_s, self.most_rounds = math.inf, MOST_ROUNDS_ALONE
+        self.share_s = math.inf
+        self.most_rounds = MOST_ROUNDS_ALONE
         self.starts: list[float] = []
         self.arranged: dict[int, ProcessSamples] = {}
         self.round_s = 0.0
 
     @property
     def start_s(self) -> float:
-        """What a process costs before its first sample."""
-        return sorted(self.starts)[len(self.starts) // 2]
+        """The median time that a process takes before its first sample."""
+        middle = len(self.starts) // 2
+        return sorted(self.starts)[middle]
 
     def go(self) -> None:
         next_look = FIRST_PROCESSES
         for process in itertools.count():
             self._process(process)
-            done = process + 1
-            if (
-                self.alone
-                or done == self.plan.processes
-                or self.blocks[-1]["process"] != process
-            ):
+            count = process + 1
+            if self.alone or count == self.plan.processes:
                 return
-            if self.plan.processes is None and done >= FEWEST_PROCESSES:
-                if (
-                    time.monotonic() + self.start_s + min(self.share_s, LEAST_WORK_S)
-                    > self.deadline
-                ):
+            if self.blocks[-1]["process"] != process:
+                return  # there was no time for a round
+            if self.plan.processes is not None or count < FEWEST_PROCESSES:
+                continue
+            next_s = self.start_s + min(self.share_s, LEAST_WORK_S)
+            if time.monotonic() + next_s > self.deadline:
+                return
+            if count >= next_look:
+                if self._settled():
                     return
-                if done >= next_look:
-                    if self._settled():
-                        return
-                    next_look = math.ceil(done * PROCESSES_GROWTH)
-                self._rebalance()
+                next_look = math.ceil(count * PROCESSES_GROWTH)
+            self._rebalance()
 
     def _process(self, process: int) -> None:
         began = time.monotonic()
@@ -179,97 +174,125 @@ class _Run:
             session.finish()
 
     def _rounds(self, session: AnySession, process: int) -> None:
-        owed = (
-            0 if self.alone else max(0, FEWEST_PROCESSES - 1 - process) * self.start_s
-        )  # for those still to come
-        until = min(self.deadline - owed, time.monotonic() + self.share_s)
-        if process >= FEWEST_PROCESSES and self.plan.processes is None:
-            usual = sum(len(b["orders"]) for b in self.blocks) / process
-            if time.monotonic() + usual / 2 * self.round_s > self.deadline:
-                return  # what little it could measure would count as much as a whole process
-        orders, done, size, next_look = self.plan.orders(process), 0, 1, FIRST_LOOK
-        while done < self.most_rounds and (
-            not done or time.monotonic() + size * self.round_s / 2 < until
-        ):
-            began = time.monotonic()
-            rounds = list(itertools.islice(orders, size))
-            visits = session.block(self.calls, rounds)
-            others = self.others.share()
-            ended = time.monotonic()
-            self.round_s = (ended - began) / size
-            block = {
-                "process": process,
-                "calls": self.calls,
-                "orders": rounds,
-                "ns": visits.ns,
-            }
-            block["span_s"] = [round(t - self.began, 4) for t in (began, ended)]
-            if isinstance(session, FreshSession | GatheredSession):
-                block["clocks"] = session.take_clocks().to_json()
-            if self.plan.fresh:
-                block["layout"] = self.plan.layout(process).to_json()
-            if others is not None:
-                self.others.start()
-                block["load"] = self._load(others, rounds, visits)
-            self._emit(block)
-            done += size
-            if self.alone and done >= next_look:
+        until = self._end_of_rounds(process)
+        if self._is_too_late(process):
+            return
+        orders = self.plan.orders(process)
+        count = 0
+        size = 1
+        next_look = FIRST_LOOK
+        while count < self.most_rounds:
+            half_block_s = size * self.round_s / 2
+            if count and time.monotonic() + half_block_s >= until:
+                return
+            self._block(session, process, orders, size)
+            count += size
+            if self.alone and count >= next_look:
                 # One process where several were wanted is never precise enough: it has the whole budget.
-                if (
-                    not self.plan.fresh or self.plan.processes == 1
-                ) and self._settled():
+                one_is_enough = not self.plan.fresh or self.plan.processes == 1
+                if one_is_enough and self._settled():
                     return
-                next_look = math.ceil(done * LOOK_GROWTH)
-            size = max(
-                1,
-                min(
-                    int(BLOCK_S / self.round_s),
-                    (next_look if self.alone else self.most_rounds) - done,
-                ),
-            )
+                next_look = math.ceil(count * LOOK_GROWTH)
+            limit = next_look if self.alone else self.most_rounds
+            rounds_per_block = int(BLOCK_S / self.round_s)
+            size = max(1, min(rounds_per_block, limit - count))
+
+    def _end_of_rounds(self, process: int) -> float:
+        """When this process must stop, so that those still to come can start before the deadline."""
+        starts_to_come_s = 0.0
+        if not self.alone:
+            to_come = max(0, FEWEST_PROCESSES - 1 - process)
+            starts_to_come_s = to_come * self.start_s
+        deadline = self.deadline - starts_to_come_s
+        return min(deadline, time.monotonic() + self.share_s)
+
+    def _is_too_late(self, process: int) -> bool:
+        """Whether the little that a process could still measure would count as much as a whole process."""
+        if process < FEWEST_PROCESSES or self.plan.processes is not None:
+            return False
+        usual_rounds = self._count_rounds() / process
+        half_s = usual_rounds / 2 * self.round_s
+        return time.monotonic() + half_s > self.deadline
+
+    def _count_rounds(self) -> int:
+        return sum(len(block["orders"]) for block in self.blocks)
+
+    def _block(
+        self,
+        session: AnySession,
+        process: int,
+        orders: Iterator[list[int]],
+        size: int,
+    ) -> None:
+        """Time that many rounds and record them."""
+        began = time.monotonic()
+        rounds = list(itertools.islice(orders, size))
+        visits = session.block(self.calls, rounds)
+        others = self.others.share()
+        ended = time.monotonic()
+        self.round_s = (ended - began) / size
+        block = {
+            "process": process,
+            "calls": self.calls,
+            "orders": rounds,
+            "ns": visits.ns,
+            "span_s": [round(began - self.began, 4), round(ended - self.began, 4)],
+        }
+        if isinstance(session, FreshSession | GatheredSession):
+            block["clocks"] = session.take_clocks().to_json()
+        if self.plan.fresh:
+            block["layout"] = self.plan.layout(process).to_json()
+        if others is not None:
+            self.others.start()
+            block["load"] = self._load(others, rounds, visits)
+        self._emit(block)
 
     def _load(self, others: float, orders: list[list[int]], visits: Visits) -> dict:
-        """What others used meanwhile, and how many CPUs each entry kept busy in its usual visit."""
+        """The share of the CPUs that others used, and the median number of CPUs that each entry kept busy."""
         load: dict = {"others": round(others, 4), "cpus": self.others.cpus}
         if self.plan.cache == "cold" or self.plan.sync:
             return load  # emptying caches and waiting for devices use CPUs, too
         order = np.concatenate(orders)
-        used = np.concatenate(visits.cpu_ns) / np.maximum(np.concatenate(visits.ns), 1)
-        medians = [
-            np.median(used[order == entry]) for entry in range(len(self.plan.entries))
-        ]
-        return load | {"used": [round(float(median), 3) for median in medians]}
+        elapsed_ns = np.maximum(np.concatenate(visits.ns), 1)
+        cpus = np.concatenate(visits.cpu_ns) / elapsed_ns
+        used = []
+        for entry in range(len(self.plan.entries)):
+            median = np.median(cpus[order == entry])
+            used.append(round(float(median), 3))
+        return load | {"used": used}
 
     def _share(self) -> None:
-        """Divide the budget, now that the price of a process is known."""
+        """Divide the budget among processes, now that the time to start one is known."""
         budget = self.plan.budget_s
         if self.alone:
             return
-        processes = self.plan.processes or min(
-            GUESSED_PROCESSES, int(budget / (3 * self.start_s))
-        )
-        if processes < FEWEST_PROCESSES and self.plan.processes is None:
-            affordable = FEWEST_PROCESSES * (self.start_s + LEAST_WORK_S) <= budget
-            processes = FEWEST_PROCESSES if affordable else 1
+        processes = self.plan.processes or self._affordable_processes()
         self.alone = processes == 1
-        if not self.alone:
-            self.share_s, self.most_rounds = (
-                max(0.0, budget / processes - self.start_s),
-                MOST_ROUNDS,
-            )
-            if (
-                self.plan.processes is None
-            ):  # rather more processes than longer ones, and sooner a first look
-                self.share_s = min(self.share_s, max(PROCESS_S, 3 * self.start_s))
+        if self.alone:
+            return
+        self.share_s = max(0.0, budget / processes - self.start_s)
+        self.most_rounds = MOST_ROUNDS
+        if self.plan.processes is None:
+            # rather more processes than longer ones, and sooner a first look
+            enough_s = max(PROCESS_S, 3 * self.start_s)
+            self.share_s = min(self.share_s, enough_s)
+
+    def _affordable_processes(self) -> int:
+        budget = self.plan.budget_s
+        affordable = int(budget / (3 * self.start_s))
+        if affordable >= FEWEST_PROCESSES:
+            return min(GUESSED_PROCESSES, affordable)
+        fewest_s = FEWEST_PROCESSES * (self.start_s + LEAST_WORK_S)
+        return FEWEST_PROCESSES if fewest_s <= budget else 1
 
     def _rebalance(self) -> None:
-        """Let the variances seen so far say how long a process should be."""
-        found = self._look().processes
-        pair = self.plan.pairs[0] if self.plan.pairs else (0,)
-        series = [
-            np.log(p.rounds[pair[-1]]) - (np.log(p.rounds[0]) if len(pair) > 1 else 0.0)
-            for p in found
-        ]
+        """Choose the number of rounds per process from the variances seen so far."""
+        processes = self._look().processes
+        series = [np.log(process.rounds[0]) for process in processes]
+        if self.plan.pairs:
+            other = self.plan.pairs[0][1]
+            logs = [np.log(process.rounds[other]) for process in processes]
+            series = list(map(np.subtract, logs, series))
         best = best_rounds(series, self.round_s, self.start_s)
         if best:
             self.most_rounds = min(MOST_ROUNDS, max(FIRST_LOOK, best))
@@ -278,7 +301,7 @@ class _Run:
         return self._look().settled
 
     def _look(self) -> Result:
-        """The result so far; when processes are what is looked at, all of them have ended and are kept arranged."""
+        """The result so far; the arranged samples of ended processes are cached for the next look."""
         result = Result(self.document, self.blocks, arranged=self.arranged)
         if not self.alone:
             self.arranged = result.arrange()
@@ -287,23 +310,17 @@ class _Run:
     def _emit(self, block: dict) -> None:
         self.blocks.append(block)
         self.record(block)
-        spent = (time.monotonic() - self.began) / self.plan.budget_s
-        rounds = sum(len(b["orders"]) for b in self.blocks)
-        self.progress(
-            min(1.0, spent), f"{block['process'] + 1} processes, {rounds} rounds"
-        )
+        elapsed_s = time.monotonic() - self.began
+        spent = elapsed_s / self.plan.budget_s
+        rounds = self._count_rounds()
+        processes = block["process"] + 1
+        text = f"{processes} processes, {rounds} rounds"
+        self.progress(min(1.0, spent), text)
 
     @contextmanager
     def _session(self, process: int) -> Iterator[AnySession]:
         if self.plan.local:
-            sync = (
-                resolve(self.plan.sync)
-                if isinstance(self.plan.sync, str)
-                else self.plan.sync
-            )
-            yield Session(
-                self.plan.entries, self.clock, sync, self.plan.cache == "cold"
-            )
+            yield self._local_session()
             return
         session = self._supervised(process)
         try:
@@ -312,6 +329,13 @@ class _Run:
             session.kill()
             raise
         session.close()
+
+    def _local_session(self) -> Session:
+        sync = self.plan.sync
+        if isinstance(sync, str):
+            sync = resolve(sync)
+        cold = self.plan.cache == "cold"
+        return Session(self.plan.entries, self.clock, sync, cold)
 
     def _supervised(
         self, process: int
@@ -324,8 +348,9 @@ class _Run:
         return FreshSession(self.plan, self.clock, layout)
 
     def _command_session(self) -> CommandSession:
-        """The budget is for commands: the process that runs them starts before it begins."""
+        """A session of commands; starting the process that runs them does not count against the budget."""
         began = time.monotonic()
-        session = CommandSession(self.plan.entries, self.plan.cache == "cold")
+        cold = self.plan.cache == "cold"
+        session = CommandSession(self.plan.entries, cold)
         self.deadline += time.monotonic() - began
         return session

@@ -1,4 +1,4 @@
-"""One process's worth of measuring: prepare the timers once, then time blocks of rounds."""
+"""Measuring in one process: prepare the timers once, then time blocks of rounds."""
 
 import gc
 import time
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Visits:
-    """What each visit of some rounds took: elapsed nanoseconds, and CPU nanoseconds of all threads."""
+    """The times of every visit, by round: elapsed nanoseconds, and CPU nanoseconds of all threads."""
 
     ns: list[list[int]] = field(default_factory=list)
     cpu_ns: list[list[int]] = field(default_factory=list)
@@ -34,23 +34,20 @@ class Session:
         cold: bool = False,
         layout: Layout | None = None,
     ):
-        self.clock, self.cold, self.entries = clock, cold, entries
-        self.setups = layout.setups if layout else range(len(entries))
-        flush = cold_caches(last_level_bytes()) if cold else None
-
-        def before() -> None:
-            if flush:
-                flush()
-            if sync:
-                sync()
-
-        first = before if flush or sync else None
-        self._kept: list[list[bytes]] = []
+        self.clock = clock
+        self.cold = cold
+        self.entries = entries
+        self.setups: Sequence[int] = range(len(entries))
+        if layout:
+            self.setups = layout.setups
+        before = _before(sync, cold)
+        self._allocations: list[list[bytes]] = []
         timers: dict[int, Timer] = {}
         for place, i in enumerate(self.setups):
             if layout:
-                self._kept.append(allocate(layout.allocations[place]))
-            timers[i] = _guarded(entries[i], _timer, entries[i], first, sync)
+                self._allocations.append(allocate(layout.allocations[place]))
+            entry = entries[i]
+            timers[i] = _guarded(entry, _timer, entry, before, sync)
         self.timers = [timers[i] for i in range(len(entries))]
 
     def calibrate(self) -> list[int]:
@@ -63,7 +60,9 @@ class Session:
 
     def block(self, calls: Sequence[int], orders: Sequence[Sequence[int]]) -> Visits:
         """Time the rounds, visit by visit."""
-        timers, cpu_now, was_on = self.timers, time.process_time_ns, gc.isenabled()
+        timers = self.timers
+        cpu_now = time.process_time_ns
+        was_on = gc.isenabled()
         visits = Visits()
         gc.disable()
         visit = 0
@@ -97,10 +96,24 @@ class Session:
             return 1
         calls = 1
         while (elapsed := min(timer(calls), timer(calls))) < self.clock.shortest_ns:
-            calls = max(
-                calls * 2, min(calls * 100, self.clock.calls_for(elapsed / calls))
-            )
+            enough = self.clock.calls_for(elapsed / calls)
+            calls = max(calls * 2, min(calls * 100, enough))
         return calls
+
+
+def _before(sync: Callable | None, cold: bool) -> Callable | None:
+    """What runs before every timed interval: empty the caches, wait for the device; None if there is nothing."""
+    flush = cold_caches(last_level_bytes()) if cold else None
+    if not flush and not sync:
+        return None
+
+    def before() -> None:
+        if flush:
+            flush()
+        if sync:
+            sync()
+
+    return before
 
 
 def _timer(entry: Entry, before: Callable | None, after: Callable | None) -> Timer:
@@ -121,4 +134,5 @@ def _guarded(entry: Entry, function: Callable[..., T], *args: object) -> T:
 def _explained(entry: Entry, error: Exception) -> Deep500Error:
     if isinstance(error, Deep500Error):
         return error
-    return Deep500Error(f"{entry.name!r} raised {one_line(error, 300, kind=True)}")
+    reason = one_line(error, 300, kind=True)
+    return Deep500Error(f"{entry.name!r} raised {reason}")

@@ -35,16 +35,21 @@ class Worker:
             return {"finished": True}
         began = now()
         visits = self.session.block(request["calls"], request["orders"])
-        return {"block": asdict(visits) | {"spent_ns": now() - began}}
+        block = asdict(visits)
+        return {"block": block | {"spent_ns": now() - began}}
 
 
 def _session(request: Message) -> Session:
     if request["user_imports"]:
         add_import_folder(".")
-    entries = [Entry(e["name"], _candidate(e), e["levels"]) for e in request["entries"]]
+    entries = []
+    for entry in request["entries"]:
+        candidate = _candidate(entry)
+        entries.append(Entry(entry["name"], candidate, entry["levels"]))
     sync = resolve(request["sync"]) if request["sync"] else None
     layout = layout_from_json(request["layout"])
-    return Session(entries, Clock(**request["clock"]), sync, request["cold"], layout)
+    clock = Clock(**request["clock"])
+    return Session(entries, clock, sync, request["cold"], layout)
 
 
 def _candidate(entry: dict[str, Any]) -> Statement | Function:

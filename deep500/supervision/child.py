@@ -38,10 +38,10 @@ class Ended(Died):
 
     def __init__(self, code: int, doing: str, last_line: str):
         self.code = code
-        self.how = (
-            f"by signal {_signal_name(-code)}" if code < 0 else f"with exit code {code}"
-        )
-        self.how += doing
+        cause = f"with exit code {code}"
+        if code < 0:
+            cause = f"by signal {_signal_name(-code)}"
+        self.how = cause + doing
         if last_line:
             self.how += f": {last_line}"
         super().__init__(f"the process ended {self.how}")
@@ -63,15 +63,18 @@ class Child:
         self._status, status_end = os.pipe()
         request_end, self._request = os.pipe()
         os.set_blocking(self._request, False)
+        ends = Ends(
+            reply=reply_end,
+            request=request_end,
+            stderr=self._stderr.fileno(),
+            status=status_end,
+        )
         try:
-            self.process = start(
-                Ends(reply_end, request_end, self._stderr.fileno(), status_end)
-            )
+            self.process = start(ends)
         except OSError as error:
             self._close_files()
-            raise Deep500Error(
-                f"a fresh process cannot be started: {error.strerror or error}"
-            ) from None
+            reason = error.strerror or error
+            raise Deep500Error(f"a fresh process cannot be started: {reason}") from None
         finally:
             for end in (reply_end, request_end, status_end):
                 os.close(end)
@@ -86,7 +89,7 @@ class Child:
 
     @classmethod
     def forked(cls, function: Callable[[Callable[[dict], None]], None]) -> "Child":
-        """A copy of this process that calls the function with a function to send answers by."""
+        """A copy of this process that calls the function; its argument is a function that sends answers."""
         return cls(lambda ends: forked(function, ends))
 
     def ask(self, request: Mapping[str, Any], key: str, timeout_s: float) -> Any:
@@ -106,14 +109,17 @@ class Child:
         while True:
             line = self._next_line(deadline, timeout_s)
             message = _parsed(line)
-            if message.get("token") != self._token:
+            progress = message.get("progress", "")
+            error = message.get("error", "")
+            died = message.get("died", "")
+            texts = (progress, error, died)
+            are_texts = all(isinstance(text, str) for text in texts)
+            if message.get("token") != self._token or not are_texts:
                 raise self._scribbled(line)
-            texts = [message.get(kind, "") for kind in ("progress", "error", "died")]
-            if not all(isinstance(text, str) for text in texts):
-                raise self._scribbled(line)
-            progress, error, died = texts
+            if error and message.get("wrong"):
+                raise Wrong(error)
             if error:
-                raise (Wrong if message.get("wrong") else Deep500Error)(error)
+                raise Deep500Error(error)
             if died:
                 raise Died(f"{died}{self._during()}")
             if key in message:
@@ -130,7 +136,7 @@ class Child:
         self._signal(signal.SIGCONT)
 
     def close(self) -> None:
-        """Let it end by itself, for a moment, then kill what is left."""
+        """Let it end by itself, for a moment, then kill what remains of it."""
         self._close_files()
         with suppress(TimeoutExpired):
             self.process.wait(GRACE_S)
@@ -165,7 +171,7 @@ class Child:
                 os.killpg(self._worker, number)
 
     def _worker_number(self, start_s: float) -> int:
-        """What the keeper tells of the process that it has started; 0, if it ended before it did."""
+        """The process number that the keeper reports for the worker; 0 if the keeper has not started one."""
         polling = select.poll()
         polling.register(self._status, select.POLLIN)
         if not polling.poll(1000 * start_s):
@@ -181,28 +187,31 @@ class Child:
 
     def _next_line(self, deadline: float, timeout_s: float) -> bytes:
         while not self._lines:
-            left = deadline - time.monotonic()
-            if left <= 0:
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0:
+                during = self._during()
                 raise Silent(
-                    f"no answer within {timeout_s:g} s{self._during()}: raise --timeout if it may take longer"
+                    f"no answer within {timeout_s:g} s{during}: raise --timeout if it may take longer"
                 )
-            self._exchange(left)
+            self._exchange(remaining_s)
             self._trim_stderr()
         return self._lines.pop(0)
 
-    def _exchange(self, left: float) -> None:
-        """Write and read what can be without waiting for more than a tick."""
+    def _exchange(self, remaining_s: float) -> None:
+        """Write and read as much as possible, waiting for one tick at most."""
         polling = select.poll()
         polling.register(self._reply, select.POLLIN)
         if self._outgoing:
             polling.register(self._request, select.POLLOUT)
-        ready = [descriptor for descriptor, _ in polling.poll(1000 * min(left, TICK_S))]
+        events = polling.poll(1000 * min(remaining_s, TICK_S))
+        ready = [descriptor for descriptor, _ in events]
         if self._request in ready:
             self._write()
         if self._reply in ready:
-            self._read(left)
+            self._read(remaining_s)
         elif self.process.poll() is not None and not polling.poll(0):
-            raise self._ended(left)  # and something that it started holds the pipe
+            # it has ended, and something that it started holds the pipe
+            raise self._ended(remaining_s)
 
     def _write(self) -> None:
         try:
@@ -211,64 +220,69 @@ class Child:
             written = len(self._outgoing)
         self._outgoing = self._outgoing[written:]
 
-    def _read(self, left: float) -> None:
+    def _read(self, remaining_s: float) -> None:
         part = os.read(self._reply, 1 << 16)
         if not part:
-            raise self._ended(left)
-        *lines, rest = part.split(b"\n")
+            raise self._ended(remaining_s)
+        *lines, unfinished = part.split(b"\n")
         for line in lines:
-            self._lines.append(b"".join([*self._parts, line]))
+            parts = [*self._parts, line]
+            self._lines.append(b"".join(parts))
             self._parts = []
-        self._parts.append(rest)
-        if (
-            len(self._parts) > LONGEST_ANSWER >> 16
-            and sum(map(len, self._parts)) > LONGEST_ANSWER
-        ):
-            raise Died(
-                f"an answer of more than {LONGEST_ANSWER // 10**6} MB{self._during()}"
-            )
+        self._parts.append(unfinished)
+        if len(self._parts) <= LONGEST_ANSWER >> 16:
+            return  # too few parts to be too long: they need not be summed up
+        if sum(map(len, self._parts)) > LONGEST_ANSWER:
+            megabytes = LONGEST_ANSWER // 10**6
+            raise Died(f"an answer of more than {megabytes} MB{self._during()}")
 
     def _trim_stderr(self) -> None:
         if os.fstat(self._stderr.fileno()).st_size > LONGEST_STDERR:
             self._stderr.truncate(0)
 
-    def _ended(self, left: float) -> Died:
+    def _ended(self, remaining_s: float) -> Died:
+        # the keeper ends what is below the child first
+        patience_s = min(remaining_s, END_S + GRACE_S)
         try:
-            code = self.process.wait(
-                min(left, END_S + GRACE_S)
-            )  # the keeper ends the rest first
+            code = self.process.wait(patience_s)
         except TimeoutExpired:
             return Died(f"the process closed the channel of the answer{self._during()}")
         return Ended(code, self._during(), self.last_line())
 
     def last_line(self) -> str:
-        """The last line that it has written to stderr."""
+        """The last line that it has written to stderr; empty if there is none."""
         descriptor = self._stderr.fileno()
-        start = max(os.fstat(descriptor).st_size - LAST_STDERR, 0)
-        lines = (
-            os.pread(descriptor, LAST_STDERR, start)
-            .decode(errors="replace")
-            .split("\n")
-        )
-        printable = [" ".join(line.split()) for line in lines]
-        return next((line for line in reversed(printable) if line), "")[:300]
+        size = os.fstat(descriptor).st_size
+        start = max(size - LAST_STDERR, 0)
+        end = os.pread(descriptor, LAST_STDERR, start)
+        lines = end.decode(errors="replace").split("\n")
+        for line in reversed(lines):
+            printable = " ".join(line.split())
+            if printable:
+                return printable[:300]
+        return ""
 
     def _scribbled(self, line: bytes) -> Died:
+        during = self._during()
         return Died(
-            f"something wrote into the channel of the answer{self._during()}: {line[:40]!r}"
+            f"something wrote into the channel of the answer{during}: {line[:40]!r}"
         )
 
     def _during(self) -> str:
-        return f" during {self.doing}" if self.doing else ""
+        if not self.doing:
+            return ""
+        return f" during {self.doing}"
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
-    """The message in a line; without one an empty message, which answers nothing."""
+    """The message in a line, or an empty one, which answers nothing, if the line holds none."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return message if isinstance(message, dict) else {}
+    if not isinstance(message, dict):
+        return {}
+    return message
 
 
 def _send(pid: int, number: signal.Signals) -> None:

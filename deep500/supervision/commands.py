@@ -13,9 +13,8 @@ from .descendants import end_children
 from .kernel import adopt_orphans
 from .serving import Message, Progress, serve
 
-START_S = (
-    60.0  # for the process that runs them; a command's own deadline begins after that
-)
+# For the process that runs them; a command's own deadline begins after that.
+START_S = 60.0
 LARGEST_NS = 1 << 62
 
 
@@ -30,11 +29,12 @@ class Finished:
 
 
 class CommandRunner:
-    """Runs commands, each within a deadline; none outlives its turn, nor whoever called for it."""
+    """Runs commands, each within a deadline; no process of a command survives its turn or the caller."""
 
     def __init__(self) -> None:
         self.child = Child.fresh(__name__)
-        self.close, self.kill = self.child.close, self.child.kill
+        self.close = self.child.close
+        self.kill = self.child.kill
         try:
             self.child.ask({}, "ready", START_S)
         except BaseException:
@@ -42,22 +42,27 @@ class CommandRunner:
             raise
 
     def run(self, words: Sequence[str], timeout_s: float) -> Finished:
-        """Raises Silent at the deadline, Died without a sensible answer, Deep500Error if it cannot be started."""
+        """Run a command; raises Silent at the deadline, Died on an invalid answer, Deep500Error if it cannot start."""
         began = time.perf_counter_ns()
         answer = self.child.ask({"words": list(words)}, "finished", timeout_s)
-        passed = time.perf_counter_ns() - began
-        if not _is_finished(answer, passed):
-            raise Died(f"a process that runs a command answered {str(answer)[:60]!r}")
+        passed_ns = time.perf_counter_ns() - began
+        if not _is_finished(answer, passed_ns):
+            shown = repr(str(answer)[:60])
+            raise Died(f"a process that runs a command answered {shown}")
         elapsed_ns, cpu_ns, code = answer
-        return Finished(elapsed_ns, cpu_ns, code, self.child.last_line())
+        return Finished(
+            elapsed_ns=elapsed_ns,
+            cpu_ns=cpu_ns,
+            code=code,
+            last_line=self.child.last_line(),
+        )
 
 
 def _is_finished(answer: object, passed_ns: int) -> bool:
-    if not isinstance(answer, list) or [type(value) for value in answer] != [
-        int,
-        int,
-        int,
-    ]:
+    if not isinstance(answer, list):
+        return False
+    types = [type(value) for value in answer]
+    if types != [int, int, int]:
         return False
     elapsed_ns, cpu_ns, _ = answer
     return 0 < elapsed_ns <= passed_ns and 0 <= cpu_ns < LARGEST_NS
@@ -73,7 +78,7 @@ def _handle(request: Message, progress: Progress) -> Message:
 
 def _timed(words: list[str]) -> list[int]:
     """Wall time from before the process starts until it has been waited for, CPU time, and exit code."""
-    used = _cpu_of_children()
+    cpu_before = _cpu_of_children()
     start = time.perf_counter_ns()
     try:
         process = subprocess.Popen(
@@ -88,11 +93,11 @@ def _timed(words: list[str]) -> list[int]:
     code = process.wait()
     elapsed = time.perf_counter_ns() - start
     end_children()
-    return [elapsed, _cpu_of_children() - used, code]
+    return [elapsed, _cpu_of_children() - cpu_before, code]
 
 
 def _cpu_of_children() -> int:
-    """Of all that have been waited for."""
+    """The CPU nanoseconds of all children that have been waited for."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round((ended.ru_utime + ended.ru_stime) * 1e9)
 

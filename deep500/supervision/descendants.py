@@ -14,13 +14,13 @@ def descendants(pid: int) -> set[int]:
     children: dict[int, list[int]] = {}
     for process, parent in _parents().items():
         children.setdefault(parent, []).append(process)
-    found: set[int] = set()
+    below: set[int] = set()
     waiting = [pid]
     while waiting:
-        below = children.get(waiting.pop(), [])
-        found.update(below)
-        waiting += below
-    return found
+        its_children = children.get(waiting.pop(), [])
+        below.update(its_children)
+        waiting += its_children
+    return below
 
 
 def end_below(pid: int) -> None:
@@ -55,11 +55,18 @@ def end_other_sessions() -> None:
 
 
 def _strangers() -> set[int]:
+    """The children of this process that belong to another session."""
     if not _any_child():
         return set()
-    own, session = os.getpid(), os.getsid(0)
-    children = {process for process, parent in _parents().items() if parent == own}
-    return {child for child in children if _session_of(child) not in (session, None)}
+    this_process = os.getpid()
+    session = os.getsid(0)
+    strangers = set()
+    for process, parent in _parents().items():
+        if parent != this_process:
+            continue
+        if _session_of(process) not in (session, None):
+            strangers.add(process)
+    return strangers
 
 
 def _session_of(pid: int) -> int | None:
@@ -108,11 +115,13 @@ def _parents() -> dict[int, int]:
 
 
 def _state(pid: str) -> tuple[str, int]:
+    """The state of a process and its parent; an empty state if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
+            after_name = file.read().rpartition(b")")[2]
     except OSError:  # it has ended meanwhile
         return "", 0
+    fields = after_name.split()
     return fields[0].decode(), int(fields[1])
 
 

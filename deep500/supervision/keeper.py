@@ -62,7 +62,7 @@ def _become_worker(parent: int) -> None:
 
 
 def _close_descriptors() -> None:
-    """The ends of the pipes are the worker's alone: whoever reads them must see when it closes them."""
+    """Leave the pipes to the worker alone, so that whoever reads from them sees when it closes them."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)

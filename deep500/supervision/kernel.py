@@ -1,4 +1,4 @@
-"""What Linux does about the end of a parent and with freed memory; elsewhere these calls do nothing.
+"""Calls to Linux about the end of a parent process and about freed memory; on other systems they do nothing.
 
 Standard library only.
 """
@@ -34,9 +34,9 @@ def _prctl(option: int, value: int) -> None:
 
 def keep_memory() -> None:
     """Have the C library keep large blocks that are freed, for a process that needs as large ones over and over."""
-    mallopt = (
-        getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    )
+    if sys.platform != "linux":
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:  # of glibc
         mallopt(MMAP_THRESHOLD, KEPT_BYTES)
         mallopt(TRIM_THRESHOLD, KEPT_BYTES)

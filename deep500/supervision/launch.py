@@ -14,14 +14,16 @@ import sys
 def main() -> None:
     parent, status, module, *arguments = sys.argv[1:]
     _load_own_package()
-    importlib.import_module("deep500.supervision.keeper").keep(int(parent), int(status))
+    keeper = importlib.import_module("deep500.supervision.keeper")
+    keeper.keep(int(parent), int(status))
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def _load_own_package() -> None:
-    """Import deep500 from where this file is, whichever other is installed."""
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    """Import deep500 from the folder of this file, even if another one is installed."""
+    this_folder = os.path.dirname(os.path.abspath(__file__))
+    folder = os.path.dirname(this_folder)
     spec = importlib.util.spec_from_file_location(
         "deep500",
         os.path.join(folder, "__init__.py"),

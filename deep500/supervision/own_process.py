@@ -22,7 +22,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def own_process() -> Iterator[None]:
-    """At the end, kill what has been started by this process and is still there."""
+    """At the end, kill the processes that this one has started and that are still running."""
     adopt_orphans()
     try:
         yield

@@ -37,7 +37,7 @@ def send(replies: TextIO, message: Message) -> None:
 def _answer(
     handle: Callable[[Message, Progress], Message], message: Message, progress: Progress
 ) -> Message:
-    """What is not an error for users is left to end the process, with its traceback."""
+    """The handler's answer, or its error as one; any other exception ends the process with its traceback."""
     try:
         return handle(message, progress)
     except Deep500Error as error:

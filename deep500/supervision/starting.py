@@ -14,11 +14,12 @@ from .keeper import keep
 from .serving import send
 
 Send = Callable[[dict[str, Any]], None]
-LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+LAUNCH = os.path.join(FOLDER, "launch.py")
 
 
 class Process(Protocol):
-    """As much of subprocess.Popen as a child needs."""
+    """The part of subprocess.Popen's interface that a child needs."""
 
     pid: int
 
@@ -38,20 +39,15 @@ class Ends:
 
 def fresh(module: str, env: Mapping[str, str], ends: Ends) -> Process:
     """A new Python that runs the module, with the descriptors of its two pipes as arguments."""
-    descriptors = (ends.status, ends.reply, ends.request)
-    numbers = [str(descriptor) for descriptor in descriptors]
+    parent = str(os.getpid())
+    status = str(ends.status)
+    reply = str(ends.reply)
+    request = str(ends.request)
+    launch = [sys.executable, "-P", LAUNCH, parent, status, module]
     return subprocess.Popen(
-        [
-            sys.executable,
-            "-P",
-            LAUNCH,
-            str(os.getpid()),
-            numbers[0],
-            module,
-            *numbers[1:],
-        ],
+        [*launch, reply, request],
         env={**os.environ, **env},
-        pass_fds=descriptors,
+        pass_fds=(ends.status, ends.reply, ends.request),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=ends.stderr,
@@ -85,10 +81,10 @@ class Forked:
         return self.code
 
     def wait(self, timeout: float | None = None) -> int:
-        deadline = None if timeout is None else time.monotonic() + timeout
+        began = time.monotonic()
         while (code := self.poll()) is None:
-            if deadline is not None and time.monotonic() > deadline:
-                raise subprocess.TimeoutExpired("a forked process", timeout or 0)
+            if timeout is not None and time.monotonic() > began + timeout:
+                raise subprocess.TimeoutExpired("a forked process", timeout)
             time.sleep(0.005)
         return code
 
@@ -100,8 +96,9 @@ def _run(function: Callable[[Send], None], parent: int, ends: Ends) -> NoReturn:
         warnings.simplefilter("ignore")
         keep(parent, ends.status)
         nowhere = os.open(os.devnull, os.O_RDWR)
-        for own, taken in ((nowhere, 0), (nowhere, 1), (ends.stderr, 2)):
-            os.dup2(own, taken)
+        os.dup2(nowhere, 0)
+        os.dup2(nowhere, 1)
+        os.dup2(ends.stderr, 2)
         with os.fdopen(ends.reply, "w") as replies:
             function(lambda message: send(replies, message))
         code = 0

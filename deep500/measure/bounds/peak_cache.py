@@ -50,20 +50,23 @@ class Peaks:
 
     @property
     def others(self) -> float | None:
-        """The most that others used of the CPUs while one of the peaks was measured; None if it is not known."""
-        known = [peak.others for peak in self.all if peak.others is not None]
-        return max(known, default=None)
+        """The largest share of the CPUs that other processes used during a measurement; None if it is unknown."""
+        shares = [peak.others for peak in self.all if peak.others is not None]
+        return max(shares, default=None)
 
     @property
     def caveat(self) -> str:
-        """What has to be said wherever these peaks are used; empty for those of a quiet moment."""
-        busy = ""
-        if self.others is not None and self.others > BUSY:
-            busy = (
-                f"the peaks were measured while others used up to {100 * self.others:.0f} % of the CPUs: the true ones "
-                "may be higher, renew them with `d5 doctor --peaks` when nothing else runs"
-            )
-        return "; ".join(filter(None, [self.note, busy]))
+        """A warning to show wherever these peaks are used; empty if the machine was quiet."""
+        if self.others is None or self.others <= BUSY:
+            return self.note
+        used = f"{100 * self.others:.0f} %"
+        busy = (
+            f"the peaks were measured while others used up to {used} of the CPUs: the true ones "
+            "may be higher, renew them with `d5 doctor --peaks` when nothing else runs"
+        )
+        if self.note:
+            return f"{self.note}; {busy}"
+        return busy
 
 
 def better(old: Peaks | None, new: Peaks) -> Peaks:
@@ -72,61 +75,67 @@ def better(old: Peaks | None, new: Peaks) -> Peaks:
         return new
     flops = dict(new.flops)
     for dtype, peak in old.flops.items():
-        flops[dtype] = _better(peak, flops[dtype]) if dtype in flops else peak
-    return replace(new, flops=flops, bandwidth=_better(old.bandwidth, new.bandwidth))
+        if dtype in flops:
+            flops[dtype] = _better(peak, flops[dtype])
+        else:
+            flops[dtype] = peak
+    bandwidth = _better(old.bandwidth, new.bandwidth)
+    return replace(new, flops=flops, bandwidth=bandwidth)
 
 
 def _better(old: Peak, new: Peak) -> Peak:
-    """The higher one, for it was reached; in a moment as quiet as the quieter of the two."""
+    """The higher of two peaks, as it was reached, with the smaller share of the CPUs that others used."""
     higher = new if new.value >= old.value else old
     quiet = [peak.others for peak in (old, new) if peak.others is not None]
     return replace(higher, others=min(quiet, default=None))
 
 
 def contradiction(flops: dict[str, Peak]) -> str:
-    """Why the peak of float32 cannot be right, if it cannot: no machine computes twice as many bits faster."""
+    """Why the peak of float32 must be wrong (it is below that of float64), or an empty text."""
     if not {"float32", "float64"} <= set(flops):
         return ""
-    single, double = flops["float32"], flops["float64"]
+    single = flops["float32"]
+    double = flops["float64"]
     if single.value >= double.value * (1 - TOLERANCE):
         return ""
-    said = f"{single.value / 1e9:.3g} GFLOP/s in float32 contradicts {double.value / 1e9:.3g} in float64"
-    used = (
-        f", others used {100 * single.others:.0f} % of the CPUs"
-        if single.others is not None
-        else ""
-    )
-    return f"{said}{used}"
+    float32 = f"{single.value / 1e9:.3g}"
+    float64 = f"{double.value / 1e9:.3g}"
+    reason = f"{float32} GFLOP/s in float32 contradicts {float64} in float64"
+    if single.others is None:
+        return reason
+    percent = f"{100 * single.others:.0f} %"
+    return f"{reason}, others used {percent} of the CPUs"
 
 
 def this_machine(seconds: float) -> dict[str, str]:
-    """What the peaks depend on: another value of any of these, and they are measured again."""
+    """The settings that the peaks depend on; when any of them changes, the peaks are measured again."""
     host = Host()
 
-    def known(probe: Callable[[Host], object]) -> str:
+    def fact(probe: Callable[[Host], object]) -> str:
         try:
             return str(probe(host))
         except Unavailable as error:
             return f"unknown ({error})"
 
-    found = {
-        "cpu": known(compute.cpu_model),
-        "stepping": known(compute.cpu_stepping),
+    machine = {
+        "cpu": fact(compute.cpu_model),
+        "stepping": fact(compute.cpu_stepping),
         "cpus allowed": str(len(allowed_cpus())),
-        "cpu quota": known(cgroups.cpu_quota),
-        "numpy": known(software.package("numpy")),
-        "blas": known(software.numpy_blas),
+        "cpu quota": fact(cgroups.cpu_quota),
+        "numpy": fact(software.package("numpy")),
+        "blas": fact(software.numpy_blas),
         "seconds": f"{seconds:g}",
         "procedure": str(PROCEDURE),
     }
-    return found | {name: known(software.variable(name)) for name in THREAD_SETTINGS}
+    for name in THREAD_SETTINGS:
+        machine[name] = fact(software.variable(name))
+    return machine
 
 
 def file_name(machine: dict[str, str]) -> str:
-    return (
-        hashlib.sha256(json.dumps(machine, sort_keys=True).encode()).hexdigest()[:16]
-        + ".json"
-    )
+    text = json.dumps(machine, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{digest[:16]}.json"
 
 
 def read_peaks(path: Path, machine: dict[str, str]) -> Peaks | None:
@@ -134,13 +143,15 @@ def read_peaks(path: Path, machine: dict[str, str]) -> Peaks | None:
     try:
         with open(path, "rb") as file:
             data = json.loads(file.read(LIMIT))
-        return _peaks(data) if data["machine"] == machine else None
+        if data["machine"] != machine:
+            return None
+        return _peaks(data)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None  # absent, damaged or of another format: measuring again is the remedy for all of them
 
 
 def peaks_from_json(data: Any) -> Peaks:
-    """The peaks that somebody recorded, who may be anyone."""
+    """The peaks recorded in a plan, which may come from anyone; raises a Deep500Error if they are malformed."""
     try:
         return _peaks(data)
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -151,43 +162,43 @@ def peaks_from_json(data: Any) -> Peaks:
 
 def _peaks(data: Any) -> Peaks:
     flops = {str(dtype): _peak(fields) for dtype, fields in data["flops"].items()}
+    bandwidth = _peak(data["bandwidth"])
     machine = {str(name): str(value) for name, value in data["machine"].items()}
+    measured = str(data["measured"])
+    note = str(data["note"])
     return Peaks(
-        flops,
-        _peak(data["bandwidth"]),
-        machine,
-        str(data["measured"]),
-        str(data["note"]),
+        flops=flops, bandwidth=bandwidth, machine=machine, measured=measured, note=note
     )
 
 
 def _peak(fields: Any) -> Peak:
     peak = Peak(**fields)
-    numbers = [
-        peak.value,
-        peak.median,
-        *([peak.low, peak.high] if peak.low is not None else []),
-    ]
-    if not all(
-        isinstance(number, float) and 0 < number < math.inf for number in numbers
-    ):
+    numbers = [peak.value, peak.median]
+    if peak.low is not None:
+        numbers += [peak.low, peak.high]
+    if not all(_is_rate(number) for number in numbers):
         raise ValueError("a peak is a number above 0")
     if peak.median is not None and peak.median > peak.value:
         raise ValueError("the best of some values is not below their median")
-    if peak.others is not None and not (
-        isinstance(peak.others, float) and 0 <= peak.others <= 1
-    ):
+    if peak.others is not None and not _is_share(peak.others):
         raise ValueError("others use a share of the CPUs")
-    if not isinstance(peak.n, int) or not all(
-        isinstance(text, str)
-        for text in (peak.unit, peak.what, peak.note, peak.measured)
-    ):
+    texts = [peak.unit, peak.what, peak.note, peak.measured]
+    are_texts = all(isinstance(text, str) for text in texts)
+    if not isinstance(peak.n, int) or not are_texts:
         raise ValueError("a peak has a count, a unit and a description")
     return peak
 
 
+def _is_rate(number: object) -> bool:
+    return isinstance(number, float) and 0 < number < math.inf
+
+
+def _is_share(number: object) -> bool:
+    return isinstance(number, float) and 0 <= number <= 1
+
+
 def write_peaks(path: Path, peaks: Peaks) -> None:
-    """Write all of it or nothing, for several processes may measure at once."""
+    """Write the file atomically, because several processes may measure at once."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fd, temporary = tempfile.mkstemp(prefix=".peaks-", dir=path.parent)
     try:

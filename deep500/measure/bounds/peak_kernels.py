@@ -14,12 +14,13 @@ from ..machine.host.memory import memory_available
 from ..sensing.others import allowed_cpus
 
 GEMM_SIZES = (256, 512, 1024, 2048, 4096)
-CHUNK = (
-    2**17
-)  # elements: what triad's first pass writes is still in a cache for its second
-PIECES = 4  # of the arrays, one per run: short runs find a quiet moment, and all others pass before its turn comes
+# Elements: what triad's first pass writes is still in a cache for its second.
+CHUNK = 2**17
+# Of the arrays, one per run: short runs find a quiet moment, and all others pass before its turn comes.
+PIECES = 4
 ENOUGH = 6  # values: the fewest that have an interval of their median
 MIB = 2**20
+UNITS = {"K": 2**10, "M": MIB}
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,17 @@ class Peak:
     low: float | None = None
     high: float | None = None
     note: str = ""
-    others: float | None = (
-        None  # the share of the CPUs that others used meanwhile, if it is known
-    )
+    # the share of the CPUs that others used meanwhile, if it is known
+    others: float | None = None
     measured: str = ""  # when
 
     @property
     def uncertainty(self) -> float:
-        """By which share the true peak may lie above `value`: the noise that was seen, 5 to 50 %."""
-        return min(max(self.value / self.median - 1 if self.median else 0.0, 0.05), 0.5)
+        """The share by which the true peak may lie above `value`: the noise of the repetitions, 5 to 50 %."""
+        noise = 0.0
+        if self.median:
+            noise = self.value / self.median - 1
+        return min(max(noise, 0.05), 0.5)
 
 
 def gemm_peak(dtype: str, seconds: float) -> Peak:
@@ -51,7 +54,10 @@ def gemm_peak(dtype: str, seconds: float) -> Peak:
     rates: dict[int, list[float]] = {}
     runs = {}
     for size in GEMM_SIZES:
-        expected = 8 * 2 * (size // 2) ** 3 / max(rates[size // 2]) if rates else 0.0
+        expected = 0.0
+        if rates:
+            half = size // 2
+            expected = 8 * 2 * half**3 / max(rates[half])
         if 4 * expected > (end - perf_counter()) / 2:
             break
         runs[size] = _matrix_product(size, dtype)
@@ -59,20 +65,22 @@ def gemm_peak(dtype: str, seconds: float) -> Peak:
         rates[size] = [2 * size**3 / runs[size]()]
     best = min(rates)
     while perf_counter() < end or len(rates[best]) < ENOUGH:
-        for size in (
-            runs if perf_counter() < end else [best]
-        ):  # in turn: a disturbance must not choose the size
+        # in turn: a disturbance must not choose the size
+        sizes = list(runs) if perf_counter() < end else [best]
+        for size in sizes:
             until = perf_counter() + seconds / 50
             while perf_counter() < until:
                 rates[size].append(2 * size**3 / runs[size]())
         best = max(rates, key=lambda size: max(rates[size]))
-    return _peak(rates[best], "flop/s", f"matmul of {best} x {best} {dtype}")
+    what = f"matmul of {best} x {best} {dtype}"
+    return _peak(rates[best], "flop/s", what)
 
 
 def bandwidth_peak(seconds: float) -> Peak:
     """B/s of the best of copy, add and triad, counted as STREAM does: what the kernel must load and store."""
     end = perf_counter() + seconds
-    threads, (size, note) = len(allowed_cpus()), _array_size()
+    threads = len(allowed_cpus())
+    size, note = _array_size()
     with ThreadPoolExecutor(threads) as pool:
         kernels = _stream_kernels(pool, threads, size // 8)
         rates: dict[str, list[float]] = {name: [] for name in kernels}
@@ -80,7 +88,8 @@ def bandwidth_peak(seconds: float) -> Peak:
             for name, (run, arrays) in kernels.items():
                 rates[name].append(arrays * size / PIECES / run())
     best = max(rates, key=lambda name: max(rates[name]))
-    what = f"{best} over arrays of {size // MIB} MiB in {threads} threads"
+    mebibytes = size // MIB
+    what = f"{best} over arrays of {mebibytes} MiB in {threads} threads"
     return _peak(rates[best], "B/s", what, note)
 
 
@@ -88,9 +97,9 @@ def _matrix_product(size: int, dtype: str) -> Callable[[], float]:
     import numpy as np
 
     random = np.random.default_rng(0)
-    a, b = (
-        random.random((size, size), dtype=np.dtype(dtype).type) - 0.5 for _ in range(2)
-    )
+    kind = np.dtype(dtype).type
+    a = random.random((size, size), dtype=kind) - 0.5
+    b = random.random((size, size), dtype=kind) - 0.5
     c = np.empty_like(a)
 
     def run() -> float:
@@ -107,19 +116,14 @@ def _stream_kernels(
     """For each kernel a timed run over one piece in all threads, and how many arrays it moves."""
     import numpy as np
 
-    a, b, c = (np.empty(length) for _ in range(3))
-    cuts = [i * length // (PIECES * threads) for i in range(PIECES * threads + 1)]
-    pieces = [
-        list(map(slice, cuts[i:-1:PIECES], cuts[i + 1 :: PIECES]))
-        for i in range(PIECES)
-    ]
+    a = np.empty(length)
+    b = np.empty(length)
+    c = np.empty(length)
+    pieces = _pieces(length, threads)
     turn = itertools.cycle(pieces)
 
-    def touch(
-        part: slice,
-    ) -> (
-        None
-    ):  # by the thread that will use it, so that it lies in that thread's memory
+    def touch(part: slice) -> None:
+        # by the thread that will use it, so that it lies in that thread's memory
         a[part], b[part], c[part] = 0.0, 1.0, 2.0
 
     def copy(part: slice) -> None:
@@ -130,7 +134,8 @@ def _stream_kernels(
 
     def triad(part: slice) -> None:
         for start in range(part.start, part.stop, CHUNK):
-            chunk = slice(start, min(start + CHUNK, part.stop))
+            stop = min(start + CHUNK, part.stop)
+            chunk = slice(start, stop)
             np.multiply(c[chunk], 3.0, out=a[chunk])
             np.add(a[chunk], b[chunk], out=a[chunk])
 
@@ -153,36 +158,50 @@ def _stream_kernels(
     }
 
 
+def _pieces(length: int, threads: int) -> list[list[slice]]:
+    """The pieces of an array, each with one part for every thread; the parts of the pieces alternate."""
+    count = PIECES * threads
+    cuts = [i * length // count for i in range(count + 1)]
+    parts = list(map(slice, cuts[:-1], cuts[1:]))
+    return [parts[first::PIECES] for first in range(PIECES)]
+
+
 def _array_size() -> tuple[int, str]:
-    """Bytes of one array: four times the last-level caches, within reason; a note where that cannot be had."""
+    """Bytes of one array, four times the last-level caches if memory allows, and a note if it is another size."""
     host = Host()
     try:
         cache = _last_level_caches(host)
-        room = int(memory_available(host) * 2**30 / 8)
+        available = memory_available(host) * 2**30
+        room = int(available / 8)
     except Unavailable as error:
         return 256 * MIB, f"the size of the caches or the memory is unknown ({error})"
-    wanted = max(4 * cache, 64 * MIB)
-    size = max(min(wanted, room, 1024 * MIB), MIB) // MIB * MIB
-    return (
-        size,
-        ""
-        if size >= wanted
-        else f"four times the last-level caches would be {wanted // MIB} MiB",
-    )
+    beyond_caches = max(4 * cache, 64 * MIB)
+    size = min(beyond_caches, room, 1024 * MIB)
+    size = max(size, MIB) // MIB * MIB
+    if size >= beyond_caches:
+        return size, ""
+    mebibytes = beyond_caches // MIB
+    return size, f"four times the last-level caches would be {mebibytes} MiB"
 
 
 def _last_level_caches(host: Host) -> int:
     """Bytes of all caches of the highest level."""
-    found: dict[tuple[int, str], int] = {}
+    sizes: dict[tuple[int, str], int] = {}
     for folder in host.glob("/sys/devices/system/cpu/cpu[0-9]*/cache/index[0-9]*"):
         size = host.line(f"{folder}/size")  # such as 32768K
-        unit = {"K": 2**10, "M": 2**20}.get(size[-1], 1)
-        place = host.number(f"{folder}/level"), host.line(f"{folder}/shared_cpu_list")
-        found[place] = unit * whole(size.rstrip("KM"), f"{folder}/size")
-    if not found:
+        unit = UNITS.get(size[-1], 1)
+        level = host.number(f"{folder}/level")
+        cpus = host.line(f"{folder}/shared_cpu_list")
+        count = whole(size.rstrip("KM"), f"{folder}/size")
+        sizes[level, cpus] = unit * count
+    if not sizes:
         raise Unavailable("no cache is listed in /sys")
-    last = max(level for level, _ in found)
-    return sum(size for (level, _), size in found.items() if level == last)
+    last = max(level for level, _ in sizes)
+    total = 0
+    for (level, _), cache_size in sizes.items():
+        if level == last:
+            total += cache_size
+    return total
 
 
 def _peak(rates: list[float], unit: str, what: str, note: str = "") -> Peak:
@@ -192,10 +211,19 @@ def _peak(rates: list[float], unit: str, what: str, note: str = "") -> Peak:
 
     low = high = None
     try:
-        found = interval(rates)
-        low, high = found.low, found.high
+        of_median = interval(rates)
+        low = of_median.low
+        high = of_median.high
     except TooFewSamples as error:
-        note = "; ".join(filter(None, [note, f"no interval: {error}"]))
+        reason = f"no interval: {error}"
+        note = f"{note}; {reason}" if note else reason
     return Peak(
-        max(rates), unit, what, len(rates), float(np.median(rates)), low, high, note
+        value=max(rates),
+        unit=unit,
+        what=what,
+        n=len(rates),
+        median=float(np.median(rates)),
+        low=low,
+        high=high,
+        note=note,
     )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from ...errors import Deep500Error, Unsupported
@@ -29,9 +30,8 @@ from .peak_kernels import (
 DTYPES = ("float32", "float64")
 SECONDS = 4.2  # of measuring
 TRIES = 3  # for peaks that contradict each other
-SUPERLINEAR = (
-    0.05  # speed-ups up to 5 % above the number of processes are taken for noise
-)
+# Speed-ups up to 5 % above the number of processes are taken for noise.
+SUPERLINEAR = 0.05
 
 
 def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
@@ -43,65 +43,68 @@ def peaks(refresh: bool = False, *, _seconds: float = SECONDS) -> Peaks:
     try:
         path = home() / "peaks" / file_name(machine)
     except Deep500Error as error:
-        return _not_kept(_accepted(_measure(machine, _seconds), _seconds), error)
-    kept = read_peaks(path, machine)
-    if kept and not refresh and not _is_better_moment(kept):
-        return kept
-    found = _accepted(better(kept, _measure(machine, _seconds)), _seconds)
+        measured = _accepted(_measure(machine, _seconds), _seconds)
+        return _not_kept(measured, error)
+    cached = read_peaks(path, machine)
+    if cached and not refresh and not _is_better_moment(cached):
+        return cached
+    best = better(cached, _measure(machine, _seconds))
+    accepted = _accepted(best, _seconds)
     try:
-        write_peaks(path, found)
-    except (
-        OSError
-    ) as error:  # a folder that cannot be written is no reason not to know the peaks
-        return _not_kept(found, error)
-    return found
+        write_peaks(path, accepted)
+    except OSError as error:  # the peaks are known even where they cannot be written
+        return _not_kept(accepted, error)
+    return accepted
 
 
 def refute_peak(dtype: str, flops_per_second: float) -> bool:
     """Forget the kept peaks if a kernel was faster than they allow, so that the next use measures them again."""
-    kept = kept_peaks()
-    if kept is None or dtype not in kept.flops:
+    cached = kept_peaks()
+    if cached is None or dtype not in cached.flops:
         return False
-    peak = kept.flops[dtype]
+    peak = cached.flops[dtype]
     if flops_per_second <= peak.value * (1 + peak.uncertainty):
         return False
-    (home() / "peaks" / file_name(kept.machine)).unlink(missing_ok=True)
+    path = home() / "peaks" / file_name(cached.machine)
+    path.unlink(missing_ok=True)
     return True
 
 
 def kept_peaks() -> Peaks | None:
-    """The peaks of this machine that an earlier measurement left."""
+    """The peaks of this machine that an earlier measurement left; None if there are none."""
     machine = this_machine(SECONDS)
-    return read_peaks(home() / "peaks" / file_name(machine), machine)
+    path = home() / "peaks" / file_name(machine)
+    return read_peaks(path, machine)
 
 
-def _not_kept(found: Peaks, error: Exception) -> Peaks:
-    return replace(
-        found, note="; ".join(filter(None, [found.note, f"not kept: {error}"]))
-    )
+def _not_kept(peaks: Peaks, error: Exception) -> Peaks:
+    note = f"not kept: {error}"
+    if peaks.note:
+        note = f"{peaks.note}; {note}"
+    return replace(peaks, note=note)
 
 
-def _is_better_moment(kept: Peaks) -> bool:
+def _is_better_moment(cached: Peaks) -> bool:
     """Whether measuring now promises better peaks than those that are kept."""
-    if set(kept.flops) != set(DTYPES):
+    if set(cached.flops) != set(DTYPES):
         return True
-    if kept.others is None or kept.others <= BUSY:
+    if cached.others is None or cached.others <= BUSY:
         return False
     now = others_now()
-    return now is not None and now < kept.others / 2
+    return now is not None and now < cached.others / 2
 
 
 def _measure(machine: dict[str, str], seconds: float) -> Peaks:
     share = seconds / (len(DTYPES) + 1)
     flops = {}
     for dtype in DTYPES:
-        flops[dtype] = _watched(lambda dtype=dtype: gemm_peak(dtype, share))  # type: ignore[misc]
-    bandwidth = _watched(lambda: bandwidth_peak(share))
-    return Peaks(flops, bandwidth, machine, _now())
+        flops[dtype] = _watched(partial(gemm_peak, dtype, share))
+    bandwidth = _watched(partial(bandwidth_peak, share))
+    return Peaks(flops=flops, bandwidth=bandwidth, machine=machine, measured=_now())
 
 
 def _watched(kernel: Callable[[], Peak]) -> Peak:
-    """The peak that a kernel finds, with what others used meanwhile."""
+    """The peak that a kernel finds, with the share of the CPUs that other processes used meanwhile."""
     watch = Others()
     peak = kernel()
     return replace(peak, others=watch.share(), measured=_now())
@@ -111,21 +114,24 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _accepted(found: Peaks, seconds: float) -> Peaks:
-    """The peaks without one that contradicts another, however often it was measured again."""
+def _accepted(measured: Peaks, seconds: float) -> Peaks:
+    """The peaks, without that of float32 if it contradicts that of float64 even after repeated measurements."""
+    share = seconds / (len(DTYPES) + 1)
     for _ in range(TRIES - 1):
-        if not contradiction(found.flops):
-            return found
-        again = _watched(lambda: gemm_peak("float32", seconds / (len(DTYPES) + 1)))
-        found = better(found, replace(found, flops=found.flops | {"float32": again}))
-    reason = contradiction(found.flops)
+        if not contradiction(measured.flops):
+            return measured
+        again = _watched(partial(gemm_peak, "float32", share))
+        flops = measured.flops | {"float32": again}
+        measured = better(measured, replace(measured, flops=flops))
+    reason = contradiction(measured.flops)
     if not reason:
-        return found
-    flops = {dtype: peak for dtype, peak in found.flops.items() if dtype != "float32"}
+        return measured
+    flops = dict(measured.flops)
+    del flops["float32"]
     note = (
         f"there is no peak of float32: {reason}; measure again with `d5 doctor --peaks`"
     )
-    return replace(found, flops=flops, note=note)
+    return replace(measured, flops=flops, note=note)
 
 
 @dataclass(frozen=True)
@@ -137,9 +143,8 @@ class Roofline:
     limited_by: Literal["compute", "memory"]
     minimum_seconds: float
     fraction: float | None  # of the bound that was reached; None without a time
-    tolerance: (
-        float  # how far above 1 the fraction may be, for the peak was itself measured
-    )
+    # how far above 1 the fraction may be, for the peak was itself measured
+    tolerance: float
     alarm: str | None
 
 
@@ -152,42 +157,57 @@ def roofline(
 ) -> Roofline:
     """The bound for work of `flops` and `bytes_moved` to and from memory; `peaks` defaults to this machine's."""
     _check_work(flops, bytes_moved, seconds)
-    known = _this_machines_peaks() if peaks is None else peaks
-    if dtype not in known.flops:
-        raise Unsupported(
-            f"there is no peak for {dtype!r}: this machine's are {', '.join(known.flops)}"
-            + (f"; {known.note}" if f"no peak of {dtype}" in known.note else "")
-        )
-    peak, bandwidth = known.flops[dtype], known.bandwidth
-    computing, moving = flops / peak.value, bytes_moved / bandwidth.value
-    minimum = max(computing, moving)
-    limit = bandwidth if moving > computing else peak
-    fraction = None if seconds is None else minimum / seconds
-    alarm = None
-    if fraction is not None and fraction > 1 + limit.uncertainty:
-        done = (bytes_moved if limit is bandwidth else flops) / float(
-            seconds or math.nan
-        )
-        alarm = (
-            f"above a physical peak: {done:.3g} {limit.unit} is {fraction:.2f} x the {limit.value:.3g} of {limit.what} "
-            f"({limit.uncertainty:.0%} above is tolerated): check the count of "
-            + (
-                "bytes, whether the data stay in a cache"
-                if limit is bandwidth
-                else "flops"
-            )
-            + ", the work done, the timer"
-            + (f"; {known.caveat}" if known.caveat else "")
-        )
+    machine = _this_machines_peaks() if peaks is None else peaks
+    peak = _peak_for(dtype, machine)
+    bandwidth = machine.bandwidth
+    computing_s = flops / peak.value
+    moving_s = bytes_moved / bandwidth.value
+    minimum = max(computing_s, moving_s)
+    in_memory = moving_s > computing_s
+    limit = bandwidth if in_memory else peak
+    fraction = alarm = None
+    if seconds is not None:
+        fraction = minimum / seconds
+        if fraction > 1 + limit.uncertainty:
+            rate = (bytes_moved if in_memory else flops) / float(seconds)
+            alarm = _alarm(rate, fraction, limit, in_memory, machine.caveat)
     return Roofline(
         intensity=flops / bytes_moved if bytes_moved else math.inf,
         bound_flops=flops / minimum,
-        limited_by="memory" if limit is bandwidth else "compute",
+        limited_by="memory" if in_memory else "compute",
         minimum_seconds=minimum,
         fraction=fraction,
         tolerance=limit.uncertainty,
         alarm=alarm,
     )
+
+
+def _peak_for(dtype: str, machine: Peaks) -> Peak:
+    if dtype in machine.flops:
+        return machine.flops[dtype]
+    names = ", ".join(machine.flops)
+    message = f"there is no peak for {dtype!r}: this machine's are {names}"
+    if f"no peak of {dtype}" in machine.note:
+        message += f"; {machine.note}"
+    raise Unsupported(message)
+
+
+def _alarm(
+    rate: float, fraction: float, limit: Peak, in_memory: bool, caveat: str
+) -> str:
+    reached = f"{rate:.3g} {limit.unit} is {fraction:.2f} x"
+    peak = f"the {limit.value:.3g} of {limit.what}"
+    tolerated = f"{limit.uncertainty:.0%} above is tolerated"
+    suspect = "flops"
+    if in_memory:
+        suspect = "bytes, whether the data stay in a cache"
+    alarm = (
+        f"above a physical peak: {reached} {peak} ({tolerated}): "
+        f"check the count of {suspect}, the work done, the timer"
+    )
+    if caveat:
+        return f"{alarm}; {caveat}"
+    return alarm
 
 
 def _check_work(flops: float, bytes_moved: float, seconds: float | None) -> None:
@@ -224,21 +244,22 @@ class ScalingLines:
 
     def superlinear(self, seconds: Sequence[float]) -> str | None:
         """A warning if measured times, one per number of processes, beat the ideal line."""
-        if len(seconds) != len(self.processes) or not all(
-            0 < value < math.inf for value in seconds
-        ):
+        count = len(self.processes)
+        are_times = all(0 < value < math.inf for value in seconds)
+        if len(seconds) != count or not are_times:
             raise Deep500Error(
-                f"give one time above 0 for each of {len(self.processes)} numbers of processes"
+                f"give one time above 0 for each of {count} numbers of processes"
             )
-        beyond = [
-            f"{gain:.2f} x with {p}"
-            for p, gain in zip(self.processes, self.speedups(seconds), strict=True)
-            if gain > p * (1 + SUPERLINEAR)
-        ]
+        beyond = []
+        speedups = self.speedups(seconds)
+        for p, gain in zip(self.processes, speedups, strict=True):
+            if gain > p * (1 + SUPERLINEAR):
+                beyond.append(f"{gain:.2f} x with {p}")
         if not beyond:
             return None
+        gains = ", ".join(beyond)
         return (
-            f"super-linear speed-up ({', '.join(beyond)} processes): the base of {self.base_seconds:g} s is weak, the "
+            f"super-linear speed-up ({gains} processes): the base of {self.base_seconds:g} s is weak, the "
             "work differs, or more cache serves it; check the base case"
         )
 
@@ -259,18 +280,29 @@ def scaling_lines(
         raise Deep500Error(
             f"serial_fraction is {serial_fraction}: it is a share, from 0 to 1"
         )
-    if not counts or not all(p == int(p) and p >= 1 for p in counts):
+    are_counts = all(p == int(p) and p >= 1 for p in counts)
+    if not counts or not are_counts:
         raise Deep500Error(f"processes is {list(counts)}: give whole numbers from 1")
     ideal = tuple(base_seconds / p for p in counts)
-    amdahl = tuple(
-        base_seconds * (serial_fraction + (1 - serial_fraction) / p) for p in counts
+    parallel_fraction = 1 - serial_fraction
+    shares = [serial_fraction + parallel_fraction / p for p in counts]
+    amdahl = tuple(base_seconds * share for share in shares)
+    with_overhead = None
+    if overhead is not None:
+        with_overhead = _with_overhead(amdahl, [overhead(p) for p in counts])
+    return ScalingLines(
+        base_seconds=base_seconds,
+        processes=counts,
+        ideal=ideal,
+        amdahl=amdahl,
+        overhead=with_overhead,
     )
-    if overhead is None:
-        return ScalingLines(base_seconds, counts, ideal, amdahl, None)
-    added = [overhead(p) for p in counts]
-    if not all(0 <= value < math.inf for value in added):
+
+
+def _with_overhead(times: Sequence[float], overheads: list[float]) -> tuple[float, ...]:
+    if not all(0 <= seconds < math.inf for seconds in overheads):
         raise Deep500Error(
-            f"overhead gave {added}: it must give finite seconds, 0 or more"
+            f"overhead gave {overheads}: it must give finite seconds, 0 or more"
         )
-    with_overhead = tuple(time + more for time, more in zip(amdahl, added, strict=True))
-    return ScalingLines(base_seconds, counts, ideal, amdahl, with_overhead)
+    pairs = zip(times, overheads, strict=True)
+    return tuple(time + overhead for time, overhead in pairs)

@@ -23,32 +23,25 @@ __all__ = [
 
 
 def environment(_root: Path = Path("/")) -> Environment:
-    """Capture the environment of this process; what cannot be read is a reason, never an error."""
+    """Capture the environment of this process; a fact that cannot be read holds the reason instead of a value."""
     host = Host(_root)
-    return Environment(
-        {
-            name: {row.fact: _capture(row, host) for row in TABLE[name]}
-            for name in CLASSES
-        }
-    )
+    classes = {}
+    for name in CLASSES:
+        classes[name] = {row.fact: _capture(row, host) for row in TABLE[name]}
+    return Environment(classes)
 
 
 def _capture(row: Row, host: Host) -> Fact:
     try:
-        return Fact(
-            tidy(host.line(row.source) if row.probe is None else row.probe(host)),
-            row.source,
-        )
-    except Unavailable as reason:
-        return Fact(None, row.source, one_line(str(reason)))
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        ArithmeticError,
-    ) as odd:  # content that no probe expects
-        return Fact(
-            None,
-            row.source,
-            one_line(f"cannot be understood: {type(odd).__name__}: {odd}"),
-        )
+        if row.probe is None:
+            value: object = host.line(row.source)
+        else:
+            value = row.probe(host)
+        return Fact(tidy(value), row.source)
+    except Unavailable as error:
+        reason = str(error)
+    except (OSError, ValueError, LookupError, ArithmeticError) as error:
+        # content that no probe expects
+        kind = type(error).__name__
+        reason = f"cannot be understood: {kind}: {error}"
+    return Fact(None, row.source, one_line(reason))

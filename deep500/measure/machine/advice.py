@@ -7,20 +7,24 @@ from collections.abc import Callable
 from .facts import Environment
 from .host.compute import CPU
 
-COMPUTE, MEMORY, SETUP, CODE = (
-    "hardware compute", "hardware memory", "benchmark measurement setup", "benchmark source code"
-)  # fmt: skip
+COMPUTE = "hardware compute"
+MEMORY = "hardware memory"
+SETUP = "benchmark measurement setup"
+CODE = "benchmark source code"
 STEADY_CLOCKS = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
 
 
 def advice(env: Environment) -> list[str]:
     """What to fix, one line each with the command to run; empty if there is nothing to fix."""
-    return [line for rule in _RULES if (line := rule(env)) is not None]
+    lines = [rule(env) for rule in _RULES]
+    return [line for line in lines if line is not None]
 
 
 def _number(env: Environment, group: str, name: str) -> float | None:
     value = env.fact(group, name).value
-    return float(value) if isinstance(value, int | float) else None
+    if isinstance(value, int | float):
+        return float(value)
+    return None
 
 
 def _governor(env: Environment) -> str | None:
@@ -33,17 +37,17 @@ def _governor(env: Environment) -> str | None:
 def _boost(env: Environment) -> str | None:
     if env.fact(COMPUTE, "boost").value is not True:
         return None
-    intel = "intel" in str(env.fact(COMPUTE, "frequency driver").value)
-    value, file = (1, "intel_pstate/no_turbo") if intel else (0, "cpufreq/boost")
-    return f"Boost is on, so speed depends on temperature and load: echo {value} | sudo tee {CPU}/{file}"
+    driver = env.fact(COMPUTE, "frequency driver").value
+    command = f"echo 0 | sudo tee {CPU}/cpufreq/boost"
+    if "intel" in str(driver):
+        command = f"echo 1 | sudo tee {CPU}/intel_pstate/no_turbo"
+    return f"Boost is on, so speed depends on temperature and load: {command}"
 
 
 def _load(env: Environment) -> str | None:
-    load, cpus = (
-        _number(env, SETUP, "load (1 min)"),
-        _number(env, COMPUTE, "logical cpus"),
-    )
-    if load is None or load <= max(0.5, 0.1 * (cpus or 1)):
+    load = _number(env, SETUP, "load (1 min)")
+    cpus = _number(env, COMPUTE, "logical cpus") or 1
+    if load is None or load <= max(0.5, 0.1 * cpus):
         return None
     return f"The load is {load:g}, so something else is running: top -o %CPU"
 
@@ -63,14 +67,15 @@ def _swap(env: Environment) -> str | None:
 
 
 def _quota(env: Environment) -> str | None:
-    quota, cpus = (
-        _number(env, SETUP, "cpu quota (CPUs)"),
-        _number(env, SETUP, "usable cpus"),
-    )
+    quota = _number(env, SETUP, "cpu quota (CPUs)")
+    cpus = _number(env, SETUP, "usable cpus")
     if quota is None or cpus is None or quota >= cpus:
         return None
     last = max(int(quota), 1) - 1
-    return f"A control group allows {quota:g} of {cpus:g} CPUs, so use as many: taskset -c 0-{last} d5 ..."
+    command = f"taskset -c 0-{last} d5 ..."
+    return (
+        f"A control group allows {quota:g} of {cpus:g} CPUs, so use as many: {command}"
+    )
 
 
 def _stolen(env: Environment) -> str | None:
@@ -81,15 +86,15 @@ def _stolen(env: Environment) -> str | None:
 
 
 def _clock(env: Environment) -> str | None:
-    value = env.fact(SETUP, "clock source").value
-    offered = str(env.fact(SETUP, "clock sources offered").value).split()
-    better = [clock for clock in STEADY_CLOCKS if clock in offered]
-    if value is None or value in STEADY_CLOCKS or not better:
+    clock = env.fact(SETUP, "clock source").value
+    sources = env.fact(SETUP, "clock sources offered").value
+    offered = str(sources).split()
+    better = [steady for steady in STEADY_CLOCKS if steady in offered]
+    if clock is None or clock in STEADY_CLOCKS or not better:
         return None
     file = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return (
-        f"The clock source {value} is slow to read: echo {better[0]} | sudo tee {file}"
-    )
+    command = f"echo {better[0]} | sudo tee {file}"
+    return f"The clock source {clock} is slow to read: {command}"
 
 
 def _battery(env: Environment) -> str | None:
@@ -122,6 +127,16 @@ def _source(env: Environment) -> str | None:
 
 
 _RULES: tuple[Callable[[Environment], str | None], ...] = (
-    _governor, _boost, _load, _pressure, _swap, _quota, _stolen, _clock, _battery, _compiler, _tracing,
+    _governor,
+    _boost,
+    _load,
+    _pressure,
+    _swap,
+    _quota,
+    _stolen,
+    _clock,
+    _battery,
+    _compiler,
+    _tracing,
     _source,
-)  # fmt: skip
+)

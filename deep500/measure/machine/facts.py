@@ -36,9 +36,9 @@ class Fact:
     def __str__(self) -> str:
         if self.value is None:
             return f"unknown ({self.unavailable})"
-        return (
-            "; ".join(self.value) if isinstance(self.value, list) else str(self.value)
-        )
+        if isinstance(self.value, list):
+            return "; ".join(self.value)
+        return str(self.value)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,9 @@ class Completeness:
 
     @property
     def fraction(self) -> float:
-        return self.known / self.total if self.total else 0.0
+        if not self.total:
+            return 0.0
+        return self.known / self.total
 
 
 @dataclass(frozen=True)
@@ -70,24 +72,21 @@ class Environment:
     def fact(self, class_name: str, name: str) -> Fact:
         """The fact of that name; one that was never captured is an unknown fact."""
         missing = Fact(None, "", "not recorded")
-        return self.classes.get(class_name, {}).get(name, missing)
+        facts = self.classes.get(class_name, {})
+        return facts.get(name, missing)
 
     @property
     def completeness(self) -> Completeness:
-        facts = [
-            (group, name, fact)
-            for group, of in self.classes.items()
-            for name, fact in of.items()
-        ]
-        missing = [
-            (group, name, fact.unavailable)
-            for group, name, fact in facts
-            if fact.value is None
-        ]
-        unknown = [
-            UnknownFact(group, name, reason or "") for group, name, reason in missing
-        ]
-        return Completeness(len(facts) - len(unknown), len(facts), tuple(unknown))
+        total = 0
+        unknown = []
+        for group, facts in self.classes.items():
+            total += len(facts)
+            for name, fact in facts.items():
+                if fact.value is None:
+                    reason = fact.unavailable or ""
+                    unknown.append(UnknownFact(group, name, reason))
+        known_count = total - len(unknown)
+        return Completeness(known_count, total, tuple(unknown))
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary that `json.dumps` takes as it is."""
@@ -97,9 +96,10 @@ class Environment:
     def from_json(data: object) -> Environment:
         """The environment of a dictionary written by `to_json`; anything else is a Deep500Error."""
         top = _dictionary(data, "environment")
-        if type(top.get("format")) is not int or top["format"] != FORMAT:
+        version = top.get("format")
+        if type(version) is not int or version != FORMAT:
             raise Deep500Error(
-                f"The environment has format {_shown(top.get('format'))}, and this version reads {FORMAT}; "
+                f"The environment has format {_shown(version)}, and this version reads {FORMAT}; "
                 "read it with the version that wrote it."
             )
         classes = _dictionary(top.get("classes"), "'classes' of the environment")
@@ -108,34 +108,41 @@ class Environment:
             raise Deep500Error(
                 f"The environment must hold nine classes; missing or unknown: {_shown(odd)}."
             )
-        return Environment({group: _facts(group, classes[group]) for group in CLASSES})
+        facts = {group: _facts(group, classes[group]) for group in CLASSES}
+        return Environment(facts)
 
 
 def _facts(group: str, data: object) -> dict[str, Fact]:
-    facts = _dictionary(data, f"class {group!r}")
-    return {
-        name: _fact(f"{_shown(name)} of {group!r}", fact)
-        for name, fact in facts.items()
-    }
+    facts = {}
+    members = _dictionary(data, f"class {group!r}")
+    for name, fields in members.items():
+        full_name = f"{_shown(name)} of {group!r}"
+        facts[name] = _fact(full_name, fields)
+    return facts
 
 
 def _fact(name: str, data: object) -> Fact:
     fields = _dictionary(data, f"fact {name}")
     if set(fields) != {"value", "source", "unavailable"}:
-        held = _shown(sorted(fields))
+        keys = _shown(sorted(fields))
         raise Deep500Error(
-            f"Fact {name} must hold value, source and unavailable; it holds {held}."
+            f"Fact {name} must hold value, source and unavailable; it holds {keys}."
         )
-    value, source, reason = fields["value"], fields["source"], fields["unavailable"]
-    if not (_is_text(source) and (reason is None or (_is_text(reason) and reason))):
-        told = _shown([source, reason])
+    value = fields["value"]
+    source = fields["source"]
+    reason = fields["unavailable"]
+    is_reason = reason is None or (_is_text(reason) and reason)
+    if not _is_text(source) or not is_reason:
+        texts = _shown([source, reason])
         raise Deep500Error(
-            f"The source and reason of fact {name} must be printable text; they are {told}."
+            f"The source and reason of fact {name} must be printable text; they are {texts}."
         )
-    if (value is None) == (reason is None) or not (value is None or is_value(value)):
-        told = _shown([value, reason])
+    has_either = (value is None) != (reason is None)
+    is_plain = value is None or is_value(value)
+    if not has_either or not is_plain:
+        pair = _shown([value, reason])
         raise Deep500Error(
-            f"Fact {name} must have either a plain value or a reason; it has {told}."
+            f"Fact {name} must have either a plain value or a reason; it has {pair}."
         )
     return Fact(value, source, reason)
 
@@ -148,7 +155,9 @@ def is_value(value: object) -> bool:
         return True
     if isinstance(value, int):
         return abs(value) < 2**64
-    return _is_text(value) or (isinstance(value, float) and math.isfinite(value))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return _is_text(value)
 
 
 def _is_text(value: object) -> bool:

@@ -13,13 +13,15 @@ LONGEST_LIST = 64
 
 
 def tidy(value: object) -> Value:
-    """The value as a fact may hold it; one that cannot be held is Unavailable."""
+    """The value in the form of a fact; raises Unavailable if it cannot be recorded."""
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, list):
-        left = len(value) - LONGEST_LIST
-        shown = [one_line(str(item)) for item in value[:LONGEST_LIST]]
-        return [*shown, f"... and {left} more"] if left > 0 else shown
+        items = [one_line(str(item)) for item in value[:LONGEST_LIST]]
+        omitted = len(value) - LONGEST_LIST
+        if omitted > 0:
+            items.append(f"... and {omitted} more")
+        return items
     if not is_value(value):
         raise Unavailable(
             f"the value is a {type(value).__name__} that cannot be recorded"
@@ -29,10 +31,11 @@ def tidy(value: object) -> Value:
 
 def one_line(text: str) -> str:
     """Printable text on one line, without secrets; what is too long ends in a hash of the whole."""
-    safe = without_secrets(text)
-    safe = " ".join(
-        "".join(letter if letter.isprintable() else " " for letter in safe).split()
-    )
-    if len(safe) <= LONGEST_TEXT:
-        return safe
-    return f"{safe[:LONGEST_TEXT]}... sha256:{hashlib.sha256(safe.encode()).hexdigest()[:16]}"
+    letters = without_secrets(text)
+    printable = "".join(letter if letter.isprintable() else " " for letter in letters)
+    line = " ".join(printable.split())
+    if len(line) <= LONGEST_TEXT:
+        return line
+    digest = hashlib.sha256(line.encode()).hexdigest()
+    start = line[:LONGEST_TEXT]
+    return f"{start}... sha256:{digest[:16]}"

@@ -1,4 +1,4 @@
-"""The durations of one thing that happens again and again, in bounded memory."""
+"""The durations of repeated calls, in bounded memory."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ class Durations:
         self.kept = array("d")
         self.stride = 1
         self.raised = 0  # of the calls counted, how many ended in an exception
-        self.open = (
-            0  # calls that go on: their time so far is in `total`, and nowhere else
-        )
+        # calls that go on: their time so far is in `total`, and nowhere else
+        self.open = 0
 
     def add(self, seconds: list[float]) -> None:
         low = min(seconds, default=0.0)
@@ -43,7 +42,7 @@ class Durations:
             self.high = max(self.high, max(seconds))
 
     def join(self, other: Durations) -> None:
-        """Take in the durations of another, as if they had come after one's own."""
+        """Merge the durations of another, as if they had come after those already here."""
         self._keep(other.kept, other.stride)
         self.count += other.count
         self.total += other.total
@@ -53,11 +52,13 @@ class Durations:
         self.open += other.open
 
     def _keep(self, values: Sequence[float], stride: int) -> None:
-        """Thin `values`, which are already `stride` calls apart, in step with what is kept."""
+        """Keep a thinning of `values`, which are already `stride` calls apart, with the stride of what is kept."""
         while self.stride < stride:
             self._halve()
-        first = -(-(-self.count % self.stride) // stride)
-        self.kept.extend(values[first :: self.stride // stride])
+        calls_to_next = -self.count % self.stride
+        first = -(-calls_to_next // stride)  # rounded up
+        step = self.stride // stride
+        self.kept.extend(values[first::step])
         while len(self.kept) > KEPT:
             self._halve()
 

@@ -20,7 +20,7 @@ OTHER = "…other"
 
 
 class Node(dict[str, "Node"]):
-    """One path in one thread: its children by name, when its open call began, how long the others took."""
+    """One path in one thread: its children by name, the start of its open call, the durations of ended calls."""
 
     __slots__ = ("durations", "name", "parent", "path", "pending", "start", "tree")
 
@@ -41,10 +41,8 @@ class Node(dict[str, "Node"]):
 
     def fold(self) -> None:
         with forest.lock:
-            taken, self.pending = (
-                self.pending,
-                [],
-            )  # at once: a signal handler may come through here as well
+            # at once: a signal handler may come through here as well
+            taken, self.pending = self.pending, []
             self.durations.add(taken)
 
     def seen(self) -> Durations:
@@ -74,11 +72,12 @@ class Cursor:
 
     def open(self) -> list[tuple[Node, float]]:
         """The open nodes with their starts, innermost first."""
-        found, node = [], self.node
+        open_nodes = []
+        node = self.node
         while node is not node.parent:
-            found.append((node, node.start))
+            open_nodes.append((node, node.start))
             node = node.parent
-        return found
+        return open_nodes
 
 
 class Tree:
@@ -92,21 +91,20 @@ class Tree:
 
 
 class Forest:
-    """The trees of all threads, and what is left of those of ended threads."""
+    """The trees of all living threads, and the merged durations of ended ones."""
 
     def __init__(self) -> None:
-        self.lock = (
-            threading.RLock()
-        )  # re-entered by a signal handler that uses regions
+        # re-entered by a signal handler that uses regions
+        self.lock = threading.RLock()
         self.trees: list[Tree] = []
         self.paths: set[Path] = set()
         self.ended: dict[Path, Durations] = {}
         self.out_of_order = 0  # in ended threads
 
     def enrol(self) -> Cursor:
-        """The cursor of a thread that is new here."""
+        """Add a tree for a new thread and return its cursor."""
         with self.lock:
-            self._bury()
+            self._merge_ended()
             tree = Tree()
             cursor = Cursor(tree.root)
             tree.cursor = weakref.ref(cursor)
@@ -130,19 +128,20 @@ class Forest:
     def read(self) -> tuple[dict[Path, Durations], int]:
         """The durations of every path, and how many regions ended out of order."""
         with self.lock:
-            self._bury()
-            found: dict[Path, Durations] = {}
+            self._merge_ended()
+            merged: dict[Path, Durations] = {}
+            out_of_order = self.out_of_order
             for path, durations in self.ended.items():
-                found.setdefault(path, Durations()).join(durations)
+                copy = merged.setdefault(path, Durations())
+                copy.join(durations)
             for tree in self.trees:
-                _read_tree(tree, found)
-            return found, self.out_of_order + sum(
-                tree.out_of_order for tree in self.trees
-            )
+                _read_tree(tree, merged)
+                out_of_order += tree.out_of_order
+            return merged, out_of_order
 
     def clear(self) -> None:
         with self.lock:
-            self._bury()
+            self._merge_ended()
             self.ended.clear()
             self.paths.clear()
             self.out_of_order = 0
@@ -150,43 +149,55 @@ class Forest:
                 _clear_tree(tree)
                 self.paths.update(node.path for node in tree.nodes)
 
-    def _bury(self) -> None:
-        """Merge the trees of ended threads: short threads by the thousand must not fill the memory."""
+    def _merge_ended(self) -> None:
+        """Merge the trees of ended threads, so that thousands of short threads do not fill the memory."""
         ended = [tree for tree in self.trees if tree.cursor() is None]
         for tree in ended:
             self.trees.remove(tree)
             self.out_of_order += tree.out_of_order
             for node in tree.nodes:
-                self.ended.setdefault(node.path, Durations()).join(node.seen())
+                durations = self.ended.setdefault(node.path, Durations())
+                durations.join(node.seen())
 
 
-def _read_tree(tree: Tree, found: dict[Path, Durations]) -> None:
-    """Add what a tree has seen; a call is open if it was both before and after its durations were read."""
+def _read_tree(tree: Tree, merged: dict[Path, Durations]) -> None:
+    """Add the durations of a tree; a call counts as open if it was open before and after they were read."""
     cursor = tree.cursor()
-    before = cursor.open() if cursor else []
+    before = _open_nodes(cursor)
     for node in tree.nodes:
-        found.setdefault(node.path, Durations()).join(node.seen())
-    after = {id(node): start for node, start in (cursor.open() if cursor else [])}
+        durations = merged.setdefault(node.path, Durations())
+        durations.join(node.seen())
+    after = {id(node): start for node, start in _open_nodes(cursor)}
     now = perf_counter()
     for node, start in before:
-        if after.get(id(node)) == start and node.path in found:
-            found[node.path].open += 1
-            found[node.path].total += now - start
+        is_still_open = after.get(id(node)) == start
+        if is_still_open and node.path in merged:
+            durations = merged[node.path]
+            durations.open += 1
+            durations.total += now - start
 
 
 def _clear_tree(tree: Tree) -> None:
     """Forget all but the nodes that are open, which start anew."""
     cursor = tree.cursor()
-    kept = {id(node): node for node, _ in (cursor.open() if cursor else [])}
+    open_nodes = {id(node): node for node, _ in _open_nodes(cursor)}
     for node in [tree.root, *tree.nodes]:
         node.forget()
-        for name in [name for name, child in node.items() if id(child) not in kept]:
-            del node[name]
-    tree.nodes = [node for node in tree.nodes if id(node) in kept]
+        for name, child in list(node.items()):
+            if id(child) not in open_nodes:
+                del node[name]
+    tree.nodes = [node for node in tree.nodes if id(node) in open_nodes]
     tree.out_of_order = 0
     now = perf_counter()
-    for node in kept.values():
+    for node in open_nodes.values():
         node.start = now
+
+
+def _open_nodes(cursor: Cursor | None) -> list[tuple[Node, float]]:
+    """The open nodes of a thread with their starts; none if it has ended."""
+    if cursor is None:
+        return []
+    return cursor.open()
 
 
 class Here(threading.local):

@@ -27,9 +27,8 @@ from .forest import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
-PENDING = (
-    256  # durations that a node collects before they are counted and thinned in one go
-)
+# Durations that a node collects before they are counted and thinned in one go.
+PENDING = 256
 
 
 class Region:
@@ -63,7 +62,7 @@ class Region:
         cursor = here.cursor
         node = cursor.node
         if node.name != self.name:
-            node = self._mine(node)
+            node = self._open_node(node)
         cursor.node = node.parent
         pending = node.pending
         pending.append(end - node.start)
@@ -72,7 +71,7 @@ class Region:
         if len(pending) >= PENDING:
             node.fold()
 
-    def _mine(self, innermost: Node) -> Node:
+    def _open_node(self, innermost: Node) -> Node:
         """The open node of this region, when the innermost one has another name."""
         if isinstance(innermost, Unlisted) and innermost.name == OTHER:
             return innermost
@@ -82,9 +81,8 @@ class Region:
             if node.name == self.name:
                 return node  # those inside of it were never left, and are dropped
             node = node.parent
-        return Unlisted(
-            node.tree, innermost, (self.name,)
-        )  # not open: nothing is timed, the innermost stays
+        # not open: nothing is timed, the innermost stays
+        return Unlisted(node.tree, innermost, (self.name,))
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Decorate a function; a generator or coroutine is refused."""
@@ -143,13 +141,13 @@ class SyncedRegion(Region):
 
 
 class Regions(dict[str, Region]):
-    """The regions without sync by name, so that none is made twice; no more than there may be paths."""
+    """A cache of the regions without sync by name, of at most MAX_PATHS."""
 
     def __missing__(self, name: str) -> Region:
-        made = Region(name)
+        region = Region(name)
         if len(self) < MAX_PATHS:
-            self[name] = made
-        return made
+            self[name] = region
+        return region
 
 
 _regions = Regions()
@@ -163,7 +161,7 @@ def region(name: str, sync: Callable[[], object] | None = None) -> Region:
 
 
 def breakdown() -> Breakdown:
-    """Where the time went in all regions of all threads; calls that are still open count until now."""
+    """The time spent in all regions of all threads; calls that are still open count until now."""
     durations, out_of_order = forest.read()
     notes = []
     if any(path[-1] == OTHER for path in durations):

@@ -91,7 +91,9 @@ class StepRegions:
                 "name what is done, and leave counters out of the name"
             )
         parent = self.innermost
-        path = name if parent is self.root else f"{parent.path}{SEPARATOR}{name}"
+        path = name
+        if parent is not self.root:
+            path = f"{parent.path}{SEPARATOR}{name}"
         region = StepRegion(self, parent, path)
         parent.children[name] = region
         self.all.append(region)

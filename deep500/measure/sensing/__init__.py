@@ -51,10 +51,11 @@ class Sensors:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        # Nothing but reading, until all are read: what is done between would be part of the readings.
         parts = [sensor.read() for sensor in reversed(self._sensors)]
-        self._readings = {
-            name: reading for part in parts for name, reading in part.items()
-        }
+        self._readings = {}
+        for part in parts:
+            self._readings |= part
 
     def readings(self) -> dict[str, Reading]:
         """Every quantity by name, with its source, or None with the reason."""

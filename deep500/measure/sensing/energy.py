@@ -28,34 +28,34 @@ class PackageEnergy(Sensor):
     def start(self) -> None:
         self.before: list[Package] | Unavailable
         try:
-            self.before = [
-                _package(self.host, folder) for folder in _packages(self.host)
-            ]
+            folders = _packages(self.host)
+            self.before = [_package(self.host, folder) for folder in folders]
         except Unavailable as reason:
             self.before = reason
         self.since = time.monotonic()
 
     def read(self) -> dict[str, Reading]:
-        return {
-            "energy_cpu": attempt(
-                f"{POWERCAP}/intel-rapl:*, all packages", "J", "cost", self._joule
-            )
-        }
+        source = f"{POWERCAP}/intel-rapl:*, all packages"
+        return {"energy_cpu": attempt(source, "J", "cost", self._joule)}
 
     def _joule(self) -> float:
         if isinstance(self.before, Unavailable):
             raise self.before
         elapsed = time.monotonic() - self.since
-        return sum(self._used(package, elapsed) for package in self.before) / 1e6
+        microjoule = sum(self._used(package, elapsed) for package in self.before)
+        return microjoule / 1e6
 
     def _used(self, package: Package, elapsed: float) -> int:
         if elapsed * package.watt * 1e6 >= package.most:
+            joule = package.most / 1e6
             raise Unavailable(
                 f"the counter may have started again more than once in {elapsed:.3g} s (it holds "
-                f"{package.most / 1e6:g} J, the package may draw {package.watt:g} W): measure shorter blocks"
+                f"{joule:g} J, the package may draw {package.watt:g} W): measure shorter blocks"
             )
         change = _energy(self.host, package.folder) - package.energy
-        return change if change >= 0 else change + package.most
+        if change < 0:  # the counter has started again
+            change += package.most
+        return change
 
 
 class GpuEnergy(Sensor):
@@ -71,9 +71,8 @@ class GpuEnergy(Sensor):
             self.before = reason
 
     def read(self) -> dict[str, Reading]:
-        reading = attempt(
-            "NVML total energy consumption, all devices", "J", "cost", self._joule
-        )
+        source = "NVML total energy consumption, all devices"
+        reading = attempt(source, "J", "cost", self._joule)
         if self.library is not None:
             self.library.nvmlShutdown()
         return {"energy_gpu": reading}
@@ -88,7 +87,8 @@ class GpuEnergy(Sensor):
             raise Unavailable(
                 f"NVML listed {len(self.before)} devices before and {len(after)} after"
             )
-        used = [end - start for end, start in zip(after, self.before, strict=True)]
+        pairs = zip(self.before, after, strict=True)
+        used = [end - start for start, end in pairs]
         if min(used) < 0:
             raise Unavailable(
                 "an energy counter of NVML went back: the driver was loaded again"
@@ -98,10 +98,10 @@ class GpuEnergy(Sensor):
 
 def _packages(host: Host) -> list[str]:
     """The folders of whole packages; others, such as `core` inside and `psys` around, would count twice."""
-    folders = host.glob(f"{POWERCAP}/intel-rapl:*")
-    packages = [
-        path for path in folders if host.line(f"{path}/name").startswith("package")
-    ]
+    packages = []
+    for folder in host.glob(f"{POWERCAP}/intel-rapl:*"):
+        if host.line(f"{folder}/name").startswith("package"):
+            packages.append(folder)
     if not packages:
         raise Unavailable(
             f"{POWERCAP}: no package is listed (a virtual machine, or no RAPL driver)"
@@ -111,18 +111,19 @@ def _packages(host: Host) -> list[str]:
 
 def _package(host: Host, folder: str) -> Package:
     limit = f"{folder}/constraint_0_power_limit_uw"
-    watt = host.number(limit) / 1e6 if host.exists(limit) else MOST_WATT
+    watt = 0.0
+    if host.exists(limit):
+        watt = host.number(limit) / 1e6
     most = host.number(f"{folder}/max_energy_range_uj")
-    return Package(folder, _energy(host, folder), most, watt or MOST_WATT)
+    energy = _energy(host, folder)
+    return Package(folder=folder, energy=energy, most=most, watt=watt or MOST_WATT)
 
 
 def _energy(host: Host, folder: str) -> int:
+    path = f"{folder}/energy_uj"
     try:
-        return host.number(f"{folder}/energy_uj")
+        return host.number(path)
     except Unavailable as reason:
-        hint = (
-            f" (sudo chmod a+r {folder}/energy_uj)"
-            if "Permission denied" in str(reason)
-            else ""
-        )
-        raise Unavailable(f"{reason}{hint}") from None
+        if "Permission denied" in str(reason):
+            raise Unavailable(f"{reason} (sudo chmod a+r {path})") from None
+        raise

@@ -31,7 +31,7 @@ class Usage:
 
 
 class Others:
-    """The share of the CPUs that others used between `start` and `share`; None where it cannot be known."""
+    """The share of the CPUs that others used between `start` and `share`; None if it cannot be measured."""
 
     def __init__(self, host: Host | None = None) -> None:
         self.host = host or Host()
@@ -42,43 +42,49 @@ class Others:
         self._begin = self._usage()
 
     def share(self) -> float | None:
-        begin, end = self._begin, self._usage()
-        if begin is None or end is None or end.at_s < begin.at_s + SHORTEST_S:
+        begin = self._begin
+        end = self._usage()
+        if begin is None or end is None:
             return None
-        seconds = (end.all_s - begin.all_s) - (end.own_s - begin.own_s)
-        share = seconds / (end.at_s - begin.at_s) / self.cpus
+        if end.at_s < begin.at_s + SHORTEST_S:
+            return None
+        all_s = end.all_s - begin.all_s
+        own_s = end.own_s - begin.own_s
+        elapsed_s = end.at_s - begin.at_s
+        share = (all_s - own_s) / elapsed_s / self.cpus
         return min(max(share, 0.0), 1.0)  # the kernel counts in ticks
 
     def _usage(self) -> Usage | None:
+        now = time.monotonic()
         try:
-            return Usage(
-                time.monotonic(), _all_seconds(self.host), _own_seconds(self.host)
-            )
+            return Usage(now, _all_seconds(self.host), _own_seconds(self.host))
         except Unavailable:
             return None
 
 
 def others_now(seconds: float = 0.3) -> float | None:
-    """The share of the CPUs that others use, watched for so long."""
+    """The share of the CPUs that others use, measured over so many seconds."""
     watch = Others()
     time.sleep(seconds)
     return watch.share()
 
 
 def _all_seconds(host: Host) -> float:
-    """What all processes used of the CPUs allowed, interrupts and stolen time included."""
+    """CPU seconds of all processes on the allowed CPUs, including interrupts and stolen time."""
     allowed = {f"cpu{number}" for number in allowed_cpus()}
     ticks = 0
     for line in host.text("/proc/stat").splitlines():
         name, *counts = line.split()
         if name in allowed:
-            user_nice_system, interrupts_and_stolen = counts[0:3], counts[5:8]
-            ticks += sum(map(int, user_nice_system + interrupts_and_stolen))
+            user_nice_system = counts[0:3]
+            interrupts_and_stolen = counts[5:8]
+            busy = user_nice_system + interrupts_and_stolen
+            ticks += sum(map(int, busy))
     return ticks * TICK_S
 
 
 def _own_seconds(host: Host) -> float:
-    """What this process used, its children that have ended, and its descendants that are alive."""
+    """CPU seconds of this process, its ended children, and its living descendants."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.process_time() + ended.ru_utime + ended.ru_stime
     for pid in _descendants(host, "self"):
@@ -87,15 +93,15 @@ def _own_seconds(host: Host) -> float:
 
 
 def _descendants(host: Host, pid: str) -> list[str]:
-    """Processes below one that are alive."""
+    """The living descendants of a process."""
     if not host.exists("/proc/self/task"):
         raise Unavailable("/proc does not list threads")
     children: list[str] = []
     for thread in host.glob(f"/proc/{pid}/task/[0-9]*"):
         children += _children(host, thread)
-    below = [
-        grandchild for child in children for grandchild in _descendants(host, child)
-    ]
+    below = []
+    for child in children:
+        below += _descendants(host, child)
     return children + below
 
 
@@ -112,9 +118,9 @@ def _process_seconds(host: Host, pid: str) -> float:
     """CPU time of a process and of the children that it has waited for; 0 if it has just ended."""
     path = f"/proc/{pid}/stat"
     try:
-        fields = (
-            host.text(path).rpartition(")")[2].split()
-        )  # numbered from 3 in proc(5)
+        after_name = host.text(path).rpartition(")")[2]
     except Unavailable:
         return 0.0
-    return sum(whole(ticks, path) for ticks in fields[14 - 3 : 18 - 3]) * TICK_S
+    fields = after_name.split()  # numbered from 3 in proc(5)
+    times = fields[14 - 3 : 18 - 3]
+    return sum(whole(ticks, path) for ticks in times) * TICK_S

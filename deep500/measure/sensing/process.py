@@ -33,7 +33,7 @@ class Reading:
 
 
 class Sensor(ABC):
-    """Started just before a block, read just after; what the machine lacks is a reason, never an error."""
+    """Started just before a block, read just after; a quantity the machine lacks gives a reason, never an error."""
 
     def __init__(self, host: Host) -> None:
         self.host = host
@@ -66,48 +66,43 @@ class Time(Sensor):
 
     def read(self) -> dict[str, Reading]:
         wall = (time.perf_counter_ns() - self.inner) / 1e9
-        user, system = (
-            after - before
-            for after, before in zip(_cpu_seconds(), self.cpu, strict=True)
-        )
+        user_before, system_before = self.cpu
+        user_after, system_after = _cpu_seconds()
         around = (time.perf_counter_ns() - self.outer) / 1e9
+        user = user_after - user_before
+        system = system_after - system_before
+        cores = (user + system) / around
         usage = "getrusage: this process and children it waited for"
+        per_time = f"{usage}, by perf_counter_ns"
         return {
             "wall_time": Reading(wall, "s", "cost", "perf_counter_ns"),
             "cpu_user": Reading(user, "s", "cost", usage),
             "cpu_system": Reading(system, "s", "cost", usage),
-            "cpu_utilisation": Reading(
-                (user + system) / around,
-                "cores",
-                "ratio",
-                f"{usage}, by perf_counter_ns",
-            ),
+            "cpu_utilisation": Reading(cores, "cores", "ratio", per_time),
         }
 
 
 class Cores(Sensor):
-    """How many cores this process may use: what CPU utilisation has to be seen against."""
+    """The number of cores that this process may use, to compare the CPU utilisation with."""
 
     def start(self) -> None:
         """Nothing to start: the number is read when the block has ended."""
 
     def read(self) -> dict[str, Reading]:
-        return {
-            "cpu_cores": attempt(
-                "/proc/self/status Cpus_allowed_list", "cores", "count", self._cores
-            )
-        }
+        source = "/proc/self/status Cpus_allowed_list"
+        return {"cpu_cores": attempt(source, "cores", "count", self._cores)}
 
     def _cores(self) -> int:
-        return len(cpu_list(self.host.field("/proc/self/status", "Cpus_allowed_list")))
+        allowed = self.host.field("/proc/self/status", "Cpus_allowed_list")
+        return len(cpu_list(allowed))
 
 
 def _cpu_seconds() -> tuple[float, float]:
-    used = [
-        resource.getrusage(who)
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    ]
-    return sum(each.ru_utime for each in used), sum(each.ru_stime for each in used)
+    process = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    user = process.ru_utime + children.ru_utime
+    system = process.ru_stime + children.ru_stime
+    return user, system
 
 
 class Memory(Sensor):
@@ -132,17 +127,18 @@ class Memory(Sensor):
     def read(self) -> dict[str, Reading]:
         with self._lock:
             self._open.remove(self)
+        now = f"{self.STATUS} VmRSS"
+        peak = f"{self.STATUS} VmHWM, {self.span}"
         return {
-            "memory_current": attempt(
-                f"{self.STATUS} VmRSS", "B", "cost", lambda: self._bytes("VmRSS")
-            ),
-            "memory_peak": attempt(
-                f"{self.STATUS} VmHWM, {self.span}",
-                "B",
-                "cost",
-                lambda: max(self.seen, self._bytes("VmHWM")),
-            ),
+            "memory_current": attempt(now, "B", "cost", self._current),
+            "memory_peak": attempt(peak, "B", "cost", self._peak),
         }
+
+    def _current(self) -> int:
+        return self._bytes("VmRSS")
+
+    def _peak(self) -> int:
+        return max(self.seen, self._bytes("VmHWM"))
 
     def _tell_open_blocks(self) -> None:
         """Give the peak so far to the blocks around this one, before it is reset."""
@@ -150,18 +146,17 @@ class Memory(Sensor):
             return
         try:
             peak = self._bytes("VmHWM")
-        except (
-            Unavailable
-        ):  # then no block's peak can be read, and each says so by itself
+        except Unavailable:  # no block's peak can be read: each of them reports that
             return
         for outer in self._open:
             outer.seen = max(outer.seen, peak)
 
     def _bytes(self, key: str) -> int:
-        words = self.host.field(self.STATUS, key).split()
-        if len(words) != 2 or words[1] != "kB":
+        number_and_unit = self.host.field(self.STATUS, key).split()
+        if len(number_and_unit) != 2 or number_and_unit[1] != "kB":
             raise Unavailable(f"{self.STATUS}: {key} is not in kB")
-        return whole(words[0], f"{self.STATUS} {key}") * 1024
+        kibibytes = whole(number_and_unit[0], f"{self.STATUS} {key}")
+        return kibibytes * 1024
 
 
 class Bytes(Sensor):
@@ -169,9 +164,11 @@ class Bytes(Sensor):
 
     IO = "/proc/self/io"
     NAMES: ClassVar[dict[str, str]] = {
-        "read_chars": "rchar", "write_chars": "wchar", "read_bytes": "read_bytes",
+        "read_chars": "rchar",
+        "write_chars": "wchar",
+        "read_bytes": "read_bytes",
         "write_bytes": "write_bytes",
-    }  # fmt: skip
+    }
 
     def start(self) -> None:
         self.before, self.own = self._counters()
@@ -182,25 +179,35 @@ class Bytes(Sensor):
         changes = {}
         for name, key in self.NAMES.items():
             change = partial(self._change, after, key)
-            changes[name] = attempt(f"{source}: {key}", "B", "cost", change)
+            key_source = f"{source}: {key}"
+            changes[name] = attempt(key_source, "B", "cost", change)
         return changes
 
     def _change(self, after: dict[str, str], key: str) -> int:
         if "reason" in after or "reason" in self.before:
-            raise Unavailable(after.get("reason") or self.before["reason"])
+            reason = after.get("reason") or self.before["reason"]
+            raise Unavailable(reason)
         if key not in after or key not in self.before:
             raise Unavailable(f"{self.IO}: no line {key!r}")
-        change = whole(after[key], self.IO) - whole(self.before[key], self.IO)
-        # Reading the counters at the start was itself a read, counted after the counters were written out.
-        return change - self.own if key == "rchar" else change
+        end = whole(after[key], self.IO)
+        start = whole(self.before[key], self.IO)
+        change = end - start
+        if key == "rchar":
+            # Reading the counters at the start was itself a read, counted after the counters were written out.
+            return change - self.own
+        return change
 
     def _counters(self) -> tuple[dict[str, str], int]:
+        """The counters by name, and how many bytes were read to get them."""
         try:
             text = self.host.text(self.IO)
         except Unavailable as reason:
             return {"reason": str(reason)}, 0
-        lines = (line.partition(":") for line in text.splitlines())
-        return {name.strip(): value.strip() for name, _, value in lines}, len(text)
+        counters = {}
+        for line in text.splitlines():
+            name, _, value = line.partition(":")
+            counters[name.strip()] = value.strip()
+        return counters, len(text)
 
 
 class Switches(Sensor):
@@ -210,16 +217,12 @@ class Switches(Sensor):
         self.before = _involuntary()
 
     def read(self) -> dict[str, Reading]:
+        switches = float(_involuntary() - self.before)
         source = "getrusage ru_nivcsw: this process and children it waited for"
-        return {
-            "involuntary_switches": Reading(
-                float(_involuntary() - self.before), "", "count", source
-            )
-        }
+        return {"involuntary_switches": Reading(switches, "", "count", source)}
 
 
 def _involuntary() -> int:
-    return sum(
-        resource.getrusage(who).ru_nivcsw
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
+    process = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process.ru_nivcsw + children.ru_nivcsw

@@ -14,11 +14,11 @@ from .effects import Effect, paired_effect, two_sample_effect
 from .intervals import Interval, interval
 
 Verdict = Literal["slower", "faster", "same", "inconclusive"]
-Samples = (
-    ArrayLike | Sequence[ArrayLike]
-)  # one series in the order of time, or one per process
+# One series in the order of time, or one per process.
+Samples = ArrayLike | Sequence[ArrayLike]
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-ROUNDING = 1e-12  # of a log ratio: a hundred times its rounding error, a nanosecond in a quarter of an hour
+# Of a log ratio: a hundred times its rounding error, a nanosecond in a quarter of an hour.
+ROUNDING = 1e-12
 SMALLEST = 1 / LARGEST  # so that ratios stay finite
 
 
@@ -70,6 +70,41 @@ def compare(
     Paired (every value of b was taken beside its value of a): the median ratio of the pairs. Unpaired: the
     ratio of the two quantiles, from an interval of each. Both respect dependence in time and processes.
     """
+    _check_comparison(margin, paired, quantile)
+    costs_a = _costs(a, "a")
+    costs_b = _costs(b, "b")
+    logs_a = _logarithms(costs_a)
+    logs_b = _logarithms(costs_b)
+    if paired:
+        differences = _differences(logs_a, logs_b)
+        log_ratio = _log_interval(differences, 0.5, level)
+        effect = _paired_effect(differences, log_ratio)
+    else:
+        log_ratio = _log_ratio(logs_a, logs_b, quantile, level)
+        effect = _two_sample_effect(logs_a, logs_b, log_ratio)
+    notes = list(log_ratio.notes)
+    interval_a = _absolute(costs_a, "a", quantile, level, notes)
+    interval_b = _absolute(costs_b, "b", quantile, level, notes)
+    low = math.exp(log_ratio.low)
+    high = math.exp(log_ratio.high)
+    return Comparison(
+        verdict=verdict_of(low, high, margin),
+        ratio=math.exp(log_ratio.estimate),
+        low=low,
+        high=high,
+        effect=effect,
+        a=interval_a,
+        b=interval_b,
+        margin=margin,
+        level=level,
+        n=log_ratio.n,
+        processes=log_ratio.processes,
+        method=log_ratio.method,
+        notes=tuple(notes),
+    )
+
+
+def _check_comparison(margin: float, paired: bool, quantile: float) -> None:
     if not 0 <= margin < math.inf:
         raise Deep500Error(
             f"the margin is {margin!r}: give a share from 0 up, such as 0.02 for 2 %"
@@ -79,41 +114,18 @@ def compare(
             f"the {quantile:g} quantile of paired ratios is no ratio of {quantile:g} quantiles: "
             "compare medians, or set paired=False"
         )
-    costs_a, costs_b = _costs(a, "a"), _costs(b, "b")
-    logs_a, logs_b = _logarithms(costs_a), _logarithms(costs_b)
-    if paired:
-        differences = _differences(logs_a, logs_b)
-        found = _log_interval(differences, 0.5, level)
-        effect = paired_effect(
-            np.concatenate(differences), _level_if_independent(found)
-        )
-    else:
-        found = _mover(
-            _log_interval(logs_a, quantile, level),
-            _log_interval(logs_b, quantile, level),
-        )
-        effect = two_sample_effect(
-            np.concatenate(logs_a), np.concatenate(logs_b), _level_if_independent(found)
-        )
-    notes = list(found.notes)
-    of_a = _absolute(costs_a, "a", quantile, level, notes)
-    of_b = _absolute(costs_b, "b", quantile, level, notes)
-    low, high = math.exp(found.low), math.exp(found.high)
-    return Comparison(
-        verdict_of(low, high, margin),
-        math.exp(found.estimate),
-        low,
-        high,
-        effect,
-        of_a,
-        of_b,
-        margin,
-        level,
-        found.n,
-        found.processes,
-        found.method,
-        tuple(notes),
-    )
+
+
+def _paired_effect(differences: list[Array], log_ratio: Interval) -> Effect:
+    return paired_effect(np.concatenate(differences), _level_if_independent(log_ratio))
+
+
+def _two_sample_effect(
+    logs_a: list[Array], logs_b: list[Array], log_ratio: Interval
+) -> Effect:
+    pooled_a = np.concatenate(logs_a)
+    pooled_b = np.concatenate(logs_b)
+    return two_sample_effect(pooled_a, pooled_b, _level_if_independent(log_ratio))
 
 
 def verdict_of(low: float, high: float, margin: float) -> Verdict:
@@ -131,11 +143,12 @@ def quantile_differences(
     a: Samples, b: Samples, quantiles: Sequence[float] = QUANTILES, level: float = 0.95
 ) -> tuple[QuantileDifference, ...]:
     """The ratio b / a quantile by quantile, unpaired; the level holds for each interval by itself."""
-    logs_a, logs_b = _logarithms(_costs(a, "a")), _logarithms(_costs(b, "b"))
+    logs_a = _logarithms(_costs(a, "a"))
+    logs_b = _logarithms(_costs(b, "b"))
     return tuple(_quantile_difference(logs_a, logs_b, q, level) for q in quantiles)
 
 
-def more_needed(found: Interval | Comparison, precision: float) -> int:
+def more_needed(estimate: Interval | Comparison, precision: float) -> int:
     """About how many more samples (processes, where there are several) narrow the interval to the precision.
 
     Its half-width is sqrt(high / low) - 1 and shrinks with the square root; a rough figure, at least 1.
@@ -144,19 +157,21 @@ def more_needed(found: Interval | Comparison, precision: float) -> int:
         raise Deep500Error(
             f"the precision is {precision!r}: give a share above 0, such as 0.02 for 2 %"
         )
-    if found.low <= 0:
+    if estimate.low <= 0:
         raise Deep500Error(
-            f"the interval starts at {found.low:g}: relative precision needs positive values"
+            f"the interval starts at {estimate.low:g}: relative precision needs positive values"
         )
-    units = found.processes if found.processes > 1 else found.n
-    half_width = math.log(found.high / found.low) / 2
-    return max(1, math.ceil(units * ((half_width / math.log1p(precision)) ** 2 - 1)))
+    units = estimate.processes if estimate.processes > 1 else estimate.n
+    half_width = math.log(estimate.high / estimate.low) / 2
+    growth = (half_width / math.log1p(precision)) ** 2
+    return max(1, math.ceil(units * (growth - 1)))
 
 
 def processes_of(samples: Any, name: str) -> list[Array]:
     """The samples as arrays of finite numbers, one per process; an error says the name."""
     try:
-        if isinstance(samples, list | tuple) and samples and np.ndim(samples[0]):
+        is_list = isinstance(samples, list | tuple) and samples
+        if is_list and np.ndim(samples[0]):
             return [as_series(values) for values in samples]
         return [as_series(samples)]
     except (Deep500Error, ValueError) as error:  # ragged lists are a ValueError
@@ -189,7 +204,8 @@ def _differences(logs_a: list[Array], logs_b: list[Array]) -> list[Array]:
                 f"process {k} has {x.size} values of a and {y.size} of b, which are no pairs: "
                 "give as many, or set paired=False"
             )
-    return [_tied(y - x) for x, y in zip(logs_a, logs_b, strict=True)]
+    differences = map(np.subtract, logs_b, logs_a)
+    return [_tied(values) for values in differences]
 
 
 def _tied(differences: Array) -> Array:
@@ -204,43 +220,58 @@ def _tied(differences: Array) -> Array:
 
 
 def _log_interval(logs: list[Array], quantile: float, level: float) -> Interval:
-    """The interval of logarithms, which takes no more logarithms of them because they are centred first."""
+    """The interval of logarithms; they are centred first, so that it is not computed on their logarithms."""
     centre = float(np.median(np.concatenate(logs)))
-    found = _interval([x - centre for x in logs], quantile, level)
+    centred = _interval([values - centre for values in logs], quantile, level)
     return replace(
-        found,
-        estimate=found.estimate + centre,
-        low=found.low + centre,
-        high=found.high + centre,
+        centred,
+        estimate=centred.estimate + centre,
+        low=centred.low + centre,
+        high=centred.high + centre,
     )
 
 
+def _log_ratio(
+    logs_a: list[Array], logs_b: list[Array], quantile: float, level: float
+) -> Interval:
+    log_a = _log_interval(logs_a, quantile, level)
+    log_b = _log_interval(logs_b, quantile, level)
+    return _mover(log_a, log_b)
+
+
 def _interval(series: list[Array], quantile: float, level: float) -> Interval:
-    return interval(series[0] if len(series) == 1 else series, quantile, level)
+    if len(series) == 1:
+        return interval(series[0], quantile, level)
+    return interval(series, quantile, level)
 
 
 def _mover(a: Interval, b: Interval) -> Interval:
     """The interval of b - a from both, by the method of variance estimates recovery (Zou & Donner)."""
     difference = b.estimate - a.estimate
+    reach_below = math.hypot(b.estimate - b.low, a.high - a.estimate)
+    reach_above = math.hypot(b.high - b.estimate, a.estimate - a.low)
     n = min(a.n, b.n)
-    method = a.method if a.method == b.method else f"a: {a.method}; b: {b.method}"
+    effective_share = min(a.effective_n / a.n, b.effective_n / b.n)
+    method = a.method
+    if a.method != b.method:
+        method = f"a: {a.method}; b: {b.method}"
     return replace(
         a,
         estimate=difference,
-        low=difference - math.hypot(b.estimate - b.low, a.high - a.estimate),
-        high=difference + math.hypot(b.high - b.estimate, a.estimate - a.low),
+        low=difference - reach_below,
+        high=difference + reach_above,
         n=n,
-        effective_n=n * min(a.effective_n / a.n, b.effective_n / b.n),
+        effective_n=n * effective_share,
         processes=min(a.processes, b.processes),
         method=f"intervals of both sides combined by MOVER ({method})",
         notes=tuple(dict.fromkeys(a.notes + b.notes)),
     )
 
 
-def _level_if_independent(found: Interval) -> float | None:
-    return (
-        found.level if found.processes == 1 and found.effective_n >= found.n else None
-    )
+def _level_if_independent(log_ratio: Interval) -> float | None:
+    if log_ratio.processes == 1 and log_ratio.effective_n >= log_ratio.n:
+        return log_ratio.level
+    return None
 
 
 def _absolute(
@@ -257,9 +288,12 @@ def _quantile_difference(
     logs_a: list[Array], logs_b: list[Array], q: float, level: float
 ) -> QuantileDifference:
     try:
-        found = _mover(_log_interval(logs_a, q, level), _log_interval(logs_b, q, level))
+        log_ratio = _log_ratio(logs_a, logs_b, q, level)
     except TooFewSamples as reason:
-        return QuantileDifference(q, None, None, None, str(reason))
-    return QuantileDifference(
-        q, math.exp(found.estimate), math.exp(found.low), math.exp(found.high)
-    )
+        return QuantileDifference(
+            q=q, ratio=None, low=None, high=None, refused=str(reason)
+        )
+    ratio = math.exp(log_ratio.estimate)
+    low = math.exp(log_ratio.low)
+    high = math.exp(log_ratio.high)
+    return QuantileDifference(q=q, ratio=ratio, low=low, high=high)

@@ -29,28 +29,31 @@ class Dependence(NamedTuple):
     df: float
 
 
+INDEPENDENT = Dependence(1.0, math.inf)
+
+
 def as_series(values: ArrayLike) -> Array:
-    """The values as a one-dimensional float array, or a Deep500Error that says what is wrong with them."""
+    """The values as a one-dimensional float array; raises a Deep500Error if they are not finite numbers."""
     try:
         array = np.asarray(values)
     except (ValueError, TypeError) as error:
         raise Deep500Error(
             "samples must be numbers in one dimension, these are ragged"
         ) from error
-    if array.ndim != 1 or (array.dtype.kind not in "iuf" and array.size):
-        found = f"{array.ndim}-D {array.dtype}"
-        advice = (
-            "; for rows that are processes pass list(samples)"
-            if array.ndim == 2
-            else ""
-        )
+    is_numeric = array.dtype.kind in "iuf" or not array.size
+    if array.ndim != 1 or not is_numeric:
+        advice = ""
+        if array.ndim == 2:
+            advice = "; for rows that are processes pass list(samples)"
+        kind = f"{array.ndim}-D {array.dtype}"
         raise Deep500Error(
-            f"samples must be numbers in one dimension, got {found}{advice}"
+            f"samples must be numbers in one dimension, got {kind}{advice}"
         )
     if not array.size:
         raise Deep500Error("no samples: at least one value is needed")
     array = array.astype(float)
-    bad = int(np.count_nonzero(~(np.abs(array) <= LARGEST)))
+    is_finite = np.abs(array) <= LARGEST
+    bad = int(np.count_nonzero(~is_finite))
     if bad:
         limit = f"finite (up to {LARGEST:g})"
         raise Deep500Error(
@@ -64,13 +67,15 @@ def normal_scores(x: Array) -> Array:
     n = len(x)
     order = np.argsort(x, kind="stable")
     ordered = x[order]
-    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    differs = ordered[1:] != ordered[:-1]
+    is_new = np.concatenate(([True], differs))
+    first = np.flatnonzero(is_new)
     last = np.append(first[1:], n)
     centred = (first + last - n) / (2 * n)
+    distances = normal_quantile(0.5 - np.abs(centred))
+    distinct_scores = np.copysign(distances, centred)
     scores = np.empty(n)
-    scores[order] = np.repeat(
-        np.copysign(normal_quantile(0.5 - np.abs(centred)), centred), last - first
-    )
+    scores[order] = np.repeat(distinct_scores, last - first)
     return scores
 
 
@@ -79,7 +84,8 @@ def autocorrelation(z: Array, lags: int) -> Array:
     z = z - z.mean()
     size = 1 << (2 * len(z) - 1).bit_length()
     spectrum = np.fft.rfft(z, size)
-    covariance = np.fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[: lags + 1]
+    power = spectrum.real**2 + spectrum.imag**2
+    covariance = np.fft.irfft(power, size)[: lags + 1]
     if covariance[0] <= 0:
         return np.concatenate(([1.0], np.zeros(lags)))
     return covariance / covariance[0]
@@ -96,31 +102,37 @@ def indicator_correlation(rho: Array, quantile: float) -> Array:
 @lru_cache(maxsize=64)
 def _copula_table(quantile: float) -> tuple[Array, Array]:
     """The integral of exp(-h^2 / (1 + sin t)) / (2 pi q (1 - q)) from 0, over a grid of angles t."""
-    angle = np.linspace(-math.pi / 2, math.pi / 2, 2001)
+    right_angle = math.pi / 2
+    angle = np.linspace(-right_angle, right_angle, 2001)
     square = float(normal_quantile(quantile)) ** 2
-    rate = np.exp(-square / np.maximum(1 + np.sin(angle), 1e-12))
-    integral = np.concatenate(
-        ([0.0], np.cumsum((rate[1:] + rate[:-1]) / 2 * np.diff(angle)))
-    )
-    return angle, (integral - integral[1000]) / (
-        2 * math.pi * quantile * (1 - quantile)
-    )
+    denominator = np.maximum(1 + np.sin(angle), 1e-12)
+    rate = np.exp(-square / denominator)
+    middle = (rate[1:] + rate[:-1]) / 2
+    trapezia = middle * np.diff(angle)
+    integral = np.concatenate(([0.0], np.cumsum(trapezia)))
+    from_zero = integral - integral[1000]
+    scale = 2 * math.pi * quantile * (1 - quantile)
+    return angle, from_zero / scale
 
 
 def initial_monotone(rho: Array) -> tuple[float, int]:
     """Geyer's initial monotone sequence estimate of 1 + 2 sum rho, and the lag at which the sum was cut."""
     half = len(rho) // 2
-    pairs = rho[0 : 2 * half : 2] + rho[1 : 2 * half : 2]
-    negative = pairs <= 0
-    count = int(negative.argmax()) if negative.any() else half
-    return max(
-        2 * float(np.minimum.accumulate(pairs[:count]).sum()) - 1, 1e-3
-    ), 2 * count - 1
+    even = rho[0 : 2 * half : 2]
+    odd = rho[1 : 2 * half : 2]
+    pairs = even + odd
+    is_negative = pairs <= 0
+    count = half
+    if is_negative.any():
+        count = int(is_negative.argmax())
+    total = float(np.minimum.accumulate(pairs[:count]).sum())
+    return max(2 * total - 1, 1e-3), 2 * count - 1
 
 
 def first_order(rho_1: float, n: int) -> float:
     """The first-order autocorrelation with the bias of a short series removed, between 0 and 0.998."""
-    return min(max((n * rho_1 + 1) / (n - 3), 0.0), 0.998)
+    unbiased = (n * rho_1 + 1) / (n - 3)
+    return min(max(unbiased, 0.0), 0.998)
 
 
 def without_bias(rho: Array, n: int) -> Array:
@@ -136,31 +148,35 @@ def dependence(x: Array, quantile: float = 0.5) -> Dependence:
     """What the order of x says about the interval of its quantile."""
     n = len(x)
     if n < 4:
-        return Dependence(1.0, math.inf)
-    rho = autocorrelation(normal_scores(x), min(n - 2, max(10, int(10 * math.sqrt(n)))))
+        return INDEPENDENT
+    lags = max(10, int(10 * math.sqrt(n)))
+    lags = min(n - 2, lags)
+    rho = autocorrelation(normal_scores(x), lags)
     if n < SHORT:
-        return Dependence(float(n) if rho[1] > 1.96 / math.sqrt(n) else 1.0, n / 2)
+        is_gross = rho[1] > 1.96 / math.sqrt(n)
+        return Dependence(float(n) if is_gross else 1.0, n / 2)
     r = first_order(float(rho[1]), n)
-    tau, df = _first_order_tau(r, quantile), n * (1 - r * r) / 2
+    tau = _first_order_tau(r, quantile)
+    df = n * (1 - r * r) / 2
     if n >= MIDDLING:
         # half of all independent series end here; of those that matter, next to none
-        if n * float(rho[1 : _GATE_LAGS + 1] @ rho[1 : _GATE_LAGS + 1]) < _GATE:
-            return Dependence(1.0, math.inf)
-        wide, cut = initial_monotone(
-            indicator_correlation(without_bias(rho, n), quantile)
-        )
-        tau, df = max(tau, wide), n / (2 * cut + 1)
-    return (
-        Dependence(tau, max(df, 3.0))
-        if tau >= NEGLIGIBLE
-        else Dependence(1.0, math.inf)
-    )
+        first_lags = rho[1 : _GATE_LAGS + 1]
+        if n * float(first_lags @ first_lags) < _GATE:
+            return INDEPENDENT
+        correlation = indicator_correlation(without_bias(rho, n), quantile)
+        monotone_tau, cut = initial_monotone(correlation)
+        tau = max(tau, monotone_tau)
+        df = n / (2 * cut + 1)
+    if tau < NEGLIGIBLE:
+        return INDEPENDENT
+    return Dependence(tau, max(df, 3.0))
 
 
 def _first_order_tau(r: float, quantile: float) -> float:
     if r <= 0:
         return 1.0
-    lags = np.arange(1, min(int(9 / -math.log(r)), 5000) + 2)
-    return 1 + 2 * float(
-        indicator_correlation(np.exp(math.log(r) * lags), quantile).sum()
-    )
+    log_r = math.log(r)
+    count = min(int(9 / -log_r), 5000)
+    lags = np.arange(1, count + 2)
+    correlation = indicator_correlation(np.exp(log_r * lags), quantile)
+    return 1 + 2 * float(correlation.sum())

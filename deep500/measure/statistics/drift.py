@@ -39,23 +39,32 @@ def drift(logs: Sequence[Array], level: float = 0.95) -> Drift | None:
     n = len(medians)
     if n < FEWEST:
         return None
-    place = (
-        np.arange(n) + 0.5
-    ) / n - 0.5  # the middle of each, in a run from -1/2 to 1/2
+    # the middle of each part, in a run from -1/2 to 1/2
+    place = (np.arange(n) + 0.5) / n - 0.5
     spread = float(place @ place)
     slope = float(place @ medians) / spread
     residuals = medians - medians.mean() - slope * place
-    error = math.sqrt(float(residuals @ residuals) / (n - 2) / spread)
+    variance = float(residuals @ residuals) / (n - 2)
+    error = math.sqrt(variance / spread)
     reach = student_t_quantile((1 + level) / 2, n - 2) * error
-    seen = reach + student_t_quantile(POWER, n - 2) * error
-    change, low, high, detectable = (
-        math.expm1(min(x, 700.0)) for x in (slope, slope - reach, slope + reach, seen)
+    smallest_seen = reach + student_t_quantile(POWER, n - 2) * error
+    return Drift(
+        change=_relative(slope),
+        low=_relative(slope - reach),
+        high=_relative(slope + reach),
+        detectable=_relative(smallest_seen),
+        n=n,
     )
-    return Drift(change, low, high, detectable, n)
+
+
+def _relative(log_change: float) -> float:
+    return math.expm1(min(log_change, 700.0))
 
 
 def _parts(logs: Sequence[Array]) -> list[Array]:
     if len(logs) > 1:
         return list(logs)
     count = min(PARTS, len(logs[0]) // SHORTEST_PART)
-    return np.array_split(logs[0], count) if count else []
+    if count == 0:
+        return []
+    return np.array_split(logs[0], count)

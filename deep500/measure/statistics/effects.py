@@ -38,49 +38,69 @@ def two_sample_effect(
     log_a: np.ndarray, log_b: np.ndarray, level: float | None
 ) -> Effect:
     """The effect between independent samples, given as logarithms; level None leaves the bounds out."""
-    n, m = log_a.size, log_b.size
-    a, b = (
-        _thinned(log_a, max(MOST, MOST**2 // m)),
-        _thinned(log_b, max(MOST, MOST**2 // n)),
-    )
+    n = log_a.size
+    m = log_b.size
+    a = _thinned(log_a, max(MOST, MOST**2 // m))
+    b = _thinned(log_b, max(MOST, MOST**2 // n))
     differences = np.subtract.outer(b, a).ravel()
     ordered = np.sort(log_a)
-    halves = np.searchsorted(ordered, log_b, "left") + np.searchsorted(
-        ordered, log_b, "right"
-    )
-    share = int(halves.sum()) / (2 * n * m)
+    cheaper = np.searchsorted(ordered, log_b, "left")
+    cheaper_or_equal = np.searchsorted(ordered, log_b, "right")
+    halves = cheaper + cheaper_or_equal
+    pairs = n * m
+    share = int(halves.sum()) / (2 * pairs)
     if level is None:
-        return Effect(math.exp(np.median(differences)), None, None, share, None, None)
+        return _unbounded(differences, share)
     z = float(normal_quantile((1 + level) / 2))
 
-    def plausible(
-        seen: float, p: float
-    ) -> bool:  # Hanley & McNeil's variance with both sizes at their mean
-        spread = (
-            p * (1 - p) * (1 + ((n + m) / 2 - 1) * ((1 - p) / (2 - p) + p / (1 + p)))
-        )
-        return seen - p <= z * math.sqrt(spread / (n * m))
+    def plausible(seen: float, p: float) -> bool:
+        # Hanley & McNeil's variance with both sizes at their mean
+        others = (n + m) / 2 - 1
+        correlated = (1 - p) / (2 - p) + p / (1 + p)
+        variance = p * (1 - p) * (1 + others * correlated)
+        deviation = math.sqrt(variance / (n * m))
+        return seen - p <= z * deviation
 
-    margin = z * math.sqrt((n + m + 1) / (12 * n * m))
-    return Effect(*_middle(differences, margin), *_bounded(share, plausible))
+    variance = (n + m + 1) / (12 * n * m)
+    margin = z * math.sqrt(variance)
+    shifts = _middle(differences, margin)
+    return Effect(*shifts, *_bounded(share, plausible))
 
 
 def paired_effect(differences: np.ndarray, level: float | None) -> Effect:
     """The effect in paired data, given as log b - log a of each pair; level None leaves the bounds out."""
     n = differences.size
     d = _thinned(differences, MOST)
-    walsh = (np.add.outer(d, d) / 2)[np.triu_indices(d.size)]
-    share = (2 * int((differences > 0).sum()) + int((differences == 0).sum())) / (2 * n)
+    sums = np.add.outer(d, d)
+    walsh = (sums / 2)[np.triu_indices(d.size)]
+    cheaper = int((differences > 0).sum())
+    equal = int((differences == 0).sum())
+    share = (2 * cheaper + equal) / (2 * n)
     if level is None:
-        return Effect(math.exp(np.median(walsh)), None, None, share, None, None)
+        return _unbounded(walsh, share)
     z = float(normal_quantile((1 + level) / 2))
 
     def plausible(seen: float, p: float) -> bool:
         pairs = round(2 * seen * n) / 2  # a tie is half a pair
-        return 1 - binomial_cdf(pairs - 1, n, p) >= (1 - level) / 2
+        as_many_or_more = 1 - binomial_cdf(pairs - 1, n, p)
+        return as_many_or_more >= (1 - level) / 2
 
-    margin = z * math.sqrt((2 * n + 1) / (6 * n * (n + 1)))
-    return Effect(*_middle(walsh, margin), *_bounded(share, plausible))
+    variance = (2 * n + 1) / (6 * n * (n + 1))
+    margin = z * math.sqrt(variance)
+    shifts = _middle(walsh, margin)
+    return Effect(*shifts, *_bounded(share, plausible))
+
+
+def _unbounded(differences: np.ndarray, share: float) -> Effect:
+    shift = math.exp(np.median(differences))
+    return Effect(
+        shift=shift,
+        shift_low=None,
+        shift_high=None,
+        probability=share,
+        probability_low=None,
+        probability_high=None,
+    )
 
 
 def _middle(
@@ -91,21 +111,28 @@ def _middle(
     if k < 1:
         return math.exp(np.median(values)), None, None
     values = np.partition(values, [k - 1, values.size - k])
-    return math.exp(np.median(values)), math.exp(values[k - 1]), math.exp(values[-k])
+    low = math.exp(values[k - 1])
+    high = math.exp(values[-k])
+    return math.exp(np.median(values)), low, high
 
 
 def _bounded(
     share: float, plausible: Callable[[float, float], bool]
 ) -> tuple[float, float, float]:
     """The share, and the least and the largest probability with which it is plausible."""
-    return share, _least(share, plausible), 1 - _least(1 - share, plausible)
+    low = _least(share, plausible)
+    high = 1 - _least(1 - share, plausible)
+    return share, low, high
 
 
 def _least(share: float, plausible: Callable[[float, float], bool]) -> float:
     low, high = 0.0, share
     for _ in range(50):
         middle = (low + high) / 2
-        low, high = (low, middle) if plausible(share, middle) else (middle, high)
+        if plausible(share, middle):
+            high = middle
+        else:
+            low = middle
     return low
 
 
@@ -114,7 +141,8 @@ def _thinned(values: np.ndarray, most: int) -> np.ndarray:
     if values.size <= most:
         return values
     ordered = np.sort(values)
-    position = (np.arange(most) + 0.5) * (values.size / most) - 0.5
-    return (
-        ordered[np.floor(position).astype(int)] + ordered[np.ceil(position).astype(int)]
-    ) / 2
+    step = values.size / most
+    position = (np.arange(most) + 0.5) * step - 0.5
+    below = ordered[np.floor(position).astype(int)]
+    above = ordered[np.ceil(position).astype(int)]
+    return (below + above) / 2

@@ -48,10 +48,17 @@ def equivalence(
         raise Deep500Error("a difference is not a finite number")
     error = _standard_error(differences, mean)
     width = _t_quantile(1 - alpha, n - 1) * error
-    low, high = mean - width, mean + width
-    p = _p_value(mean, error, margin, n)
+    low = mean - width
+    high = mean + width
     return Equivalence(
-        _verdict(low, high, margin), mean, low, high, margin, n, alpha, p
+        verdict=_verdict(low, high, margin),
+        difference=mean,
+        low=low,
+        high=high,
+        margin=margin,
+        n=n,
+        alpha=alpha,
+        p=_p_value(mean, error, margin, n),
     )
 
 
@@ -65,15 +72,18 @@ def _verdict(low: float, high: float, margin: float) -> Verdict:
 
 def _standard_error(differences: Sequence[float], mean: float) -> float:
     n = len(differences)
-    variance = math.fsum((x - mean) ** 2 for x in differences) / (n - 1)
+    squares = [(x - mean) ** 2 for x in differences]
+    variance = math.fsum(squares) / (n - 1)
     return math.sqrt(variance / n)
 
 
 def _p_value(mean: float, error: float, margin: float, n: int) -> float:
     distance = margin - abs(mean)
-    if error == 0:
-        return 0.0 if distance >= 0 else 1.0
-    return 1 - student_t_cdf(distance / error, n - 1)
+    if error > 0:
+        return 1 - student_t_cdf(distance / error, n - 1)
+    if distance >= 0:
+        return 0.0
+    return 1.0
 
 
 @cache

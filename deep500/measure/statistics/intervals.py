@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,9 +26,8 @@ from .distributions import (
 )
 
 ONE_PROCESS = "one process, between-process variance unknown"
-Samples = (
-    ArrayLike | Sequence[ArrayLike]
-)  # one series in the order measured, or a list, one per process
+# One series in the order measured, or a list of them, one per process.
+Samples = ArrayLike | Sequence[ArrayLike]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Interval:
     """An estimate with its confidence interval.
 
     `effective_n` is how many independent values (or processes) the n values are worth; `quantile` is None
-    where the estimate is none.
+    where the estimate is not a quantile.
     """
 
     estimate: float
@@ -55,26 +54,27 @@ class Interval:
         """The relative half width, sqrt(high / low) - 1; infinite where the interval touches zero."""
         if self.low == self.high:
             return 0.0
-        near, far = sorted((abs(self.low), abs(self.high)))
-        return (
-            math.sqrt(far / near) - 1
-            if near > 0 and (self.low > 0) == (self.high > 0)
-            else math.inf
-        )
+        ends = (abs(self.low), abs(self.high))
+        near, far = sorted(ends)
+        same_sign = (self.low > 0) == (self.high > 0)
+        if near > 0 and same_sign:
+            return math.sqrt(far / near) - 1
+        return math.inf
 
 
 def interval(samples: Samples, quantile: float = 0.5, level: float = 0.95) -> Interval:
-    """The interval of a quantile of one series in the order measured, or of a list, one per process.
+    """The interval of a quantile of one series in the order measured, or of a list of series, one per process.
 
-    With 3 to 5 processes the logs of values of one sign are used: of log ratios, pass the ratios.
+    With 3 to 5 processes it is computed on logarithms where all values have one sign, so pass ratios, not
+    their logarithms. Raises TooFewSamples where the samples cannot give this level.
     """
-    quantile, level = _fraction("quantile", quantile), _fraction("level", level)
-    series = _processes(samples)
+    quantile = checked_fraction("quantile", quantile)
+    level = checked_fraction("level", level)
+    series = as_processes(samples)
     if len(series) > 1:
         return _of_processes(series, quantile, level)
-    return _of_series(
-        series[0], quantile, level, (ONE_PROCESS,) if _is_nested(samples) else ()
-    )
+    notes = (ONE_PROCESS,) if _is_nested(samples) else ()
+    return _of_series(series[0], quantile, level, notes)
 
 
 def smallest_sample(quantile: float, level: float) -> int:
@@ -84,29 +84,29 @@ def smallest_sample(quantile: float, level: float) -> int:
 
 def _fewest(quantile: float, alpha: float) -> int:
     rare = min(quantile, 1 - quantile)
-    n = max(1, int(min(math.log(max(alpha, 1e-300)) / math.log1p(-rare), 1e15)) - 1)
-    while n < 1e15 and math.exp(n * math.log1p(-rare)) + rare**n > alpha:
+    log_common = math.log1p(-rare)
+    estimate = math.log(max(alpha, 1e-300)) / log_common
+    n = max(1, int(min(estimate, 1e15)) - 1)
+    while n < 1e15 and math.exp(n * log_common) + rare**n > alpha:
         n += 1
     return n
 
 
 def _is_nested(samples: Any) -> bool:
-    return (
-        isinstance(samples, list | tuple)
-        and len(samples) > 0
-        and not np.isscalar(samples[0])
-    )
+    if not isinstance(samples, list | tuple) or len(samples) == 0:
+        return False
+    return not np.isscalar(samples[0])
 
 
-def _processes(samples: Any) -> list[Array]:
-    return (
-        [as_series(values) for values in samples]
-        if _is_nested(samples)
-        else [as_series(samples)]
-    )
+def as_processes(samples: Any) -> list[Array]:
+    """The samples as one array per process; a single series counts as one process."""
+    if _is_nested(samples):
+        return [as_series(values) for values in samples]
+    return [as_series(samples)]
 
 
-def _fraction(name: str, value: float) -> float:
+def checked_fraction(name: str, value: float) -> float:
+    """The value as a float strictly between 0 and 1; any other raises a Deep500Error with the name in it."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -119,36 +119,31 @@ def _fraction(name: str, value: float) -> float:
 
 
 def _name(quantile: float) -> str:
-    return "the median" if quantile == 0.5 else f"p{100 * quantile:g}"
+    if quantile == 0.5:
+        return "the median"
+    return f"p{100 * quantile:g}"
 
 
 def _of_series(
     x: Array, quantile: float, level: float, notes: tuple[str, ...]
 ) -> Interval:
-    n, alpha = len(x), 1 - level
-    asked = f"{_name(quantile)} at {100 * level:g} % was asked of {n} values"
+    n = len(x)
+    percent = f"{100 * level:g} %"
+    request = f"{_name(quantile)} at {percent} was asked of {n} values"
     needed = smallest_sample(quantile, level)
     if n < needed:
-        raise TooFewSamples(f"{asked}; at least {needed} are needed")
+        raise TooFewSamples(f"{request}; at least {needed} are needed")
     ordered = np.sort(x)
     if ordered[0] == ordered[-1]:
-        value = float(ordered[0])
-        return Interval(
-            value,
-            value,
-            value,
-            n,
-            level,
-            quantile,
-            "all values equal",
-            float(n),
-            1,
-            notes,
-        )
+        return _of_equal_values(float(ordered[0]), n, quantile, level, notes)
+    alpha = 1 - level
+    size = float(n)
+    method = "binomial ranks, Nyblom-interpolated"
     tau, df = dependence(x, quantile)
-    size, method = float(n), "binomial ranks, Nyblom-interpolated"
     if tau > 1:
-        size, alpha = n / tau, 2 * normal_cdf(-student_t_quantile(1 - alpha / 2, df))
+        size = n / tau
+        t = student_t_quantile(1 - alpha / 2, df)
+        alpha = 2 * normal_cdf(-t)
         notes += (f"dependent: the {n} values count as {size:.1f}",)
         method += ", effective n"
     elif n < SHORT:
@@ -157,22 +152,51 @@ def _of_series(
     if ranks is None:
         more = math.ceil(_fewest(quantile, alpha) * tau)
         raise TooFewSamples(
-            f"{asked} so dependent that they count as {size:.1f}; about {more} are needed"
+            f"{request} so dependent that they count as {size:.1f}; about {more} are needed"
         )
     # ranks of the effective sample, as the same shares of the real one
-    low, high = _between(ordered, *(rank * (n + 1) / (size + 1) for rank in ranks))
+    real_ranks = [rank * (n + 1) / (size + 1) for rank in ranks]
+    low, high = _between(ordered, *real_ranks)
     estimate = _quantile_of(ordered, quantile)
-    low, high = min(low, estimate), max(high, estimate)
-    return Interval(estimate, low, high, n, level, quantile, method, size, 1, notes)
+    return Interval(
+        estimate=estimate,
+        low=min(low, estimate),
+        high=max(high, estimate),
+        n=n,
+        level=level,
+        quantile=quantile,
+        method=method,
+        effective_n=size,
+        processes=1,
+        notes=notes,
+    )
+
+
+def _of_equal_values(
+    value: float, n: int, quantile: float, level: float, notes: tuple[str, ...]
+) -> Interval:
+    return Interval(
+        estimate=value,
+        low=value,
+        high=value,
+        n=n,
+        level=level,
+        quantile=quantile,
+        method="all values equal",
+        effective_n=float(n),
+        processes=1,
+        notes=notes,
+    )
 
 
 @lru_cache(maxsize=4096)
 def _ranks(n: float, quantile: float, alpha: float) -> tuple[float, float] | None:
     """Fractional ranks of the lower end, from below, and the upper end, from above; None if n is too small.
 
-    Where one end cannot have half of alpha, it is the extreme value and the other end gets the rest.
+    Where one end cannot have half of alpha, it is the extreme value and the other end gets what remains.
     """
-    beyond_low, beyond_high = (1 - quantile) ** n, quantile**n
+    beyond_low = (1 - quantile) ** n
+    beyond_high = quantile**n
     if beyond_low + beyond_high > alpha:
         return None
     below = min(max(alpha / 2, beyond_low), alpha - beyond_high)
@@ -182,151 +206,183 @@ def _ranks(n: float, quantile: float, alpha: float) -> tuple[float, float] | Non
 
 def _nyblom_rank(n: float, quantile: float, tail: float) -> float:
     """The rank whose value, interpolated linearly, exceeds the quantile with probability tail (Nyblom)."""
+
+    def cdf(rank: int) -> float:
+        return binomial_cdf(rank, n, quantile)
+
     # without the tolerance, rounding would cost the extreme rank where the tail is exactly its probability
-    rank = bisect_right(
-        range(math.ceil(n)),
-        tail * (1 + 1e-12),
-        key=lambda k: binomial_cdf(k, n, quantile),
-    )
-    rank = max(rank, 1)
-    outer, inner = binomial_cdf(rank - 1, n, quantile), binomial_cdf(rank, n, quantile)
+    tolerated = tail * (1 + 1e-12)
+    ranks = range(math.ceil(n))
+    rank = max(bisect_right(ranks, tolerated, key=cdf), 1)
+    outer = cdf(rank - 1)
+    inner = cdf(rank)
     if rank >= n or tail <= outer:
         return float(rank)
-    return rank + 1 / (
-        1
-        + rank
-        * (1 - quantile)
-        * (inner - tail)
-        / ((n - rank) * quantile * (tail - outer))
-    )
+    inner_weight = rank * (1 - quantile) * (inner - tail)
+    outer_weight = (n - rank) * quantile * (tail - outer)
+    return rank + 1 / (1 + inner_weight / outer_weight)
 
 
-def _at(ordered: Array, rank: float) -> float:
+def _at_rank(ordered: Array, rank: float) -> float:
     """The value of a fractional rank, counted from 1."""
     whole = int(rank)
-    here, after = (
-        float(ordered[max(whole, 1) - 1]),
-        float(ordered[min(whole, len(ordered) - 1)]),
-    )
+    here = float(ordered[max(whole, 1) - 1])
+    after = float(ordered[min(whole, len(ordered) - 1)])
+    if whole < 1 or here == after:
+        return here
     # weights rather than a step, so that mirrored values give exactly mirrored results
-    return (
-        here
-        if whole < 1 or here == after
-        else (1 - rank + whole) * here + (rank - whole) * after
-    )
+    return (1 - rank + whole) * here + (rank - whole) * after
 
 
 def _between(
     ordered: Array, from_below: float, from_above: float
 ) -> tuple[float, float]:
-    return _at(ordered, from_below), -_at(-ordered[::-1], from_above)
+    low = _at_rank(ordered, from_below)
+    mirrored = -ordered[::-1]
+    return low, -_at_rank(mirrored, from_above)
 
 
 def _quantile_of(ordered: Array, quantile: float) -> float:
     """The median-unbiased sample quantile."""
-    return _at(ordered, quantile * len(ordered) + (1 + quantile) / 3)
+    rank = quantile * len(ordered) + (1 + quantile) / 3
+    return _at_rank(ordered, rank)
 
 
 def _of_processes(series: list[Array], quantile: float, level: float) -> Interval:
-    count, shortest = len(series), min(map(len, series))
+    count = len(series)
+    _check_processes(series, quantile)
+    centres = [_quantile_of(np.sort(values), quantile) for values in series]
+    medians = np.sort(centres)
+    of_each = "medians" if quantile == 0.5 else _name(quantile)
+    ranks = None
+    if count >= 6:
+        ranks = _ranks(float(count), 0.5, 1 - level)
+    if ranks:
+        method = f"binomial ranks of process {of_each}, Nyblom-interpolated"
+        estimate = _quantile_of(medians, 0.5)
+        low, high = _between(medians, *ranks)
+    elif sign := _common_sign(series):
+        method = f"t on log process {of_each}"
+        estimate, low, high = _log_t(medians, level, sign)
+    else:
+        method = f"t on process {of_each}"
+        estimate, low, high = _t(medians, level)
+    return Interval(
+        estimate=estimate,
+        low=min(low, estimate),
+        high=max(high, estimate),
+        n=sum(map(len, series)),
+        level=level,
+        quantile=quantile,
+        method=method,
+        effective_n=float(count),
+        processes=count,
+    )
+
+
+def _check_processes(series: list[Array], quantile: float) -> None:
+    count = len(series)
     if count < 3:
         raise TooFewSamples(
             f"an interval over {count} processes was asked for; at least 3 are needed"
         )
-    fewest = (
-        1 if quantile == 0.5 else math.ceil(round(3 / min(quantile, 1 - quantile), 6))
-    )
+    fewest = 1
+    if quantile != 0.5:
+        rare = min(quantile, 1 - quantile)
+        fewest = math.ceil(round(3 / rare, 6))
+    shortest = min(map(len, series))
     if shortest < fewest:
-        asked = f"{_name(quantile)} was asked of a process of {shortest} values"
-        raise TooFewSamples(f"{asked}; at least {fewest} are needed")
-    medians = np.sort([_quantile_of(np.sort(values), quantile) for values in series])
-    what = "medians" if quantile == 0.5 else _name(quantile)
-    ranks = _ranks(float(count), 0.5, 1 - level) if count >= 6 else None
-    if ranks:
-        method = f"binomial ranks of process {what}, Nyblom-interpolated"
-        estimate, (low, high) = _quantile_of(medians, 0.5), _between(medians, *ranks)
-    else:
-        values = np.concatenate(series)
-        sign = 1 if values.min() > 0 else -1 if values.max() < 0 else 0
-        method = f"t on log process {what}" if sign else f"t on process {what}"
-        estimate, low, high = (
-            _log_t(medians, level, sign) if sign else _t(medians, level)
-        )
-    low, high = min(low, estimate), max(high, estimate)
-    return Interval(
-        estimate,
-        low,
-        high,
-        sum(map(len, series)),
-        level,
-        quantile,
-        method,
-        float(count),
-        count,
-    )
+        request = f"{_name(quantile)} was asked of a process of {shortest} values"
+        raise TooFewSamples(f"{request}; at least {fewest} are needed")
+
+
+def _common_sign(series: list[Array]) -> int:
+    """1 if all values are positive, -1 if all are negative, otherwise 0."""
+    if all(values.min() > 0 for values in series):
+        return 1
+    if all(values.max() < 0 for values in series):
+        return -1
+    return 0
 
 
 def _t(values: Array, level: float) -> tuple[float, float, float]:
     """Mean and t-interval, scaled and summed exactly: unit, order and sign of the values do not matter."""
-    n, exponent = len(values), math.frexp(float(np.abs(values).max()))[1]
+    n = len(values)
+    largest = float(np.abs(values).max())
+    exponent = math.frexp(largest)[1]
     scaled = np.ldexp(values, -exponent).tolist()
     mean = math.fsum(scaled) / n
-    variance = math.fsum((value - mean) ** 2 for value in scaled) / (n - 1)
-    reach = student_t_quantile((1 + level) / 2, n - 1) * math.sqrt(variance / n)
-    return (
-        math.ldexp(mean, exponent),
-        math.ldexp(mean - reach, exponent),
-        math.ldexp(mean + reach, exponent),
-    )
+    squares = [(value - mean) ** 2 for value in scaled]
+    variance = math.fsum(squares) / (n - 1)
+    t = student_t_quantile((1 + level) / 2, n - 1)
+    reach = t * math.sqrt(variance / n)
+    estimate = math.ldexp(mean, exponent)
+    low = math.ldexp(mean - reach, exponent)
+    high = math.ldexp(mean + reach, exponent)
+    return estimate, low, high
 
 
 def _log_t(values: Array, level: float, sign: int) -> tuple[float, float, float]:
-    """The t-interval on the logs of values of one sign."""
+    """The t-interval on the logarithms of sorted values of one sign."""
     if values[0] == values[-1]:
-        return (float(values[0]),) * 3
-    estimate, low, high = (
-        sign * math.exp(min(end, 709.0)) for end in _t(np.log(np.abs(values)), level)
-    )
-    return (estimate, low, high) if sign > 0 else (estimate, high, low)
+        value = float(values[0])
+        return value, value, value
+    logs = _t(np.log(np.abs(values)), level)
+    values_of_logs = [math.exp(min(log, 709.0)) for log in logs]
+    estimate, low, high = [sign * value for value in values_of_logs]
+    if sign < 0:
+        return estimate, high, low
+    return estimate, low, high
 
 
 def mean_interval(samples: ArrayLike, level: float = 0.95) -> Interval:
-    """Student's t-interval of the mean, with the diagnostics that speak for or against it as notes."""
-    level = _fraction("level", level)
+    """Student's t-interval of the mean; its notes hold the diagnostics for and against using it."""
+    level = checked_fraction("level", level)
     if _is_nested(samples):
         raise Refused(
             "pooling processes ignores what differs between them: pass one mean per process"
         )
     x = as_series(samples)
-    if len(x) < 3:
+    n = len(x)
+    if n < 3:
         raise TooFewSamples(
-            f"a t-interval was asked of {len(x)} values; at least 3 are needed"
+            f"a t-interval was asked of {n} values; at least 3 are needed"
         )
+    estimate, low, high = _t(x, level)
     return Interval(
-        *_t(x, level), len(x), level, None, "t", float(len(x)), 1, _t_diagnostics(x)
+        estimate=estimate,
+        low=low,
+        high=high,
+        n=n,
+        level=level,
+        quantile=None,
+        method="t",
+        effective_n=float(n),
+        processes=1,
+        notes=_t_diagnostics(x),
     )
 
 
 def _t_diagnostics(x: Array) -> tuple[str, ...]:
     n = len(x)
     if x.min() == x.max():
-        return (
-            f"n = {n}",
-            "warning: all values are equal, which a t-interval cannot judge",
-        )
+        warning = "warning: all values are equal, which a t-interval cannot judge"
+        return f"n = {n}", warning
     from scipy.stats import shapiro
 
     z = (x - x.mean()) / np.ptp(x)
-    p = float(shapiro(z[:: math.ceil(n / 5000)]).pvalue)
-    straight = float(
-        np.corrcoef(np.sort(z), normal_quantile((np.arange(n) + 0.5) / n))[0, 1]
-    )
+    every = math.ceil(n / 5000)
+    p = float(shapiro(z[::every]).pvalue)
+    normal = normal_quantile((np.arange(n) + 0.5) / n)
+    correlations = np.corrcoef(np.sort(z), normal)
+    straightness = float(correlations[0, 1])
     lag_1 = float(autocorrelation(z, 1)[1])
-    notes = [f"n = {n}", f"Shapiro-Wilk p = {p:.3g}", f"Q-Q correlation {straight:.4f}"]
+    notes = [f"n = {n}", f"Shapiro-Wilk p = {p:.3g}"]
+    notes.append(f"Q-Q correlation {straightness:.4f}")
     notes.append(f"lag-1 autocorrelation {lag_1:.2f}")
     if n < SHORT:
         notes.append("warning: too few values to see whether they are normal")
-    if p < 0.05 or (n >= SHORT and straight < 0.95):
+    if p < 0.05 or (n >= SHORT and straightness < 0.95):
         notes.append(
             "warning: the values are not normal, prefer the interval of the median"
         )
@@ -335,70 +391,3 @@ def _t_diagnostics(x: Array) -> tuple[str, ...]:
             "warning: the values depend on one another, the interval is not to be trusted"
         )
     return tuple(notes)
-
-
-def bootstrap(
-    processes: Samples,
-    statistic: Callable[..., Any] = np.median,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> Interval:
-    """The percentile interval of a statistic of pooled values, resampling processes, then their values."""
-    level = _fraction("level", level)
-    series = _processes(processes)
-    count, n = len(series), sum(map(len, series))
-    if count == 2:
-        raise TooFewSamples(
-            "a bootstrap over 2 processes was asked for; at least 3 are needed"
-        )
-    if count == 1 and n < (needed := smallest_sample(0.5, level)):
-        raise TooFewSamples(
-            f"a bootstrap of {n} values was asked for; at least {needed} are needed"
-        )
-    if resamples < 1:
-        raise Deep500Error(f"a bootstrap needs resamples, got {resamples}")
-    draws = _resampled(series, statistic, resamples, np.random.default_rng(seed))
-    estimate = float(statistic(np.concatenate(series)))
-    low, high = (
-        float(end) for end in np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    )
-    low, high, size = (
-        min(low, estimate),
-        max(high, estimate),
-        float(count if count > 1 else n),
-    )
-    note = (
-        ONE_PROCESS
-        if count == 1
-        else "few processes: a percentile bootstrap is too narrow"
-    )
-    notes = (note,) if count < 10 else ()
-    method = f"hierarchical bootstrap, {resamples} resamples"
-    return Interval(estimate, low, high, n, level, None, method, size, count, notes)
-
-
-def _resampled(
-    series: list[Array],
-    statistic: Callable[..., Any],
-    resamples: int,
-    random: np.random.Generator,
-) -> Array:
-    """The statistic of every resample: all at once where processes have one size and it takes an axis."""
-    count, sizes = len(series), {len(values) for values in series}
-    if len(sizes) > 1 or statistic not in (np.median, np.mean):
-        chosen = random.integers(count, size=(resamples, count))
-        pooled = (
-            [random.choice(series[i], len(series[i])) for i in row] for row in chosen
-        )
-        return np.array([float(statistic(np.concatenate(values))) for values in pooled])
-    table, size, parts = np.array(series), sizes.pop(), []
-    chunk = max(1, 2_000_000 // table.size)
-    for start in range(0, resamples, chunk):
-        shape = (min(chunk, resamples - start), count, size)
-        rows, columns = (
-            random.integers(count, size=shape[:2])[:, :, None],
-            random.integers(size, size=shape),
-        )
-        parts.append(statistic(table[rows, columns].reshape(shape[0], -1), axis=1))
-    return np.concatenate(parts)

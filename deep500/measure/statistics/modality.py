@@ -29,81 +29,123 @@ def modes(samples: ArrayLike, smallest_gap: float = 0.02) -> tuple[Mode, ...]:
     if len(x) < FEWEST or x[0] == x[-1]:
         return (Mode(float(np.median(x)), 1.0),)
     y = _untied(x)
-    positive = bool(x[0] > 0)
-    grid, density, width = _density(np.log(y) if positive else y)
-    gap = math.log1p(smallest_gap) if positive else smallest_gap
-    cuts = [
-        float(grid[valley]) for valley in _valleys(grid, density, width, len(x), gap)
-    ]
-    parts = np.split(x, np.searchsorted(y, np.exp(cuts) if positive else cuts))
-    return tuple(Mode(float(np.median(part)), len(part) / len(x)) for part in parts)
+    if x[0] > 0:
+        log_gap = math.log1p(smallest_gap)
+        log_cuts = _cuts(np.log(y), len(x), log_gap)
+        cuts = np.exp(log_cuts)
+    else:
+        cuts = np.array(_cuts(y, len(x), smallest_gap))
+    parts = np.split(x, np.searchsorted(y, cuts))
+    return tuple(_mode(part, len(x)) for part in parts)
+
+
+def _mode(part: Array, n: int) -> Mode:
+    median = float(np.median(part))
+    return Mode(median, len(part) / n)
+
+
+def _cuts(y: Array, n: int, gap: float) -> list[float]:
+    """The values between the modes, where the density has its valleys."""
+    grid, density, width = _density(y)
+    valleys = _valleys(grid, density, width, n, gap)
+    return [float(grid[valley]) for valley in valleys]
 
 
 def _untied(ordered: Array) -> Array:
     """Tied values spread over one step of the clock, so that its ticks are not taken for modes."""
     values, counts = np.unique(ordered, return_counts=True)
     gaps = np.diff(values)
-    nearest = np.minimum(np.append(gaps, np.inf), np.concatenate(([np.inf], gaps)))
+    gap_after = np.append(gaps, np.inf)
+    gap_before = np.concatenate(([np.inf], gaps))
+    nearest = np.minimum(gap_after, gap_before)
     step = np.quantile(np.repeat(nearest, counts), 0.1)
-    place = np.arange(len(ordered)) - np.repeat(np.cumsum(counts) - counts, counts)
-    spread = ordered + step * ((place + 0.5) / np.repeat(counts, counts) - 0.5)
-    return np.sort(np.maximum(spread, ordered / 2)) if ordered[0] > 0 else spread
+    first_of_tie = np.repeat(np.cumsum(counts) - counts, counts)
+    place = np.arange(len(ordered)) - first_of_tie
+    share = (place + 0.5) / np.repeat(counts, counts)
+    spread = ordered + step * (share - 0.5)
+    if ordered[0] > 0:
+        return np.sort(np.maximum(spread, ordered / 2))
+    return spread
 
 
 def _density(y: Array) -> tuple[Array, Array, float]:
     """A Gaussian kernel estimate over all but the outermost values: grid, density, bandwidth."""
     n = len(y)
-    low, first, third, high = np.quantile(y, [0.01, 0.25, 0.75, 0.99])
-    spread = min(y.std(), (third - first) / 1.34) if third > first else y.std()
-    width = max(1.1 * spread * n**-0.2, (high - low) / 20_000)
+    quantiles = [0.01, 0.25, 0.75, 0.99]
+    low, first, third, high = np.quantile(y, quantiles)
+    spread = y.std()
+    if third > first:
+        spread = min(spread, (third - first) / 1.34)
+    narrowest = (high - low) / 20_000
+    width = max(1.1 * spread * n**-0.2, narrowest)
     step = width / 4
-    start, count = low - 3 * width, int((high - low + 6 * width) / step) + 2
+    start = low - 3 * width
+    length = high - low + 6 * width
+    count = int(length / step) + 2
     position = (y - start) / step
-    position = position[(position >= 0) & (position < count - 1)]
-    left = position.astype(int)
-    weights = np.bincount(left, 1 - (position - left), count) + np.bincount(
-        left + 1, position - left, count
-    )
-    kernel = np.exp(-0.5 * (np.arange(-16, 17) / 4) ** 2)
-    density = np.convolve(weights, kernel / (kernel.sum() * step), "same") / n
-    return start + step * np.arange(count), density, width
+    is_on_grid = (position >= 0) & (position < count - 1)
+    position = position[is_on_grid]
+    cell = position.astype(int)
+    fraction = position - cell
+    to_start = np.bincount(cell, 1 - fraction, count)
+    to_end = np.bincount(cell + 1, fraction, count)
+    distance = np.arange(-16, 17) / 4
+    kernel = np.exp(-0.5 * distance**2)
+    kernel = kernel / (kernel.sum() * step)
+    density = np.convolve(to_start + to_end, kernel, "same") / n
+    grid = start + step * np.arange(count)
+    return grid, density, width
 
 
 def _valleys(
     grid: Array, density: Array, width: float, n: int, gap: float
 ) -> list[int]:
-    """Grid indices of the valleys that stand up to scrutiny; the most doubtful one is given up first."""
+    """Grid indices of the significant valleys; the most doubtful one is given up first."""
     inside = density[1:-1]
-    valleys = (
-        np.flatnonzero((inside < density[:-2]) & (inside <= density[2:])) + 1
-    ).tolist()
+    falls_before = inside < density[:-2]
+    rises_after = inside <= density[2:]
+    lowest = np.flatnonzero(falls_before & rises_after)
+    valleys: list[int] = (lowest + 1).tolist()
     mass = np.cumsum(density) / density.sum()
     # depth in standard errors times share; calibrated on one mode, normal to Pareto, and on 80/20 mixtures
-    scale = math.sqrt(2 * n * width * 2 * math.sqrt(math.pi)) / 0.2
+    root_pi = math.sqrt(math.pi)
+    scale = math.sqrt(2 * n * width * 2 * root_pi) / 0.2
     doubtful = max(40 / n, min(n / 250, 3.0))
     while valleys:
         shares = np.diff([0.0, *mass[valleys], 1.0])
-        peaks = [
-            a + int(density[a:b].argmax())
-            for a, b in pairwise([0, *valleys, len(grid)])
-        ]
-        lower = np.minimum(density[peaks[:-1]], density[peaks[1:]])
-        depth = (
-            (np.sqrt(lower) - np.sqrt(density[valleys]))
-            * np.minimum(shares[1:], shares[:-1])
-            * scale
-        )
-        real = (
-            (depth >= doubtful)
-            & (density[valleys] <= SHALLOWEST * lower)
-            & (np.diff(grid[peaks]) >= gap)
-        )
-        small = int(shares.argmin())
-        if shares[small] < SMALLEST_SHARE:
-            beside = [i for i in (small - 1, small) if 0 <= i < len(valleys)]
-            valleys.pop(max(beside, key=lambda i: density[valleys[i]]))
-        elif not real.all():
-            valleys.pop(int(np.where(real, np.inf, depth).argmin()))
+        smaller_share = np.minimum(shares[1:], shares[:-1])
+        peaks = _peaks(density, valleys)
+        floor = density[valleys]
+        heights = density[peaks]
+        lower_peak = np.minimum(heights[:-1], heights[1:])
+        drop = np.sqrt(lower_peak) - np.sqrt(floor)
+        depth = drop * smaller_share * scale
+        is_significant = depth >= doubtful
+        is_deep = is_significant & (floor <= SHALLOWEST * lower_peak)
+        is_apart = np.diff(grid[peaks]) >= gap
+        is_real = is_deep & is_apart
+        smallest = int(shares.argmin())
+        if shares[smallest] < SMALLEST_SHARE:
+            valleys.pop(_shallower_side(density, valleys, smallest))
+        elif not is_real.all():
+            most_doubtful = np.where(is_real, np.inf, depth).argmin()
+            valleys.pop(int(most_doubtful))
         else:
             break
     return valleys
+
+
+def _peaks(density: Array, valleys: list[int]) -> list[int]:
+    """The grid index of the highest density between any two neighbouring valleys."""
+    peaks = []
+    for start, end in pairwise([0, *valleys, len(density)]):
+        highest = int(density[start:end].argmax())
+        peaks.append(start + highest)
+    return peaks
+
+
+def _shallower_side(density: Array, valleys: list[int], mode: int) -> int:
+    """The position of the valley, of the two beside a mode, where the density is higher."""
+    count = len(valleys)
+    beside = [i for i in (mode - 1, mode) if 0 <= i < count]
+    return max(beside, key=lambda i: density[valleys[i]])

@@ -16,9 +16,8 @@ from ...errors import Deep500Error
 
 TAU_MAX = 4.0
 RESAMPLES = 2000
-Costs = Mapping[
-    str, Mapping[str, float | None]
-]  # by system and problem; None or infinity: failed
+# By system and problem; None or infinity: failed.
+Costs = Mapping[str, Mapping[str, float | None]]
 
 
 @dataclass(frozen=True)
@@ -75,23 +74,29 @@ def performance_profiles(
     resampled = _bootstrap(areas, seed)
     without = _left_out(areas)
     tail = (1 - level) / 2
+    tails = [tail, 1 - tail]
     profiles = []
     for i, name in enumerate(names):
-        low, high = np.quantile(resampled[i], [tail, 1 - tail])
-        alone = dict(zip(problems, without[i].tolist(), strict=True))
-        own = tuple(ratios[i].tolist())
-        profiles.append(
-            Profile(name, own, float(areas[i].mean()), float(low), float(high), alone)
+        low, high = np.quantile(resampled[i], tails)
+        score_without = dict(zip(problems, without[i].tolist(), strict=True))
+        profile = Profile(
+            system=name,
+            ratios=tuple(ratios[i].tolist()),
+            score=float(areas[i].mean()),
+            low=float(low),
+            high=float(high),
+            without=score_without,
         )
+        profiles.append(profile)
     profiles.sort(key=lambda profile: -profile.score)
     first = names.index(profiles[0].system)
     return Profiles(
-        tuple(problems),
-        tuple(profiles),
-        tau_max,
-        level,
-        float(np.mean(_is_first(resampled, first))),
-        _swapping(without, first, problems),
+        problems=tuple(problems),
+        systems=tuple(profiles),
+        tau_max=tau_max,
+        level=level,
+        first_stays=float(np.mean(_is_first(resampled, first))),
+        swapped_by=_swapping(without, first, problems),
     )
 
 
@@ -100,7 +105,11 @@ def _problems(costs: Costs) -> list[str]:
     if not costs:
         raise Deep500Error("a profile needs at least one system")
     first, *others = costs.values()
-    return [problem for problem in first if all(problem in other for other in others)]
+    problems = []
+    for problem in first:
+        if all(problem in other for other in others):
+            problems.append(problem)
+    return problems
 
 
 def _check(costs: Costs, problems: Sequence[str], tau_max: float, level: float) -> None:
@@ -145,8 +154,8 @@ def _ratios(costs: np.ndarray) -> np.ndarray:
 
 def _areas(ratios: np.ndarray, tau_max: float) -> np.ndarray:
     """What each problem adds to the area: 1 for the best, 0 from tau_max on, linear in log τ between."""
-    share = np.log(np.minimum(ratios, tau_max)) / math.log(tau_max)
-    return 1 - share
+    capped = np.minimum(ratios, tau_max)
+    return 1 - np.log(capped) / math.log(tau_max)
 
 
 def _bootstrap(areas: np.ndarray, seed: int) -> np.ndarray:

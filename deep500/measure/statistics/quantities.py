@@ -52,13 +52,11 @@ class Summary(float):
         note: str,
     ) -> Summary:
         self = super().__new__(cls, value)
-        self.kind, self.how, self.n, self.interval, self.note = (
-            kind,
-            how,
-            n,
-            interval,
-            note,
-        )
+        self.kind = kind
+        self.how = how
+        self.n = n
+        self.interval = interval
+        self.note = note
         return self
 
     @property
@@ -83,6 +81,7 @@ def summarise(
     _check_kind(kind)
     _check_mean(kind, mean)
     x = _numbers(values, "values")
+    n = len(x)
     if kind == "rate" and min(x) < 1 / LARGEST:
         raise Deep500Error(
             f"a rate of {min(x):g} has no harmonic mean: give rates above 0"
@@ -94,47 +93,46 @@ def summarise(
     if work is not None:
         return _of_unequal_work(x, kind, work)
     if kind == "rate":
-        value, how = (
-            _harmonic(x, [1.0] * len(x)),
-            f"harmonic mean of {len(x)} rates of equal work",
-        )
+        value = _harmonic(x, [1.0] * n)
+        how = f"harmonic mean of {n} rates of equal work"
     else:
-        value, how = (
-            _within(x, math.fsum(x) / len(x)),
-            f"arithmetic mean of {len(x)} {PLURALS[kind]}",
-        )
+        value = _within(x, math.fsum(x) / n)
+        how = f"arithmetic mean of {n} {PLURALS[kind]}"
     interval, note = _median_interval(x)
-    return Summary(value, kind, how, len(x), interval, note)
+    return Summary(value=value, kind=kind, how=how, n=n, interval=interval, note=note)
 
 
-def _of_unequal_work(x: list[float], kind: Kind, work: ArrayLike) -> Summary:
+def _of_unequal_work(rates: list[float], kind: Kind, work: ArrayLike) -> Summary:
     if kind != "rate":
         raise Deep500Error(
             f"work= was given with kind='{kind}': only rates have work, leave it out"
         )
-    w = _numbers(work, "work")
-    if len(w) != len(x):
+    counts = _numbers(work, "work")
+    n = len(rates)
+    if len(counts) != n:
         raise Deep500Error(
-            f"work holds {len(w)} counts for {len(x)} rates: give one count per rate"
+            f"work holds {len(counts)} counts for {n} rates: give one count per rate"
         )
-    if min(w) < 1 / LARGEST:
+    if min(counts) < 1 / LARGEST:
         raise Deep500Error(
-            f"a work of {min(w):g} was given: every count must be above 0"
+            f"a work of {min(counts):g} was given: every count must be above 0"
         )
+    how = f"total work / total time of {n} rates"
     note = "no interval: rates of unequal work are not repetitions of one measurement"
     return Summary(
-        _harmonic(x, w),
-        kind,
-        f"total work / total time of {len(x)} rates",
-        len(x),
-        None,
-        note,
+        value=_harmonic(rates, counts),
+        kind=kind,
+        how=how,
+        n=n,
+        interval=None,
+        note=note,
     )
 
 
 def _harmonic(rates: list[float], work: list[float]) -> float:
     """Total work / total time; sums are exact, so that the order of the values cannot matter."""
-    time = math.fsum(done / rate for done, rate in zip(work, rates, strict=True))
+    pairs = zip(work, rates, strict=True)
+    time = math.fsum(count / rate for count, rate in pairs)
     return _within(rates, math.fsum(work) / time)
 
 
@@ -143,21 +141,24 @@ def _within(x: list[float], mean: float) -> float:
     return min(max(mean, min(x)), max(x))
 
 
-def _numbers(values: ArrayLike, what: str) -> list[float]:
+def _numbers(values: ArrayLike, name: str) -> list[float]:
     try:
         x = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0]
         raise Deep500Error(
-            f"{what} must be numbers, one row of them: {str(error).splitlines()[0]}"
+            f"{name} must be numbers, one row of them: {reason}"
         ) from None
     if x.ndim != 1 or not x.size:
         raise Deep500Error(
-            f"{what} must be one row of at least one number, and have the shape {x.shape}"
+            f"{name} must be one row of at least one number, and have the shape {x.shape}"
         )
-    bad = np.flatnonzero(~(np.abs(x) <= LARGEST))
+    is_finite = np.abs(x) <= LARGEST
+    bad = np.flatnonzero(~is_finite)
     if bad.size:
+        first = bad[0]
         raise Deep500Error(
-            f"{what}[{bad[0]}] is {x[bad[0]]}: a mean needs finite numbers (up to {LARGEST:g})"
+            f"{name}[{first}] is {x[first]}: a mean needs finite numbers (up to {LARGEST:g})"
         )
     return x.tolist()
 
@@ -169,9 +170,9 @@ def _check_kind(kind: str) -> None:
             "two summaries, or take the paired median ratio: measure.compare(a, b, paired=True)"
         )
     if kind not in KINDS:
-        raise Deep500Error(
-            f"there is no kind {kind!r}.{did_you_mean(str(kind), KINDS)} Kinds: {', '.join(KINDS)}"
-        )
+        near = did_you_mean(str(kind), KINDS)
+        names = ", ".join(KINDS)
+        raise Deep500Error(f"there is no kind {kind!r}.{near} Kinds: {names}")
 
 
 def _check_mean(kind: str, mean: str | None) -> None:
@@ -200,8 +201,7 @@ def _median_interval(x: list[float]) -> tuple[Interval | None, str]:
     from .intervals import interval
 
     try:
-        return interval(
-            x
-        ), "the interval is of the median of the values, not of their mean"
+        of_median = interval(x)
     except TooFewSamples as error:
         return None, f"no interval: {error}"
+    return of_median, "the interval is of the median of the values, not of their mean"

@@ -15,16 +15,18 @@ def best_rounds(
     series: Sequence[np.ndarray], round_s: float, start_s: float
 ) -> int | None:
     """Rounds per process that give the narrowest interval for the time; None where processes do not differ."""
-    series = [s for s in series if len(s) > 1]
+    series = [rounds for rounds in series if len(rounds) > 1]
     if len(series) < 2:
         return None
-    rounds = float(np.mean([len(s) for s in series]))
-    within = float(np.mean([np.var(s, ddof=1) for s in series]))
+    lengths = [len(rounds) for rounds in series]
+    variances = [np.var(rounds, ddof=1) for rounds in series]
+    medians = [np.median(rounds) for rounds in series]
+    mean_length = float(np.mean(lengths))
+    within = float(np.mean(variances))
     # The median of r rounds varies by about pi / 2 times the variance of their mean.
-    between = (
-        float(np.var([np.median(s) for s in series], ddof=1))
-        - within * math.pi / 2 / rounds
-    )
+    from_within = within * math.pi / 2 / mean_length
+    between = float(np.var(medians, ddof=1)) - from_within
     if between <= 0 or within <= 0:
         return None
-    return math.ceil(math.sqrt(start_s / round_s * within / between))
+    best = math.sqrt(start_s / round_s * within / between)
+    return math.ceil(best)

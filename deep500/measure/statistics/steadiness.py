@@ -20,9 +20,8 @@ from .distributions import Array
 SHORTEST = 20  # fewer values show no change point
 TOLERANCE = 0.01  # levels that differ by less (of the value) are one level
 TAIL = 0.25  # the steady part must be at least this share of the series
-TREND_T = (
-    3.9  # a rank trend of 20 block medians that chance gives once in a thousand series
-)
+# A rank trend of 20 block medians that chance gives once in a thousand series.
+TREND_T = 3.9
 
 
 @dataclass(frozen=True)
@@ -42,89 +41,112 @@ def steady_state(series: ArrayLike) -> SteadyState:
         return SteadyState("flat", 0, n)
     y = np.log(x) if x.min() > 0 else x
     lead = _leading_outliers(y)
-    rest = y[lead:]
-    bounds = _change_points(rest)
-    levels = [float(np.median(part)) for part in np.split(rest, bounds)]
-    while (
-        bounds
-        and abs(levels[len(bounds) - 1] - np.median(rest[bounds[-1] :])) <= TOLERANCE
-    ):
-        bounds.pop()
-    start = bounds[-1] if bounds else 0
-    tail = rest[start:]
+    y = y[lead:]
+    bounds = _change_points(y)
+    parts = np.split(y, bounds)
+    levels = [float(np.median(part)) for part in parts]
+    start, level_before = _steady_start(y, bounds, levels)
+    tail = y[start:]
     if len(tail) < TAIL * n or _trend(tail):
         return SteadyState("none", n, n)
     if not start:
         return SteadyState("warmup" if lead else "flat", lead, n)
-    return SteadyState(
-        "slowdown" if levels[len(bounds) - 1] < np.median(tail) else "warmup",
-        lead + start,
-        n,
-    )
+    if level_before < np.median(tail):
+        return SteadyState("slowdown", lead + start, n)
+    return SteadyState("warmup", lead + start, n)
+
+
+def _steady_start(
+    y: Array, bounds: list[int], levels: list[float]
+) -> tuple[int, float]:
+    """Where the last level starts, and the level before it; levels within the tolerance are one."""
+    levels_before = levels[-2::-1]
+    for bound, level_before in zip(reversed(bounds), levels_before, strict=True):
+        if abs(level_before - np.median(y[bound:])) > TOLERANCE:
+            return bound, level_before
+    return 0, levels[0]
 
 
 def _leading_outliers(y: Array) -> int:
     """How many first values (first call, compilation) lie clearly above everything in the second half."""
     later = y[len(y) // 2 :]
-    top, middle = later.max(), np.median(later)
+    top = later.max()
+    middle = np.median(later)
     fence = max(top + 0.25 * (top - middle), middle + TOLERANCE)
-    below = y[: len(y) // 4] <= fence
-    return int(below.argmax()) if below.any() else len(below)
+    is_usual = y[: len(y) // 4] <= fence
+    if is_usual.any():
+        return int(is_usual.argmax())
+    return len(is_usual)
 
 
 def _change_points(y: Array) -> list[int]:
     """Binary segmentation of the normal scores; the price of a cut grows with noise and dependence."""
-    n, z = len(y), normal_scores(y)
-    quarters = np.array_split(z, 4)
-    # a change inside a quarter spoils its noise and its dependence: take the middle, and the second smallest
-    tau = sorted(map(_tau, quarters))[1]
-    # dependent values vary less about their own mean than about the true one
-    noise = float(np.median([quarter.var() for quarter in quarters])) / max(
-        1 - tau / len(quarters[-1]), 0.5
-    )
-    price = 2.8 * math.log(n) * noise * tau
-    shortest, sums = max(5, n // 50), np.concatenate(([0.0], np.cumsum(z)))
-    found, todo = [], [(0, n)]
-    while todo:
-        first, last = todo.pop()
+    n = len(y)
+    z = normal_scores(y)
+    price = max(_price(z), 1e-9)
+    shortest = max(5, n // 50)
+    sums = np.concatenate(([0.0], np.cumsum(z)))
+    change_points = []
+    segments = [(0, n)]
+    while segments:
+        first, last = segments.pop()
         cuts = np.arange(first + shortest, last - shortest + 1)
         if not len(cuts):
             continue
-        left, right = cuts - first, last - cuts
-        step = (sums[cuts] - sums[first]) / left - (sums[last] - sums[cuts]) / right
-        gain = left * right / (last - first) * step**2
+        before = cuts - first
+        after = last - cuts
+        mean_before = (sums[cuts] - sums[first]) / before
+        mean_after = (sums[last] - sums[cuts]) / after
+        step = mean_before - mean_after
+        gain = before * after / (last - first) * step**2
         best = int(gain.argmax())
-        if gain[best] > max(price, 1e-9):
+        if gain[best] > price:
             cut = int(cuts[best])
-            found.append(cut)
-            todo += [(first, cut), (cut, last)]
-    return sorted(found)
+            change_points.append(cut)
+            segments += [(first, cut), (cut, last)]
+    return sorted(change_points)
+
+
+def _price(z: Array) -> float:
+    """What a cut must gain, so that noise and dependence alone seldom make one."""
+    quarters = np.array_split(z, 4)
+    # a change inside a quarter spoils its noise and its dependence: take the middle, and the second smallest
+    tau = sorted(map(_tau, quarters))[1]
+    variances = [quarter.var() for quarter in quarters]
+    variance = float(np.median(variances))
+    # dependent values vary less about their own mean than about the true one
+    own_mean_share = tau / len(quarters[-1])
+    noise = variance / max(1 - own_mean_share, 0.5)
+    return 2.8 * math.log(len(z)) * noise * tau
 
 
 def _tau(z: Array) -> float:
     n = len(z)
     if n < 12:
         return 1.0
-    rho = autocorrelation(z, min(n - 2, int(10 * math.sqrt(n))))
+    lags = min(n - 2, int(10 * math.sqrt(n)))
+    rho = autocorrelation(z, lags)
     r = min(first_order(float(rho[1]), n), 0.98)
-    return max(
-        1.0, (1 + r) / (1 - r), min(initial_monotone(without_bias(rho, n))[0], n / 4)
-    )
+    first_order_tau = (1 + r) / (1 - r)
+    monotone_tau = initial_monotone(without_bias(rho, n))[0]
+    return max(1.0, first_order_tau, min(monotone_tau, n / 4))
 
 
 def _trend(y: Array) -> bool:
     """Whether block medians drift, in rank and by more than twice the tolerance."""
     if len(y) < SHORTEST:
         return False
-    blocks = np.array(
-        [np.median(part) for part in np.array_split(y, min(20, len(y) // 5))]
-    )
+    parts = np.array_split(y, min(20, len(y) // 5))
+    blocks = np.array([np.median(part) for part in parts])
     count = len(blocks)
     later, earlier = np.triu_indices(count, 1)[::-1]
-    drift = float(np.median((blocks[later] - blocks[earlier]) / (later - earlier))) * (
-        count - 1
-    )
+    slopes = (blocks[later] - blocks[earlier]) / (later - earlier)
+    drift = float(np.median(slopes)) * (count - 1)
     if abs(drift) <= 2 * TOLERANCE:
         return False
-    r = float(np.corrcoef(np.argsort(np.argsort(blocks)), np.arange(count))[0, 1])
-    return abs(r) * math.sqrt((count - 2) / max(1 - r * r, 1e-9)) > TREND_T
+    ranks = np.argsort(np.argsort(blocks))
+    correlations = np.corrcoef(ranks, np.arange(count))
+    r = float(correlations[0, 1])
+    unexplained = max(1 - r * r, 1e-9)
+    t = abs(r) * math.sqrt((count - 2) / unexplained)
+    return t > TREND_T

@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from ...errors import Deep500Error
 from .distributions import normal_quantile
@@ -43,7 +44,7 @@ def survival_curve(times: Sequence[float], arrived: Sequence[bool]) -> list[Step
     `times[i]` is when run i arrived, or when it ended without having arrived (`arrived[i]` is False: censored).
     """
     _check(times, arrived)
-    arrivals = Counter(t for t, event in zip(times, arrived, strict=True) if event)
+    arrivals = Counter(compress(times, arrived))
     ordered = sorted(times)
     steps = []
     survival, variance = 1.0, 0.0
@@ -53,8 +54,15 @@ def survival_curve(times: Sequence[float], arrived: Sequence[bool]) -> list[Step
         survival *= 1 - events / at_risk
         if events < at_risk:
             variance += events / (at_risk * (at_risk - events))
+        deviation = _deviation(survival, variance)
         steps.append(
-            Step(time, survival, _deviation(survival, variance), at_risk, events)
+            Step(
+                time=time,
+                survival=survival,
+                deviation=deviation,
+                at_risk=at_risk,
+                arrived=events,
+            )
         )
     return steps
 
@@ -73,7 +81,14 @@ def median_time(
     low = _first_at_half(steps, z)
     high = _first_at_half(steps, -z)
     censored = len(times) - sum(arrived)
-    return MedianTime(estimate, low, high, len(times), censored, level)
+    return MedianTime(
+        estimate=estimate,
+        low=low,
+        high=high,
+        n=len(times),
+        censored=censored,
+        level=level,
+    )
 
 
 def _first_at_half(steps: Sequence[Step], z: float) -> float | None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deep500.errors import Deep500Error, Refused, TooFewSamples
+from deep500.measure.statistics.bootstrap import bootstrap
 from deep500.measure.statistics.intervals import (
     Interval,
-    bootstrap,
     interval,
     mean_interval,
     smallest_sample,

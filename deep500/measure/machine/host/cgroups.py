@@ -16,23 +16,31 @@ def cpu_quota(host: Host) -> float | str:
     for _, text in _settings(host, "", "cpu.max"):
         quota, _, period = text.partition(" ")
         if quota != "max":
-            quotas.append(whole(quota, "cpu.max") / whole(period, "cpu.max"))
+            quota_us = whole(quota, "cpu.max")
+            period_us = whole(period, "cpu.max")
+            quotas.append(quota_us / period_us)
     for folder, text in _settings(host, "cpu", "cpu.cfs_quota_us"):
-        if whole(text, "cpu.cfs_quota_us") > 0:
-            quotas.append(
-                whole(text, "cpu.cfs_quota_us")
-                / host.number(f"{folder}/cpu.cfs_period_us")
-            )
-    return round(min(quotas), 4) if quotas else NO_LIMIT
+        quota_us = whole(text, "cpu.cfs_quota_us")
+        if quota_us > 0:
+            period_us = host.number(f"{folder}/cpu.cfs_period_us")
+            quotas.append(quota_us / period_us)
+    if not quotas:
+        return NO_LIMIT
+    return round(min(quotas), 4)
 
 
 def memory_limit(host: Host) -> float | str:
     """The tightest limit in GiB."""
-    texts = [text for _, text in _settings(host, "", "memory.max")]
-    texts += [text for _, text in _settings(host, "memory", "memory.limit_in_bytes")]
-    limits = [whole(text, "memory limit") for text in texts if text != "max"]
-    real = [limit for limit in limits if limit < _UNLIMITED_BYTES]
-    return round(min(real) / 2**30, 3) if real else NO_LIMIT
+    settings = list(_settings(host, "", "memory.max"))
+    settings += _settings(host, "memory", "memory.limit_in_bytes")
+    limits = []
+    for _, text in settings:
+        if text != "max":
+            limits.append(whole(text, "memory limit"))
+    tightest = min(limits, default=_UNLIMITED_BYTES)
+    if tightest >= _UNLIMITED_BYTES:
+        return NO_LIMIT
+    return round(tightest / 2**30, 3)
 
 
 def _settings(host: Host, controller: str, name: str) -> Iterator[tuple[str, str]]:
@@ -41,16 +49,18 @@ def _settings(host: Host, controller: str, name: str) -> Iterator[tuple[str, str
         parts = [part for part in group.split("/") if part not in ("", "..")]
         for depth in range(len(parts), -1, -1):
             folder = "/".join([mount, *parts[:depth]])
-            if host.exists(f"{folder}/{name}"):
-                yield folder, host.line(f"{folder}/{name}")
+            path = f"{folder}/{name}"
+            if host.exists(path):
+                yield folder, host.line(path)
 
 
 def _groups(host: Host, controller: str) -> Iterator[tuple[str, str]]:
     """Where the controller may be mounted, with this process's group in it."""
-    lines = [line.split(":", 2) for line in host.text("/proc/self/cgroup").splitlines()]
-    if not lines or any(len(line) != 3 for line in lines):
+    lines = host.text("/proc/self/cgroup").splitlines()
+    groups = [line.split(":", 2) for line in lines]
+    if not groups or any(len(fields) != 3 for fields in groups):
         raise Unavailable("/proc/self/cgroup: holds no control groups")
-    for _, controllers, group in lines:
+    for _, controllers, group in groups:
         if controllers == "" and controller == "":
             yield "/sys/fs/cgroup", group
             yield "/sys/fs/cgroup/unified", group

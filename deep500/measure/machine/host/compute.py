@@ -22,11 +22,11 @@ def cpu_model(host: Host) -> str:
     first = host.cpuinfo[0]
     if "model name" in first:
         return first["model name"]
-    arm = [
-        f"{key} {first[key]}"
-        for key in ("CPU implementer", "CPU part", "CPU variant")
-        if key in first
-    ]
+    arm = []
+    for key in ("CPU implementer", "CPU part", "CPU variant"):
+        if key in first:
+            value = first[key]
+            arm.append(f"{key} {value}")
     if not arm:
         raise Unavailable("/proc/cpuinfo: names no model")
     return ", ".join(arm)
@@ -36,22 +36,25 @@ def cpu_stepping(host: Host) -> str:
     first = host.cpuinfo[0]
     if "stepping" not in first:
         raise Unavailable("/proc/cpuinfo: no line 'stepping'")
-    return " ".join(
-        f"{key} {first.get(key, '?')}" for key in ("cpu family", "model", "stepping")
-    )
+    family = first.get("cpu family", "?")
+    model = first.get("model", "?")
+    stepping = first["stepping"]
+    return f"cpu family {family} model {model} stepping {stepping}"
 
 
 def instruction_sets(host: Host) -> list[str]:
-    return sorted(flag for flag in _flags(host) if _ISA.fullmatch(flag))
+    flags = filter(_ISA.fullmatch, _flags(host))
+    return sorted(flags)
 
 
 def microcode(host: Host) -> str:
-    versions = sorted(
-        {block["microcode"] for block in host.cpuinfo if "microcode" in block}
-    )
+    versions = set()
+    for block in host.cpuinfo:
+        if "microcode" in block:
+            versions.add(block["microcode"])
     if not versions:
         raise Unavailable("/proc/cpuinfo: no line 'microcode'")
-    return ", ".join(versions)
+    return ", ".join(sorted(versions))
 
 
 def logical_cpus(host: Host) -> int:
@@ -59,18 +62,20 @@ def logical_cpus(host: Host) -> int:
 
 
 def physical_cores(host: Host) -> int:
-    return len(
-        {
-            host.line(f"{CPU}/cpu{n}/topology/thread_siblings_list")
-            for n in _online(host)
-        }
-    )
+    return len(_topology(host, "thread_siblings_list"))
 
 
 def sockets(host: Host) -> int:
-    return len(
-        {host.line(f"{CPU}/cpu{n}/topology/physical_package_id") for n in _online(host)}
-    )
+    return len(_topology(host, "physical_package_id"))
+
+
+def _topology(host: Host, name: str) -> set[str]:
+    """The distinct values of one file of the topology of the CPUs that are online."""
+    cpus = _online(host)
+    values = set()
+    for number in cpus:
+        values.add(host.line(f"{CPU}/cpu{number}/topology/{name}"))
+    return values
 
 
 def smt_in_use(host: Host) -> bool:
@@ -85,45 +90,56 @@ def caches(host: Host) -> list[str]:
 
 
 def _cache(host: Host, folder: str) -> str:
-    names = ("level", "type", "size", "shared_cpu_list", "coherency_line_size")
-    level, kind, size, shared, line = (host.line(f"{folder}/{name}") for name in names)
-    return f"L{level} {kind.lower()} {size}, {line} B lines, shared by CPU {shared}"
+    level = host.line(f"{folder}/level")
+    kind = host.line(f"{folder}/type").lower()
+    size = host.line(f"{folder}/size")
+    shared = host.line(f"{folder}/shared_cpu_list")
+    line = host.line(f"{folder}/coherency_line_size")
+    return f"L{level} {kind} {size}, {line} B lines, shared by CPU {shared}"
 
 
 def governor(host: Host) -> str:
-    return ", ".join(
-        sorted({host.line(f"{policy}/scaling_governor") for policy in _policies(host)})
-    )
+    return _of_policies(host, "scaling_governor")
 
 
 def frequency_driver(host: Host) -> str:
-    return ", ".join(
-        sorted({host.line(f"{policy}/scaling_driver") for policy in _policies(host)})
-    )
+    return _of_policies(host, "scaling_driver")
+
+
+def _of_policies(host: Host, name: str) -> str:
+    values = set()
+    for policy in _policies(host):
+        values.add(host.line(f"{policy}/{name}"))
+    return ", ".join(sorted(values))
 
 
 def frequency_range(host: Host) -> list[str]:
-    return sorted({_limits(host, policy) for policy in _policies(host)})
+    ranges = {_limits(host, policy) for policy in _policies(host)}
+    return sorted(ranges)
 
 
 def _limits(host: Host, policy: str) -> str:
-    low, high = (
-        host.number(f"{policy}/scaling_{end}_freq") // 1000 for end in ("min", "max")
-    )
-    return f"{low}-{high}"
+    low_khz = host.number(f"{policy}/scaling_min_freq")
+    high_khz = host.number(f"{policy}/scaling_max_freq")
+    return f"{low_khz // 1000}-{high_khz // 1000}"
 
 
 def boost(host: Host) -> bool:
-    if host.exists(f"{CPU}/intel_pstate/no_turbo"):
-        return host.number(f"{CPU}/intel_pstate/no_turbo") == 0
+    no_turbo = f"{CPU}/intel_pstate/no_turbo"
+    if host.exists(no_turbo):
+        return host.number(no_turbo) == 0
     return host.number(f"{CPU}/cpufreq/boost") != 0
 
 
 def frequency_now(host: Host) -> float:
-    speeds = [float(block["cpu MHz"]) for block in host.cpuinfo if "cpu MHz" in block]
+    speeds = []
+    for block in host.cpuinfo:
+        if "cpu MHz" in block:
+            speeds.append(float(block["cpu MHz"]))
     if not speeds:
         raise Unavailable("/proc/cpuinfo: no line 'cpu MHz'")
-    return round(sum(speeds) / len(speeds), 1)
+    mean = sum(speeds) / len(speeds)
+    return round(mean, 1)
 
 
 def hypervisor(host: Host) -> str:
@@ -133,42 +149,46 @@ def hypervisor(host: Host) -> str:
         )
     if "hypervisor" not in _flags(host):
         return "none seen"
-    telling = ("/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor")
-    return (
-        ", ".join(host.line(path) for path in telling if host.exists(path))
-        or "yes, of unknown make"
-    )
+    paths = ("/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor")
+    names = [host.line(path) for path in paths if host.exists(path)]
+    return ", ".join(names) or "yes, of unknown make"
 
 
 def mitigations(host: Host) -> list[str]:
     files = host.glob(f"{CPU}/vulnerabilities/*")
     if not files:
         raise Unavailable(f"{CPU}/vulnerabilities: nothing is listed")
-    states = [(os.path.basename(file), host.line(file)) for file in files]
-    return [f"{name}: {state}" for name, state in states if state != "Not affected"]
+    states = []
+    for file in files:
+        state = host.line(file)
+        if state != "Not affected":
+            name = os.path.basename(file)
+            states.append(f"{name}: {state}")
+    return states
 
 
 def accelerators(host: Host) -> list[str] | str:
-    nvidia = [
-        host.field(file, "Model")
-        for file in host.glob("/proc/driver/nvidia/gpus/*/information")
-    ]
-    found = nvidia or device_names()
-    for card in host.glob("/sys/class/drm/card[0-9]") + host.glob(
-        "/sys/class/accel/accel[0-9]*"
-    ):
-        vendor, device = (
-            host.line(f"{card}/device/{name}") for name in ("vendor", "device")
-        )
-        if not (found and vendor == "0x10de"):  # NVIDIA's are already listed by name
-            driver = host.link_name(f"{card}/device/driver")
-            found.append(f"{os.path.basename(card)}: PCI {vendor}:{device}, {driver}")
-    return found or NONE
+    files = host.glob("/proc/driver/nvidia/gpus/*/information")
+    nvidia = [host.field(file, "Model") for file in files]
+    devices = nvidia or device_names()
+    cards = host.glob("/sys/class/drm/card[0-9]")
+    cards += host.glob("/sys/class/accel/accel[0-9]*")
+    for card in cards:
+        vendor = host.line(f"{card}/device/vendor")
+        device = host.line(f"{card}/device/device")
+        if devices and vendor == "0x10de":
+            continue  # NVIDIA's are already listed by name
+        driver = host.link_name(f"{card}/device/driver")
+        name = os.path.basename(card)
+        devices.append(f"{name}: PCI {vendor}:{device}, {driver}")
+    return devices or NONE
 
 
 def nvidia_driver(host: Host) -> str:
     path = "/proc/driver/nvidia/version"
-    return host.line(path).splitlines()[0] if host.exists(path) else NONE
+    if not host.exists(path):
+        return NONE
+    return host.line(path).splitlines()[0]
 
 
 def _flags(host: Host) -> set[str]:

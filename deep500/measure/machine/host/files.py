@@ -1,4 +1,4 @@
-"""Reading a host's own files and commands: what cannot be had becomes `Unavailable`, with the reason."""
+"""Read a host's own files and commands; whatever cannot be read raises `Unavailable` with the reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMAND_TIMEOUT_S = 2.0
 
 
 class Unavailable(Exception):
-    """A fact or a reading cannot be had; the text says why."""
+    """A fact or a reading is not available on this machine; the message says why."""
 
 
 class Host:
@@ -34,7 +34,7 @@ class Host:
                     pieces.append(file.read(PIECE))
             return b"".join(pieces).decode("utf-8", errors="replace")
         except OSError as error:
-            raise Unavailable(f"{path}: {error.strerror or error}") from None
+            raise _unavailable(path, error) from None
 
     def line(self, path: str) -> str:
         text = self.text(path).strip(" \t\r\n\0")
@@ -56,20 +56,21 @@ class Host:
     def link_name(self, path: str) -> str:
         """The last part of what a symbolic link points to."""
         try:
-            return os.path.basename(os.readlink(self._below_root(path)))
+            target = os.readlink(self._below_root(path))
         except OSError as error:
-            raise Unavailable(f"{path}: {error.strerror or error}") from None
+            raise _unavailable(path, error) from None
+        return os.path.basename(target)
 
     def exists(self, path: str) -> bool:
         return os.path.exists(self._below_root(path))
 
     def glob(self, pattern: str) -> list[str]:
         """The paths that match, as seen from the root, in order."""
-        found = self.root.glob(pattern.lstrip("/"))
-        return sorted(f"/{path.relative_to(self.root)}" for path in found)
+        matches = self.root.glob(pattern.lstrip("/"))
+        return sorted(f"/{path.relative_to(self.root)}" for path in matches)
 
     def overwrite(self, path: str, text: str) -> None:
-        """Write to a file that is there; never creates one."""
+        """Write to an existing file; never creates one."""
         try:
             descriptor = os.open(self._below_root(path), os.O_WRONLY)
             try:
@@ -77,13 +78,13 @@ class Host:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise Unavailable(f"{path}: {error.strerror or error}") from None
+            raise _unavailable(path, error) from None
 
-    def command(self, *words: str) -> str:
-        """What a command prints; each command runs once for one host."""
-        if words not in self._outputs:
-            self._outputs[words] = _run(words)
-        output = self._outputs[words]
+    def command(self, *command: str) -> str:
+        """The output of a command; it runs once per host, later calls return the same output."""
+        if command not in self._outputs:
+            self._outputs[command] = _run(command)
+        output = self._outputs[command]
         if isinstance(output, Unavailable):
             raise output
         return output
@@ -91,10 +92,11 @@ class Host:
     @cached_property
     def cpuinfo(self) -> list[dict[str, str]]:
         """One dictionary for every processor in /proc/cpuinfo (slow to read on large machines, so once)."""
-        blocks = (
-            dict(_pairs(block)) for block in self.text("/proc/cpuinfo").split("\n\n")
-        )
-        processors = [block for block in blocks if block]
+        processors = []
+        for block in self.text("/proc/cpuinfo").split("\n\n"):
+            fields = dict(_pairs(block))
+            if fields:
+                processors.append(fields)
         if not processors:
             raise Unavailable("/proc/cpuinfo: names no processor")
         return processors
@@ -103,12 +105,18 @@ class Host:
         return self.root / path.lstrip("/")
 
 
+def _unavailable(path: str, error: OSError) -> Unavailable:
+    reason = error.strerror or error
+    return Unavailable(f"{path}: {reason}")
+
+
 def whole(text: str, origin: str) -> int:
-    """A whole number as kernel files write it; `origin` is named if it is none."""
+    """A whole number as kernel files write it; raises Unavailable, naming the `origin`, for any other text."""
     try:
         return int(text)
     except ValueError:
-        raise Unavailable(f"{origin}: {text[:40]!r} is not a whole number") from None
+        start = text[:40]
+        raise Unavailable(f"{origin}: {start!r} is not a whole number") from None
 
 
 def cpu_list(text: str) -> list[int]:
@@ -116,7 +124,8 @@ def cpu_list(text: str) -> list[int]:
     numbers: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
-        low, high = whole(first, "list of CPUs"), whole(last or first, "list of CPUs")
+        low = whole(first, "list of CPUs")
+        high = whole(last or first, "list of CPUs")
         if not 0 <= low <= high < 1_000_000:
             raise Unavailable(f"list of CPUs: {part[:40]!r} is not a range")
         numbers.extend(range(low, high + 1))
@@ -130,24 +139,29 @@ def _pairs(block: str) -> Iterator[tuple[str, str]]:
             yield name.strip(), value.strip()
 
 
-def _run(words: tuple[str, ...]) -> str | Unavailable:
-    name = words[0]
+def _run(command: tuple[str, ...]) -> str | Unavailable:
+    """The output of a command, or the reason why there is none."""
+    name = command[0]
     if shutil.which(name) is None:
         return Unavailable(f"{name} is not on PATH")
     try:
-        done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=COMMAND_TIMEOUT_S,
-            env={**os.environ, "LC_ALL": "C"}, check=False,
-        )  # fmt: skip
+        process = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=COMMAND_TIMEOUT_S,
+            env={**os.environ, "LC_ALL": "C"},
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return Unavailable(f"{name} did not answer within {COMMAND_TIMEOUT_S:g} s")
     except OSError as error:
-        return Unavailable(f"{name} cannot be started: {error.strerror or error}")
-    if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [
-            "no message"
-        ]
-        return Unavailable(
-            f"{name} failed with exit code {done.returncode}: {said[0][:200]}"
-        )
-    return done.stdout.decode(errors="replace")
+        reason = error.strerror or error
+        return Unavailable(f"{name} cannot be started: {reason}")
+    code = process.returncode
+    if code != 0:
+        errors = process.stderr.decode(errors="replace").strip()
+        lines = errors.splitlines() or ["no message"]
+        message = lines[0][:200]
+        return Unavailable(f"{name} failed with exit code {code}: {message}")
+    return process.stdout.decode(errors="replace")

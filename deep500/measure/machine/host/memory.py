@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 
 from .files import Host, Unavailable
 
@@ -11,9 +12,19 @@ HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 # SMBIOS 3.x, section 7.18.2, memory device: type.
 _MEMORY_TYPES = {
-    0x12: "DDR", 0x13: "DDR2", 0x18: "DDR3", 0x1A: "DDR4", 0x1B: "LPDDR", 0x1C: "LPDDR2", 0x1D: "LPDDR3",
-    0x1E: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5",
-}  # fmt: skip
+    0x12: "DDR",
+    0x13: "DDR2",
+    0x18: "DDR3",
+    0x1A: "DDR4",
+    0x1B: "LPDDR",
+    0x1C: "LPDDR2",
+    0x1D: "LPDDR3",
+    0x1E: "LPDDR4",
+    0x20: "HBM",
+    0x21: "HBM2",
+    0x22: "DDR5",
+    0x23: "LPDDR5",
+}
 
 
 def memory_size(host: Host) -> float:
@@ -21,11 +32,13 @@ def memory_size(host: Host) -> float:
 
 
 def memory_type(host: Host) -> list[str]:
-    modules = host.glob("/sys/firmware/dmi/entries/17-*/raw")
-    if not modules:
+    paths = host.glob("/sys/firmware/dmi/entries/17-*/raw")
+    if not paths:
         raise Unavailable("/sys/firmware/dmi/entries: no memory module is listed")
-    kinds = sorted(filter(None, (_module(host, path) for path in modules)))
-    return [f"{kinds.count(kind)} x {kind}" for kind in dict.fromkeys(kinds)]
+    modules = [_module(host, path) for path in paths]
+
+    counts = Counter(sorted(filter(None, modules)))
+    return [f"{count} x {kind}" for kind, count in counts.items()]
 
 
 def _module(host: Host, path: str) -> str | None:
@@ -36,22 +49,27 @@ def _module(host: Host, path: str) -> str | None:
         raise Unavailable(f"{path}: {error.strerror} (readable by root only)") from None
     if len(raw) < 0x17:
         raise Unavailable(f"{path}: shorter than a memory device")
-    if int.from_bytes(raw[0x0C:0x0E], "little") == 0:
+    size = int.from_bytes(raw[0x0C:0x0E], "little")
+    if size == 0:
         return None
     speed = int.from_bytes(raw[0x15:0x17], "little")
-    return f"{_MEMORY_TYPES.get(raw[0x12], f'type {raw[0x12]:#x}')} at {speed} MT/s"
+    number = raw[0x12]
+    kind = _MEMORY_TYPES.get(number, f"type {number:#x}")
+    return f"{kind} at {speed} MT/s"
 
 
 def numa_nodes(host: Host) -> list[str]:
-    nodes = host.glob("/sys/devices/system/node/node[0-9]*")
-    if not nodes:
+    folders = host.glob("/sys/devices/system/node/node[0-9]*")
+    if not folders:
         raise Unavailable(
             "/sys/devices/system/node: no node is listed (a kernel without NUMA)"
         )
-    cpus = [
-        (os.path.basename(node), host.text(f"{node}/cpulist").strip()) for node in nodes
-    ]
-    return [f"{name}: CPU {numbers or 'none'}" for name, numbers in cpus]
+    nodes = []
+    for folder in folders:
+        cpus = host.text(f"{folder}/cpulist").strip()
+        name = os.path.basename(folder)
+        nodes.append(f"{name}: CPU {cpus or 'none'}")
+    return nodes
 
 
 def transparent_huge_pages(host: Host) -> str:
@@ -70,7 +88,9 @@ def swap_size(host: Host) -> float:
 
 
 def swap_used(host: Host) -> float:
-    return round(_meminfo_gib(host, "SwapTotal") - _meminfo_gib(host, "SwapFree"), 2)
+    total = _meminfo_gib(host, "SwapTotal")
+    free = _meminfo_gib(host, "SwapFree")
+    return round(total - free, 2)
 
 
 def memory_available(host: Host) -> float:
@@ -78,4 +98,5 @@ def memory_available(host: Host) -> float:
 
 
 def _meminfo_gib(host: Host, key: str) -> float:
-    return round(int(host.field("/proc/meminfo", key).split()[0]) / 2**20, 2)
+    kibibytes = host.field("/proc/meminfo", key).split()[0]
+    return round(int(kibibytes) / 2**20, 2)

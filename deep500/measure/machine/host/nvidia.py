@@ -23,13 +23,14 @@ def open_library() -> Any:
 
 def energy_mj(nvml: Any) -> list[int]:
     """The energy counter of every device, in millijoule since its driver was loaded."""
+    energies = []
     try:
-        return [
-            int(nvml.nvmlDeviceGetTotalEnergyConsumption(handle))
-            for handle in _handles(nvml)
-        ]
+        for handle in _handles(nvml):
+            energy = nvml.nvmlDeviceGetTotalEnergyConsumption(handle)
+            energies.append(int(energy))
     except nvml.NVMLError as error:
         raise Unavailable(f"NVML has no energy counter here: {error}") from None
+    return energies
 
 
 def device_names() -> list[str]:
@@ -40,18 +41,20 @@ def device_names() -> list[str]:
         return []
     try:
         names = [nvml.nvmlDeviceGetName(handle) for handle in _handles(nvml)]
-        return [
-            name.decode(errors="replace") if isinstance(name, bytes) else str(name)
-            for name in names
-        ]
     except nvml.NVMLError as error:
         raise Unavailable(f"NVML cannot name the devices: {error}") from None
     finally:
         nvml.nvmlShutdown()
+    return [_text(name) for name in names]
 
 
 def _handles(nvml: Any) -> list[Any]:
-    return [
-        nvml.nvmlDeviceGetHandleByIndex(index)
-        for index in range(nvml.nvmlDeviceGetCount())
-    ]
+    count = nvml.nvmlDeviceGetCount()
+    return [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
+
+
+def _text(name: object) -> str:
+    """The name as text; older versions of the library give bytes."""
+    if isinstance(name, bytes):
+        return name.decode(errors="replace")
+    return str(name)

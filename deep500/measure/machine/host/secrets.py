@@ -28,8 +28,12 @@ def without_secrets(text: str) -> str:
 
 def words_without_secrets(words: list[str]) -> list[str]:
     """A command line without secrets, also where an option's value is the next word."""
-    pairs = zip(["", *words], words, strict=False)
-    return [
-        HIDDEN if re.fullmatch(_OPTION, before, re.I) else without_secrets(word)
-        for before, word in pairs
-    ]
+    safe_words = []
+    before = ""
+    for word in words:
+        if re.fullmatch(_OPTION, before, re.I):
+            safe_words.append(HIDDEN)
+        else:
+            safe_words.append(without_secrets(word))
+        before = word
+    return safe_words

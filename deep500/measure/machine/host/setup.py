@@ -1,4 +1,4 @@
-"""Facts of the measurement's set-up: clocks, limits, load, what else may disturb."""
+"""Facts of the measurement's set-up: clocks, limits, load and other disturbances."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from collections.abc import Callable
 from datetime import datetime
 
 from .files import Host, Unavailable, cpu_list
+
+_POLICIES = {
+    0: "other",
+    1: "fifo",
+    2: "rr",
+    3: "batch",
+    5: "idle",
+    6: "deadline",
+}
 
 
 def perf_counter(host: Host) -> str:
@@ -38,78 +47,81 @@ def pressure(resource: str) -> Callable[[Host], float]:
     path = f"/proc/pressure/{resource}"
 
     def percent(host: Host) -> float:
-        found = re.search(r"^some avg10=([\d.]+)", host.text(path), re.M)
-        if found is None:
+        share = re.search(r"^some avg10=([\d.]+)", host.text(path), re.M)
+        if share is None:
             raise Unavailable(f"{path}: no line 'some avg10'")
-        return float(found[1])
+        return float(share[1])
 
     return percent
 
 
 def stolen_time(host: Host) -> float:
     """The share of CPU time since boot that the hypervisor gave to others."""
-    times = [int(word) for word in host.line("/proc/stat").splitlines()[0].split()[1:9]]
-    if len(times) < 8 or sum(times) == 0:
+    first_line = host.line("/proc/stat").splitlines()[0]
+    columns = first_line.split()[1:9]
+    times = [int(ticks) for ticks in columns]
+    total = sum(times)
+    if len(times) < 8 or total == 0:
         raise Unavailable("/proc/stat: the first line has no time stolen")
-    return round(100 * times[7] / sum(times), 2)
+    return round(100 * times[7] / total, 2)
 
 
 def container(host: Host) -> list[str] | str:
     marks = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
-    seen = [path for path in marks if host.exists(path)]
-    named = re.findall(
+    present = [path for path in marks if host.exists(path)]
+    names = re.findall(
         r"docker|kubepods|lxc|containerd|libpod|garden", host.text("/proc/1/cgroup")
     )
-    return [*seen, *sorted(set(named))] or "none seen"
+    marks_and_names = present + sorted(set(names))
+    return marks_and_names or "none seen"
 
 
 def power_source(host: Host) -> str:
-    kinds = {
-        path: host.line(f"{path}/type")
-        for path in host.glob("/sys/class/power_supply/*")
-    }
-    mains = [path for path, kind in kinds.items() if kind in ("Mains", "USB")]
+    mains = []
+    has_battery = False
+    for path in host.glob("/sys/class/power_supply/*"):
+        kind = host.line(f"{path}/type")
+        has_battery |= kind == "Battery"
+        if kind in ("Mains", "USB"):
+            mains.append(path)
     if not mains:
-        return (
-            "not told"
-            if "Battery" in kinds.values()
-            else "mains (no battery is listed)"
-        )
-    return (
-        "mains"
-        if any(host.number(f"{path}/online") == 1 for path in mains)
-        else "battery"
-    )
+        return "not told" if has_battery else "mains (no battery is listed)"
+    for path in mains:
+        if host.number(f"{path}/online") == 1:
+            return "mains"
+    return "battery"
 
 
 def scheduling(host: Host) -> str:
-    fields = (
-        host.line("/proc/self/stat").rpartition(")")[2].split()
-    )  # numbered from 3 in proc(5)
-    policies = {0: "other", 1: "fifo", 2: "rr", 3: "batch", 5: "idle", 6: "deadline"}
-    policy = int(fields[41 - 3])
-    return f"{policies.get(policy, policy)}, nice {int(fields[19 - 3])}"
+    after_name = host.line("/proc/self/stat").rpartition(")")[2]
+    fields = after_name.split()  # numbered from 3 in proc(5)
+
+    number = int(fields[41 - 3])
+    policy = _POLICIES.get(number, number)
+    nice = int(fields[19 - 3])
+    return f"{policy}, nice {nice}"
 
 
 def limit(name: str) -> Callable[[Host], str]:
     """The probe of one limit of this process (soft)."""
 
     def soft(host: Host) -> str:
-        found = re.search(
-            rf"^{re.escape(name)} {{2,}}(\S+)", host.text("/proc/self/limits"), re.M
-        )
-        if found is None:
+        line = rf"^{re.escape(name)} {{2,}}(\S+)"
+        value = re.search(line, host.text("/proc/self/limits"), re.M)
+        if value is None:
             raise Unavailable(f"/proc/self/limits: no line {name!r}")
-        return found[1]
+        return value[1]
 
     return soft
 
 
 def tracing(host: Host) -> str:
-    tools = {"a tracer": sys.gettrace(), "a profiler": sys.getprofile()}
-    return (
-        " and ".join(name for name, tool in tools.items() if tool is not None) or "none"
-    )
+    tools = []
+    if sys.gettrace() is not None:
+        tools.append("a tracer")
+    if sys.getprofile() is not None:
+        tools.append("a profiler")
+    return " and ".join(tools) or "none"
 
 
 def host_name(host: Host) -> str:
@@ -125,4 +137,5 @@ def time_zone(host: Host) -> str:
 
 
 def uptime(host: Host) -> float:
-    return round(float(host.line("/proc/uptime").split()[0]) / 3600, 1)
+    seconds = host.line("/proc/uptime").split()[0]
+    return round(float(seconds) / 3600, 1)

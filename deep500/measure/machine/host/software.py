@@ -55,10 +55,10 @@ def python_build(name: str) -> Callable[[Host], str]:
     """The probe of one variable of Python's own build."""
 
     def value(host: Host) -> str:
-        found = sysconfig.get_config_var(name)
-        if found is None:
+        setting = sysconfig.get_config_var(name)
+        if setting is None:
             raise Unavailable(f"this Python does not record {name}")
-        return str(found)
+        return str(setting)
 
     return value
 
@@ -72,13 +72,14 @@ def kernel_build(host: Host) -> str:
 
 
 def kernel_settings(host: Host) -> list[str]:
-    """Boot parameters that matter to speed; the others may say what is nobody's business."""
+    """The boot parameters that affect speed; the others are not recorded, as they may be private."""
     matters = re.compile(
         r"(isolcpus|nohz|nohz_full|rcu_nocbs|irqaffinity|mitigations|spectre\w*|nosmt|intel_pstate|amd_pstate|"
         r"idle|intel_idle\.max_cstate|processor\.max_cstate|cpuidle\.off|transparent_hugepage|hugepages\w*|"
         r"clocksource|tsc|preempt)(=|$)"
     )
-    return [word for word in host.line("/proc/cmdline").split() if matters.match(word)]
+    parameters = host.line("/proc/cmdline").split()
+    return [parameter for parameter in parameters if matters.match(parameter)]
 
 
 def distribution(host: Host) -> str:
@@ -89,16 +90,16 @@ def distribution(host: Host) -> str:
 
 
 def libc(host: Host) -> str:
-    found = os.confstr("CS_GNU_LIBC_VERSION")
-    if not found:
+    version = os.confstr("CS_GNU_LIBC_VERSION")
+    if not version:
         raise Unavailable("this C library does not tell its version")
-    return found
+    return version
 
 
 def aslr(host: Host) -> str:
-    levels = {0: "off", 1: "without heap", 2: "full"}
-    found = host.number("/proc/sys/kernel/randomize_va_space")
-    return levels.get(found, f"level {found}")
+    level = host.number("/proc/sys/kernel/randomize_va_space")
+    names = {0: "off", 1: "without heap", 2: "full"}
+    return names.get(level, f"level {level}")
 
 
 def python_version(host: Host) -> str:
@@ -112,13 +113,17 @@ def python_compiler(host: Host) -> str:
 def python_flags(host: Host) -> list[str]:
     flags = sys.flags
     return [
-        f"debug={flags.debug}", f"optimize={flags.optimize}", f"dev_mode={int(flags.dev_mode)}",
+        f"debug={flags.debug}",
+        f"optimize={flags.optimize}",
+        f"dev_mode={int(flags.dev_mode)}",
         f"hash_randomization={flags.hash_randomization}",
-    ]  # fmt: skip
+    ]
 
 
 def garbage_collection(host: Host) -> str:
-    return f"on, thresholds {gc.get_threshold()}" if gc.isenabled() else "off"
+    if not gc.isenabled():
+        return "off"
+    return f"on, thresholds {gc.get_threshold()}"
 
 
 def numpy_blas(host: Host) -> str:
@@ -134,27 +139,31 @@ def numpy_blas(host: Host) -> str:
             f"numpy/__config__.py cannot be read: {type(error).__name__}"
         ) from None
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Dict)
-            and (blas := _entries(node).get("blas"))
-            and isinstance(blas, ast.Dict)
-        ):
-            entries = _entries(blas).items()
-            told = {
-                key: value.value
-                for key, value in entries
-                if isinstance(value, ast.Constant)
-            }
-            parts = (
-                told.get(key) for key in ("name", "version", "openblas configuration")
-            )
-            return ", ".join(str(part) for part in parts if part)
+        if not isinstance(node, ast.Dict):
+            continue
+        blas = _entries(node).get("blas")
+        if isinstance(blas, ast.Dict):
+            return _blas_text(blas)
     raise Unavailable("numpy/__config__.py names no BLAS")
+
+
+def _blas_text(blas: ast.Dict) -> str:
+    entries = _entries(blas)
+    parts = []
+    for key in ("name", "version", "openblas configuration"):
+        value = entries.get(key)
+        if isinstance(value, ast.Constant) and value.value:
+            parts.append(str(value.value))
+    return ", ".join(parts)
 
 
 def _entries(node: ast.Dict) -> dict[object, ast.expr]:
     pairs = zip(node.keys, node.values, strict=True)
-    return {key.value: value for key, value in pairs if isinstance(key, ast.Constant)}
+    entries: dict[object, ast.expr] = {}
+    for key, value in pairs:
+        if isinstance(key, ast.Constant):
+            entries[key.value] = value
+    return entries
 
 
 def blas_loaded(host: Host) -> list[str]:
@@ -167,22 +176,25 @@ def openmp_loaded(host: Host) -> list[str]:
     )
 
 
-def _loaded(host: Host, names: re.Pattern[str], none: str) -> list[str]:
-    found = sorted(set(names.findall(host.text("/proc/self/maps"))))
-    if not found:
-        raise Unavailable(none)
-    return found
+def _loaded(host: Host, file_name: re.Pattern[str], reason: str) -> list[str]:
+    """The libraries in this process whose file name matches; without any, Unavailable with that reason."""
+    libraries = set(file_name.findall(host.text("/proc/self/maps")))
+    if not libraries:
+        raise Unavailable(reason)
+    return sorted(libraries)
 
 
 def mpi(host: Host) -> str:
     """The launcher on PATH and its version; a Python with its own MPI has the launcher beside it."""
-    launcher = shutil.which("mpiexec") or shutil.which(
-        "mpiexec", path=os.path.dirname(sys.executable)
-    )
+    beside_python = os.path.dirname(sys.executable)
+    launcher = shutil.which("mpiexec")
+    if not launcher:
+        launcher = shutil.which("mpiexec", path=beside_python)
     if launcher is None:
         return "no mpiexec found"
-    lines = [
-        " ".join(line.split())
-        for line in host.command(launcher, "--version").splitlines()
-    ]
-    return ", ".join(line.rstrip(":") for line in lines[:2])
+    lines = host.command(launcher, "--version").splitlines()
+    parts = []
+    for line in lines[:2]:
+        words = " ".join(line.split())
+        parts.append(words.rstrip(":"))
+    return ", ".join(parts)

@@ -17,14 +17,18 @@ def command_line(host: Host) -> list[str]:
 
 
 def main_program(host: Host) -> str:
-    """Name and hash of the file that Python was started with, but for a #! line: it names a place."""
+    """Name and hash of the file that Python was started with; a #! line is left out, as it holds a local path."""
     path = getattr(sys.modules.get("__main__"), "__file__", None)
     if not path:
         return "no file (interactive, or python -c)"
+    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        first, rest = file.readline(), file.read()
-    content = rest if first.startswith(b"#!") else first + rest
-    return f"{os.path.basename(path)}, sha256 {hashlib.sha256(content).hexdigest()}"
+        first_line = file.readline()
+        if not first_line.startswith(b"#!"):
+            digest.update(first_line)
+        digest.update(file.read())
+    name = os.path.basename(path)
+    return f"{name}, sha256 {digest.hexdigest()}"
 
 
 def executable(host: Host) -> str:
@@ -43,21 +47,20 @@ def git_branch(host: Host) -> str:
 
 
 def git_changed_files(host: Host) -> int:
-    return sum(1 for line in _git_status(host).splitlines() if not line.startswith("#"))
+    lines = _git_status(host).splitlines()
+    return sum(not line.startswith("#") for line in lines)
 
 
 def git_remote(host: Host) -> str:
-    git_branch(host)  # says so if this is no checkout
+    git_branch(host)  # raises if this is no checkout
     try:
-        return without_secrets(
-            host.command("git", "config", "--get", "remote.origin.url").strip()
-        )
+        url = host.command("git", "config", "--get", "remote.origin.url")
     except Unavailable as reason:
-        if "exit code 1:" in str(
-            reason
-        ):  # git's answer for a setting that is not there
+        # git's answer for a setting that is not there
+        if "exit code 1:" in str(reason):
             return "no remote named origin"
         raise
+    return without_secrets(url.strip())
 
 
 def _status(host: Host, start: str) -> str:
@@ -69,11 +72,10 @@ def _status(host: Host, start: str) -> str:
 
 def _git_status(host: Host) -> str:
     """One call for all facts; takes no lock, and starts no monitor program that a checkout may configure."""
+    options = ("--no-optional-locks", "-c", "core.fsmonitor=false")
     try:
-        return host.command(
-            "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "status", "--porcelain=v2", "--branch"
-        )  # fmt: skip
+        return host.command("git", *options, "status", "--porcelain=v2", "--branch")
     except Unavailable as reason:
-        raise Unavailable(
-            NO_CHECKOUT if "not a git repository" in str(reason) else str(reason)
-        ) from None
+        if "not a git repository" in str(reason):
+            raise Unavailable(NO_CHECKOUT) from None
+        raise
