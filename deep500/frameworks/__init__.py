@@ -1,4 +1,4 @@
-"""The frameworks by name: a package in this folder, or a module named in the entry point group `deep500.frameworks`."""
+"""Looks up frameworks by name: packages in this folder, and modules of the entry point group `deep500.frameworks`."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,12 +13,15 @@ from ..contracts.operator import Operator
 from ..custom.operators import CustomOp, as_operator
 from ..errors import Deep500Error, unknown
 
-FOR_TESTS = {"fake"}  # found by name, never listed
+FOR_TESTS = {"fake"}  # can be looked up by name, but is never listed
 
 
 @cache
 def framework(name: str) -> Framework:
-    """The adapter of that name; nothing of the framework itself is imported yet."""
+    """Return the adapter with this name, without importing the framework itself.
+
+    Raises Deep500Error if there is no such adapter.
+    """
     modules = registry.packages("frameworks")
     if name not in modules:
         raise unknown("framework", name, known_frameworks())
@@ -32,17 +35,17 @@ def framework(name: str) -> Framework:
 
 
 def known_frameworks() -> list[str]:
-    """The names of all frameworks that there is an adapter for."""
+    """Return the names of all frameworks that have an adapter."""
     return sorted(registry.packages("frameworks").keys() - FOR_TESTS)
 
 
 def available_frameworks() -> list[str]:
-    """The names of the frameworks that are installed here."""
+    """Return the names of the frameworks that are installed."""
     return [name for name in known_frameworks() if framework(name).available()]
 
 
 def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
-    """The framework's own optimizers by their names, such as MomentumOptimizer."""
+    """Return the framework's own optimizers by class name, such as MomentumOptimizer."""
     members = vars(registry.package("frameworks", name))
     optimizers = {}
     for key, value in members.items():
@@ -54,10 +57,10 @@ def native_optimizers(name: str) -> dict[str, type[NativeOptimizer]]:
 def evaluate(
     operator: Operator | CustomOp, inputs: Sequence[Any], framework: str = "reference"
 ) -> list[np.ndarray]:
-    """The outputs of one operator, as a framework computes them.
+    """Return the outputs of one operator, as the framework computes them.
 
-    Inputs are arrays: NumPy's, any framework's, lists or numbers, which take the dtype of the other inputs. Static
-    inputs (axes, shapes) are numbers or lists, or arrays of them. None stands for one that is left out.
+    Inputs are arrays of NumPy or of any framework, lists, or numbers, which take the dtype of the other inputs. Static
+    inputs (axes, shapes) are numbers, lists or arrays. None stands for an optional input that is left out.
     """
     return _adapter(framework).evaluate(as_operator(operator), inputs)
 
@@ -68,7 +71,7 @@ def gradient(
     grads: Sequence[Any],
     framework: str = "reference",
 ) -> list[np.ndarray | None]:
-    """One gradient per input from those of the outputs; None where there is none."""
+    """Return one gradient per input, from the gradients of the outputs; None for an input that has no gradient."""
     return _adapter(framework).gradient(as_operator(operator), inputs, grads)
 
 

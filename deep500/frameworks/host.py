@@ -1,4 +1,4 @@
-"""Operators on NumPy arrays in the host's memory, for what has to be known before a framework can start."""
+"""Runs operators on NumPy arrays in the host's memory, for values that are needed before a framework can start."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from .reference import FRAMEWORK
 
 
 class Host:
-    """The reference framework, as contracts find it."""
+    """The reference framework behind the interface that `contracts` expects of the host."""
 
     def evaluate(self, operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
-        """The outputs of one operator."""
+        """Return the outputs of one operator."""
         return FRAMEWORK.evaluate(operator, inputs)

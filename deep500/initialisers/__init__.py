@@ -1,4 +1,4 @@
-"""Level 2: one rule for first weights per file; `initialisers.HeNormal` is found in he_normal.py."""
+"""Level 2: one initialiser of parameters per file; `initialisers.HeNormal` is found in he_normal.py."""
 
 from .. import registry
 

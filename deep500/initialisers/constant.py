@@ -1,4 +1,4 @@
-"""One value everywhere."""
+"""Initialises all elements with one value."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ..contracts.initialiser import Initialiser
 
 
 class Constant(Initialiser):
-    """The same value in every place."""
+    """The same value for every element."""
 
     value: float
 

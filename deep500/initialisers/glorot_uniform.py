@@ -1,4 +1,4 @@
-"""Uniform values that keep the size of signals and of gradients (Glorot and Bengio, 2010)."""
+"""Uniformly distributed values that keep the variance of signals and of gradients (Glorot and Bengio, 2010)."""
 
 import math
 from collections.abc import Sequence
@@ -15,4 +15,5 @@ class GlorotUniform(Initialiser):
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
     ) -> np.ndarray:
         bound = math.sqrt(6 / sum(fans(shape, name)))
-        return random_of(seed, name).uniform(-bound, bound, tuple(shape)).astype(dtype)
+        values = random_of(seed, name).uniform(-bound, bound, tuple(shape))
+        return values.astype(dtype)

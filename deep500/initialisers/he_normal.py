@@ -1,4 +1,4 @@
-"""Normal values that keep the size of signals through layers of Relu (He et al., 2015)."""
+"""Normally distributed values that keep the variance of signals through layers with Relu (He et al., 2015)."""
 
 import math
 from collections.abc import Sequence
@@ -15,6 +15,6 @@ class HeNormal(Initialiser):
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
     ) -> np.ndarray:
         inputs, _ = fans(shape, name)
-        return (
-            random_of(seed, name).standard_normal(shape) * math.sqrt(2 / inputs)
-        ).astype(dtype)
+        deviation = math.sqrt(2 / inputs)
+        values = random_of(seed, name).standard_normal(shape)
+        return (values * deviation).astype(dtype)

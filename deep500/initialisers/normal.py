@@ -1,4 +1,4 @@
-"""Normal values of one size, whatever the layer."""
+"""Normally distributed values whose deviation is the same for every layer."""
 
 from collections.abc import Sequence
 
@@ -15,6 +15,5 @@ class Normal(Initialiser):
     def array(
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"
     ) -> np.ndarray:
-        return (
-            random_of(seed, name).standard_normal(tuple(shape)) * self.deviation
-        ).astype(dtype)
+        values = random_of(seed, name).standard_normal(tuple(shape))
+        return (values * self.deviation).astype(dtype)

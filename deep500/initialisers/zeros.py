@@ -1,4 +1,4 @@
-"""Nothing yet: the start of biases."""
+"""Initialises all elements with 0, as is usual for biases."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ..contracts.initialiser import Initialiser
 
 
 class Zeros(Initialiser):
-    """0 in every place."""
+    """0 for every element."""
 
     def array(
         self, shape: Sequence[int], seed: int, name: str, dtype: str = "float32"

@@ -1,11 +1,11 @@
-"""Cross-entropy of answers that are yes or no."""
+"""Binary cross-entropy."""
 
 from ..contracts.loss import Loss
 from ..contracts.network import Network
 
 
 class BinaryCrossEntropy(Loss):
-    """The mean of log(1 + exp(score)) - answer * score; an answer is 0 or 1, or a probability between them."""
+    """The mean of log(1 + exp(score)) - label * score; a label is 0, 1 or a probability between them."""
 
     target_name = "label"
 

@@ -1,9 +1,9 @@
-"""The contrastive loss of pairs: alike ones near each other, others a margin apart."""
+"""The contrastive loss of pairs: it pulls similar ones together and pushes others a margin apart."""
 
 from ..contracts.loss import Loss
 from ..contracts.operator import Tensor
 
-NEAREST = 1e-12  # a squared distance: the root of 0 has no derivative
+NEAREST = 1e-12  # the smallest squared distance, since the root of 0 has no derivative
 
 
 class Contrastive(Loss):
@@ -20,7 +20,8 @@ class Contrastive(Loss):
         squared = xp.sum(prediction * prediction, axis=1)
         distance = xp.sqrt(xp.maximum(squared, NEAREST))
         missing = xp.maximum(self.margin - distance, 0.0)
-        return xp.mean(alike * squared + (1 - alike) * (missing * missing))
+        losses = alike * squared + (1 - alike) * (missing * missing)
+        return xp.mean(losses)
 
     def target(self, prediction: Tensor) -> Tensor:
         return Tensor(prediction.shape[:1], "int64")

@@ -9,7 +9,7 @@ from ..errors import Deep500Error
 class CrossEntropy(Loss):
     """The mean negative log-probability that softmax gives to the labels.
 
-    With `label_smoothing` s, a label stands for a probability of 1 - s on its class plus s spread over all classes.
+    With `label_smoothing` s, a label means a probability of 1 - s for its class plus s spread over all classes.
     """
 
     label_smoothing: float = 0.0
@@ -34,9 +34,12 @@ class CrossEntropy(Loss):
         classes_last = (0, *range(2, len(prediction.shape)), 1)
         log_probability = xp.permute_dims(scores, classes_last)
         labels = xp.one_hot(target, prediction.shape[1], prediction.dtype)
-        of_label = xp.mean(xp.sum(labels * log_probability, axis=-1))
+        of_labels = xp.sum(labels * log_probability, axis=-1)
+        of_label = xp.mean(of_labels)
         of_all = xp.mean(log_probability)
         return (self.label_smoothing - 1) * of_label - self.label_smoothing * of_all
 
     def target(self, prediction: Tensor) -> Tensor:
-        return Tensor((*prediction.shape[:1], *prediction.shape[2:]), "int64")
+        shape = prediction.shape
+        without_classes = (*shape[:1], *shape[2:])
+        return Tensor(without_classes, "int64")

@@ -1,4 +1,4 @@
-"""The hinge loss of classes: a right answer must win by a margin."""
+"""The multi-class hinge loss: the score of the label must exceed all others by a margin."""
 
 from ..contracts.loss import Loss
 from ..contracts.operator import Tensor

@@ -1,12 +1,12 @@
-"""The contrastive loss of two views: each example must be nearest to its own other view."""
+"""The contrastive loss of two views of a batch: an example must be nearest to its own other view."""
 
 from ..contracts.loss import Loss
 
-SHORTEST = 1e-12  # a squared length: no embedding is divided by 0
+SHORTEST = 1e-12  # the smallest squared length, so that no embedding is divided by 0
 
 
 class InfoNCE(Loss):
-    """The cross-entropy of picking, by cosine similarity, the target of one's own row among those of the batch.
+    """The cross-entropy of choosing, by cosine similarity, the target of the same row among those of the batch.
 
     Similarities are divided by `temperature`; prediction and target are embeddings, (batch, features).
     """
@@ -14,10 +14,13 @@ class InfoNCE(Loss):
     temperature: float = 0.1
 
     def formula(self, xp, prediction, target):
-        anchors, others = _normalised(xp, prediction), _normalised(xp, target)
-        similarity = (anchors @ xp.permute_dims(others, (1, 0))) / self.temperature
-        own = xp.sum(anchors * others, axis=1) / self.temperature
-        return xp.mean(xp.logsumexp(similarity, axis=1) - own)
+        anchors = _normalised(xp, prediction)
+        others = _normalised(xp, target)
+        columns = xp.permute_dims(others, (1, 0))
+        similarity = (anchors @ columns) / self.temperature
+        same_row = xp.sum(anchors * others, axis=1) / self.temperature
+        losses = xp.logsumexp(similarity, axis=1) - same_row
+        return xp.mean(losses)
 
 
 def _normalised(xp, x):

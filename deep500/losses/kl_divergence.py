@@ -1,8 +1,8 @@
-"""How far predicted probabilities are from given ones."""
+"""The Kullback-Leibler divergence of predicted probabilities from a target."""
 
 from ..contracts.loss import Loss
 
-SMALLEST = 1.1754943508222875e-38  # the smallest normal float32: 0 log 0 is 0
+SMALLEST = 1.1754943508222875e-38  # the smallest normal float32, so that 0 log 0 is 0
 
 
 class KLDivergence(Loss):
@@ -11,4 +11,5 @@ class KLDivergence(Loss):
     def formula(self, xp, prediction, target):
         log_q = prediction - xp.logsumexp(prediction, axis=1, keepdims=True)
         log_p = xp.log(xp.maximum(target, SMALLEST))
-        return xp.mean(xp.sum(target * (log_p - log_q), axis=1))
+        losses = xp.sum(target * (log_p - log_q), axis=1)
+        return xp.mean(losses)

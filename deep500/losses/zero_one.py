@@ -1,21 +1,24 @@
-"""The share of wrong answers."""
+"""The zero-one loss: the share of wrong predictions."""
 
 from ..contracts.loss import Loss
 from ..contracts.operator import Tensor
 
 
 class ZeroOne(Loss):
-    """1 for a wrong answer and 0 for a right one, on average; the answer is the class of the largest score.
+    """The mean of 1 for a wrong prediction and 0 for a right one; the prediction is the class of the largest score.
 
-    It is for evaluation: its derivative is 0 wherever it has one.
+    It is for evaluation only: its derivative is 0 wherever it exists.
     """
 
     target_name = "label"
     trains = False
 
     def formula(self, xp, prediction, target):
-        right = xp.argmax(prediction, axis=1) == target
-        return xp.mean(xp.astype(xp.logical_not(right), prediction.dtype))
+        is_right = xp.argmax(prediction, axis=1) == target
+        is_wrong = xp.logical_not(is_right)
+        return xp.mean(xp.astype(is_wrong, prediction.dtype))
 
     def target(self, prediction: Tensor) -> Tensor:
-        return Tensor((*prediction.shape[:1], *prediction.shape[2:]), "int64")
+        shape = prediction.shape
+        without_classes = (*shape[:1], *shape[2:])
+        return Tensor(without_classes, "int64")

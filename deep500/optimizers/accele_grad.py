@@ -6,11 +6,11 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class AcceleGrad(Optimizer):
-    """Accelerated gradient descent whose rate follows from the gradients, without knowing how smooth the loss is.
+    """Accelerated gradient descent whose rate depends on past gradients, so that no smoothness constant is needed.
 
-    Two sequences are coupled: z takes large steps, y small ones, and gradients are taken between them, where the
-    parameter is. Norms are those of one tensor. The rate is learning_rate * 2 * diameter / sqrt(gradient_bound ** 2 +
-    the weighted sum of squared norms).
+    Two sequences are coupled: z takes large steps, y small ones, and the parameter lies between them, where gradients
+    are taken. Norms are those of one tensor. The rate is learning_rate * 2 * diameter / sqrt(gradient_bound ** 2 + the
+    weighted sum of squared norms).
     """
 
     elementwise: ClassVar[bool] = False
@@ -28,10 +28,14 @@ class AcceleGrad(Optimizer):
     ) -> tuple[Any, State]:
         step = xp.astype(step, param.dtype)
         weight = xp.maximum(step / 4, 1)
-        squares = state["squares"] + xp.square(weight) * xp.sum(xp.square(grad))
+        squared_weight = xp.square(weight)
+        squared_norm = xp.sum(xp.square(grad))
+        squares = state["squares"] + squared_weight * squared_norm
         root = xp.sqrt(self.gradient_bound**2 + squares)
         rate = self.learning_rate * 2 * self.diameter / root
         z = state["z"] - weight * rate * grad
         y = param - rate * grad
-        coupling = 1 / xp.maximum((step + 1) / 4, 1)
-        return coupling * z + (1 - coupling) * y, {"z": z, "squares": squares}
+        next_weight = xp.maximum((step + 1) / 4, 1)
+        coupling = 1 / next_weight
+        new = coupling * z + (1 - coupling) * y
+        return new, {"z": z, "squares": squares}

@@ -1,4 +1,4 @@
-"""Several batches for one update."""
+"""Gradient accumulation: one update for several batches."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
@@ -9,10 +9,10 @@ from ..contracts.schedule import check_positive
 
 
 class Accumulate(Modifier):
-    """The mean of the gradients of `steps` batches, after which the optimizer does one step.
+    """Averages the gradients of `steps` batches, after which the optimizer does one step.
 
-    In between, parameters and the optimizer's state stay as they are. The optimizer, and schedules in it, count its
-    own steps: one for every `steps` batches.
+    In between, parameters and the optimizer's state stay as they are. The optimizer and its schedules count one step
+    for every `steps` batches.
     """
 
     runs_native_kernels: ClassVar[bool] = False
@@ -38,17 +38,16 @@ class Accumulate(Modifier):
         totals = {}
         for name, grad in grads.items():
             totals[name] = states[name]["accumulated"] + grad / self.steps
-        own_step = xp.floor(step / self.steps)
-        is_due = own_step * self.steps == step
-        first_or_later = xp.maximum(own_step, 1)
-        for name, param, state in optimizer.updates(
-            xp, params, totals, states, first_or_later
-        ):
+        updates_due = xp.floor(step / self.steps)
+        is_due = updates_due * self.steps == step
+        optimizer_step = xp.maximum(updates_due, 1)
+        updates = optimizer.updates(xp, params, totals, states, optimizer_step)
+        for name, param, state in updates:
             before = states[name]
-            chosen = {key: xp.where(is_due, state[key], before[key]) for key in state}
-            rest = xp.where(is_due, xp.zeros_like(totals[name]), totals[name])
-            yield (
-                name,
-                xp.where(is_due, param, params[name]),
-                chosen | {"accumulated": rest},
-            )
+            total = totals[name]
+            new_state = {}
+            for key in state:
+                new_state[key] = xp.where(is_due, state[key], before[key])
+            new_state["accumulated"] = xp.where(is_due, xp.zeros_like(total), total)
+            new_param = xp.where(is_due, param, params[name])
+            yield name, new_param, new_state

@@ -6,7 +6,7 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class AdaGrad(Optimizer):
-    """Every element has its own step, which shrinks with the gradients that it has seen."""
+    """Gives every element its own rate, which shrinks with the sum of its squared gradients."""
 
     learning_rate: Rate = 1e-2
     rate_decay: float = 0.0
@@ -22,17 +22,20 @@ class AdaGrad(Optimizer):
         step = xp.astype(step, param.dtype)
         total = state["sum"] + xp.square(grad)
         rate = self.learning_rate / (1 + (step - 1) * self.rate_decay)
-        return param - rate * (grad / (xp.sqrt(total) + self.epsilon)), {"sum": total}
+        spread = xp.sqrt(total) + self.epsilon
+        return param - rate * (grad / spread), {"sum": total}
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """The kernel behind torch.optim.Adagrad(fused=True)."""
+        """Update by the kernel of torch.optim.Adagrad(fused=True)."""
+        sums = [state["sum"] for state in states]
+        steps = [step] * len(params)
         torch._fused_adagrad_(
             params,
             grads,
-            [state["sum"] for state in states],
-            [step] * len(params),
+            sums,
+            steps,
             lr=float(self.learning_rate),
             lr_decay=self.rate_decay,
             weight_decay=0.0,

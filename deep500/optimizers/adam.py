@@ -7,7 +7,7 @@ from ._formulas import bias_correction
 
 
 class Adam(Optimizer):
-    """Decaying means of the gradient and of its square, freed from their bias towards the zeros they start from."""
+    """Decaying means of the gradient and of its square, corrected for their bias towards the initial zeros."""
 
     learning_rate: Rate = 1e-3
     beta1: float = 0.9
@@ -26,19 +26,23 @@ class Adam(Optimizer):
         rate = self.learning_rate / bias_correction(xp, self.beta1, step)
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
         spread = scale * xp.sqrt(square) + self.epsilon
-        return param - rate * mean / spread, {"mean": mean, "square": square}
+        new = param - rate * mean / spread
+        return new, {"mean": mean, "square": square}
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """The kernel behind torch.optim.Adam(fused=True)."""
+        """Update by the kernel of torch.optim.Adam(fused=True)."""
+        means = [state["mean"] for state in states]
+        squares = [state["square"] for state in states]
+        steps = [step] * len(params)
         torch._fused_adam_(
             params,
             grads,
-            [state["mean"] for state in states],
-            [state["square"] for state in states],
+            means,
+            squares,
             [],
-            [step] * len(params),
+            steps,
             lr=float(self.learning_rate),
             beta1=self.beta1,
             beta2=self.beta2,
@@ -51,13 +55,15 @@ class Adam(Optimizer):
     def tensorflow(
         self, tf: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """TensorFlow's own kernel, whose epsilon is scaled; powers of zero leave the scaling of the rate to us."""
+        """Update by TensorFlow's kernel, with epsilon scaled to its formula.
+
+        With powers of zero, the kernel does not correct the bias, which is in the rate instead.
+        """
         for param, grad, state in zip(params, grads, states, strict=True):
             count = tf.cast(step, param.dtype)
             root = tf.sqrt(bias_correction(tf, self.beta2, count))
-            rate = tf.cast(
-                tf.convert_to_tensor(self.learning_rate, tf.float64), param.dtype
-            )
+            exact_rate = tf.convert_to_tensor(self.learning_rate, tf.float64)
+            rate = tf.cast(exact_rate, param.dtype)
             tf.raw_ops.ResourceApplyAdam(
                 var=param.handle,
                 m=state["mean"].handle,

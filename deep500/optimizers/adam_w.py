@@ -7,7 +7,7 @@ from ._formulas import bias_correction
 
 
 class AdamW(Optimizer):
-    """Adam, and parameters that shrink by themselves: the decay does not pass through the means."""
+    """Adam with a weight decay that is applied to the parameters directly and does not enter the means."""
 
     learning_rate: Rate = 1e-3
     beta1: float = 0.9
@@ -28,19 +28,23 @@ class AdamW(Optimizer):
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
         spread = scale * xp.sqrt(square) + self.epsilon
         shrunk = param - self.learning_rate * self.weight_decay * param
-        return shrunk - rate * mean / spread, {"mean": mean, "square": square}
+        new = shrunk - rate * mean / spread
+        return new, {"mean": mean, "square": square}
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """The kernel behind torch.optim.AdamW(fused=True)."""
+        """Update by the kernel of torch.optim.AdamW(fused=True)."""
+        means = [state["mean"] for state in states]
+        squares = [state["square"] for state in states]
+        steps = [step] * len(params)
         torch._fused_adamw_(
             params,
             grads,
-            [state["mean"] for state in states],
-            [state["square"] for state in states],
+            means,
+            squares,
             [],
-            [step] * len(params),
+            steps,
             lr=float(self.learning_rate),
             beta1=self.beta1,
             beta2=self.beta2,

@@ -7,7 +7,7 @@ from ._formulas import bias_correction
 
 
 class AMSGrad(Optimizer):
-    """Adam whose steps never grow again: it divides by the largest mean square so far."""
+    """Adam that divides by the largest mean square so far, so that the rate of an element never grows again."""
 
     learning_rate: Rate = 1e-3
     beta1: float = 0.9
@@ -28,20 +28,24 @@ class AMSGrad(Optimizer):
         rate = self.learning_rate / bias_correction(xp, self.beta1, step)
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
         spread = scale * xp.sqrt(largest) + self.epsilon
-        new = {"mean": mean, "square": square, "largest": largest}
-        return param - rate * mean / spread, new
+        new = param - rate * mean / spread
+        return new, {"mean": mean, "square": square, "largest": largest}
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """The kernel behind torch.optim.Adam(amsgrad=True, fused=True)."""
+        """Update by the kernel of torch.optim.Adam(amsgrad=True, fused=True)."""
+        means = [state["mean"] for state in states]
+        squares = [state["square"] for state in states]
+        largest = [state["largest"] for state in states]
+        steps = [step] * len(params)
         torch._fused_adam_(
             params,
             grads,
-            [state["mean"] for state in states],
-            [state["square"] for state in states],
-            [state["largest"] for state in states],
-            [step] * len(params),
+            means,
+            squares,
+            largest,
+            steps,
             lr=float(self.learning_rate),
             beta1=self.beta1,
             beta2=self.beta2,

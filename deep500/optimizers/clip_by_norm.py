@@ -1,4 +1,4 @@
-"""Gradients of a bounded length (Pascanu, Mikolov and Bengio, 2013)."""
+"""Gradient clipping by norm (Pascanu, Mikolov and Bengio, 2013)."""
 
 from typing import Any, ClassVar
 
@@ -7,9 +7,9 @@ from ..contracts.schedule import check_positive
 
 
 class ClipByNorm(Modifier):
-    """All gradients together are scaled down so that their Euclidean norm is at most `limit`.
+    """Scales all gradients together so that their Euclidean norm is at most `limit`.
 
-    As torch.nn.utils.clip_grad_norm_, which adds 1e-6 to the norm that it divides by.
+    Like torch.nn.utils.clip_grad_norm_, it adds 1e-6 (`epsilon`) to the norm that it divides by.
     """
 
     needs_all_gradients: ClassVar[bool] = True
@@ -22,13 +22,21 @@ class ClipByNorm(Modifier):
         check_positive(self, limit=self.limit)
 
     def gradients(self, xp: Any, params: Arrays, grads: Arrays) -> Arrays:
-        dtype = "float32"
-        if any("float64" in str(grad.dtype) for grad in grads.values()):
-            dtype = "float64"
+        dtype = _accumulation_dtype(grads)
         squares: Any = 0.0
         for grad in grads.values():
-            squares = squares + xp.sum(xp.square(xp.astype(grad, dtype)))
-        scale = xp.minimum(self.limit / (xp.sqrt(squares) + self.epsilon), 1.0)
-        return {
-            name: grad * xp.astype(scale, grad.dtype) for name, grad in grads.items()
-        }
+            wide = xp.astype(grad, dtype)
+            squares = squares + xp.sum(xp.square(wide))
+        norm = xp.sqrt(squares) + self.epsilon
+        scale = xp.minimum(self.limit / norm, 1.0)
+        clipped = {}
+        for name, grad in grads.items():
+            clipped[name] = grad * xp.astype(scale, grad.dtype)
+        return clipped
+
+
+def _accumulation_dtype(grads: Arrays) -> str:
+    """The dtype for the sum of squares: float64 if any gradient has it."""
+    if any("float64" in str(grad.dtype) for grad in grads.values()):
+        return "float64"
+    return "float32"

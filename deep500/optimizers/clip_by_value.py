@@ -1,4 +1,4 @@
-"""Gradients within bounds."""
+"""Gradient clipping by value."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ..contracts.schedule import check_positive
 
 
 class ClipByValue(Modifier):
-    """Every element of a gradient is brought into the range from -limit to limit."""
+    """Clips every element of a gradient to the range from -limit to limit."""
 
     limit: float
 
@@ -16,7 +16,8 @@ class ClipByValue(Modifier):
         check_positive(self, limit=self.limit)
 
     def gradients(self, xp: Any, params: Arrays, grads: Arrays) -> Arrays:
-        limit = self.limit
-        return {
-            name: xp.minimum(xp.maximum(g, -limit), limit) for name, g in grads.items()
-        }
+        clipped = {}
+        for name, grad in grads.items():
+            at_least = xp.maximum(grad, -self.limit)
+            clipped[name] = xp.minimum(at_least, self.limit)
+        return clipped

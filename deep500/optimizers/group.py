@@ -1,4 +1,4 @@
-"""Another optimizer for some of the parameters."""
+"""Parameter groups: another optimizer for some of the parameters."""
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -10,10 +10,10 @@ from ..errors import Deep500Error
 
 
 class Group(Modifier):
-    """Parameters whose names match the pattern are updated by another optimizer.
+    """Updates parameters whose names match the pattern by another optimizer.
 
-    `AdamW(1e-3) | Group("*bias", AdamW(1e-3, weight_decay=0.0))` does not shrink biases. Where several groups match,
-    the last one counts.
+    `AdamW(1e-3) | Group("*bias", AdamW(1e-3, weight_decay=0.0))` applies no weight decay to biases. If several groups
+    match, the last one counts.
     """
 
     pattern: str
@@ -32,7 +32,7 @@ class Group(Modifier):
 
 
 class Grouped(Modified):
-    """An optimizer, and another one for a group of the parameters."""
+    """An optimizer for most parameters, and another one for a group of them."""
 
     optimizer: Optimizer
     modifier: Group
@@ -43,16 +43,16 @@ class Grouped(Modified):
 
     @property
     def needs_all_gradients(self) -> bool:
-        return (
-            self.optimizer.needs_all_gradients
-            or self.modifier.optimizer.needs_all_gradients
-        )
+        others, group = self.optimizer, self.modifier.optimizer
+        return others.needs_all_gradients or group.needs_all_gradients
 
     def init(self, xp: Any, param: Any) -> State:
         return self.optimizer.init(xp, param)
 
     def init_named(self, xp: Any, name: str, param: Any) -> State:
-        optimizer = self.modifier.optimizer if self._in_group(name) else self.optimizer
+        optimizer = self.optimizer
+        if self._in_group(name):
+            optimizer = self.modifier.optimizer
         return optimizer.init_named(xp, name, param)
 
     def updates(
@@ -63,20 +63,25 @@ class Grouped(Modified):
         states: Mapping[str, State],
         step: Any,
     ) -> Iterator[Update]:
-        for optimizer, in_group in (
-            (self.optimizer, False),
-            (self.modifier.optimizer, True),
-        ):
-            names = [name for name in params if self._in_group(name) is in_group]
-            if names:
-                own_params = {name: params[name] for name in names}
-                own_grads = {name: grads[name] for name in names}
-                yield from optimizer.updates(xp, own_params, own_grads, states, step)
+        others, group = [], []
+        for name in params:
+            if self._in_group(name):
+                group.append(name)
+            else:
+                others.append(name)
+        parts = [(self.optimizer, others), (self.modifier.optimizer, group)]
+        for optimizer, names in parts:
+            if not names:
+                continue
+            part_params = {name: params[name] for name in names}
+            part_grads = {name: grads[name] for name in names}
+            yield from optimizer.updates(xp, part_params, part_grads, states, step)
 
     def with_native_kernels(self, framework: str, module: Any) -> Optimizer:
-        first = self.optimizer.with_native_kernels(framework, module)
-        second = self.modifier.optimizer.with_native_kernels(framework, module)
-        return Grouped(first, Group(self.modifier.pattern, second))
+        others = self.optimizer.with_native_kernels(framework, module)
+        members = self.modifier.optimizer.with_native_kernels(framework, module)
+        group = Group(self.modifier.pattern, members)
+        return Grouped(others, group)
 
     def _in_group(self, name: str) -> bool:
         return fnmatchcase(name, self.modifier.pattern)

@@ -7,7 +7,7 @@ from ._formulas import bias_correction, norm, trust_ratio
 
 
 class LAMB(Optimizer):
-    """Adam's direction with decoupled decay, scaled for every tensor to the norm of its parameter."""
+    """Adam with decoupled weight decay, whose update of a tensor is scaled to the norm of the parameter."""
 
     elementwise: ClassVar[bool] = False
 
@@ -28,7 +28,8 @@ class LAMB(Optimizer):
         square = self.beta2 * state["square"] + (1 - self.beta2) * xp.square(grad)
         scale = 1 / xp.sqrt(bias_correction(xp, self.beta2, step))
         spread = scale * xp.sqrt(square) + self.epsilon
-        direction = mean / bias_correction(xp, self.beta1, step) / spread
+        unbiased_mean = mean / bias_correction(xp, self.beta1, step)
+        direction = unbiased_mean / spread
         direction = direction + self.weight_decay * param
         trust = trust_ratio(xp, norm(xp, param), norm(xp, direction))
         new = param - self.learning_rate * trust * direction

@@ -7,7 +7,7 @@ from ._formulas import norm, trust_ratio
 
 
 class LARS(Optimizer):
-    """Momentum with a rate of its own for every tensor: in proportion to its norm over that of its gradient."""
+    """Momentum with a rate per tensor that is proportional to the norm of the parameter over that of the gradient."""
 
     elementwise: ClassVar[bool] = False
 
@@ -25,8 +25,9 @@ class LARS(Optimizer):
     ) -> tuple[Any, State]:
         size = norm(xp, param)
         spread = norm(xp, grad) + self.weight_decay * size
-        # a parameter or gradient of zeros gets the rate as it is
-        size = xp.where(norm(xp, grad) > 0, size, xp.zeros_like(size))
+        # a parameter or gradient of zeros gets the unscaled rate
+        has_gradient = norm(xp, grad) > 0
+        size = xp.where(has_gradient, size, xp.zeros_like(size))
         trust = trust_ratio(xp, self.trust_coefficient * size, spread + self.epsilon)
         move = self.learning_rate * trust * (grad + self.weight_decay * param)
         velocity = self.momentum * state["velocity"] + move

@@ -6,7 +6,7 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class Lion(Optimizer):
-    """The sign of an interpolation between the momentum and the gradient: all steps have the same size."""
+    """Moves along the sign of an interpolation between momentum and gradient, so that all steps have the same size."""
 
     learning_rate: Rate = 1e-4
     beta1: float = 0.9
@@ -19,7 +19,8 @@ class Lion(Optimizer):
     def update(
         self, xp: Any, param: Any, grad: Any, state: State, step: Any
     ) -> tuple[Any, State]:
-        direction = xp.sign(self.beta1 * state["mean"] + (1 - self.beta1) * grad)
+        interpolated = self.beta1 * state["mean"] + (1 - self.beta1) * grad
+        direction = xp.sign(interpolated)
         mean = self.beta2 * state["mean"] + (1 - self.beta2) * grad
         move = direction + self.weight_decay * param
         return param - self.learning_rate * move, {"mean": mean}

@@ -7,7 +7,7 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class Momentum(Optimizer):
-    """A step along the velocity, a decaying sum of all gradients."""
+    """Moves along the velocity, a decaying sum of all gradients."""
 
     learning_rate: Rate
     momentum: float = 0.9
@@ -22,17 +22,20 @@ class Momentum(Optimizer):
         return param - self.learning_rate * velocity, {"velocity": velocity}
 
     def native(self, framework: str) -> Callable | None:
-        """PyTorch's kernel takes no velocity where nothing of it is left."""
-        return super().native(framework) if self.momentum else None
+        """Return the framework's kernel; without momentum there is none, since PyTorch's takes no velocity then."""
+        if not self.momentum:
+            return None
+        return super().native(framework)
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """The kernel behind torch.optim.SGD(momentum=…, fused=True)."""
+        """Update by the kernel of torch.optim.SGD(momentum=…, fused=True)."""
+        velocities = [state["velocity"] for state in states]
         torch._fused_sgd_(
             params,
             grads,
-            [state["velocity"] for state in states],
+            velocities,
             weight_decay=0.0,
             momentum=self.momentum,
             lr=float(self.learning_rate),

@@ -1,4 +1,4 @@
-"""Muon: momentum made orthogonal by Newton-Schulz iterations (Jordan et al., 2024)."""
+"""Muon: momentum that is orthogonalised by Newton-Schulz iterations (Jordan et al., 2024)."""
 
 from typing import Any, ClassVar
 
@@ -8,10 +8,10 @@ from .adam import Adam
 
 
 class Muon(Optimizer):
-    """Every matrix moves along the nearly orthogonal matrix that is next to its momentum.
+    """Moves every matrix along the nearly orthogonal matrix that is closest to its momentum.
 
-    Kernels of convolutions count as matrices, one row for every output channel. Parameters with fewer than two
-    dimensions are updated by Adam with the same learning rate; `| Group("*bias", …)` gives them another rule.
+    Kernels of convolutions count as matrices with one row per output channel. Parameters with fewer than two
+    dimensions are updated by Adam with the same learning rate; `| Group("*bias", …)` gives them another optimizer.
     """
 
     elementwise: ClassVar[bool] = False
@@ -42,20 +42,24 @@ class Muon(Optimizer):
         rows = param.shape[0]
         matrix = xp.reshape(direction, (rows, -1))
         scale = max(1.0, rows / matrix.shape[1]) ** 0.5
-        move = xp.reshape(self._orthogonal(xp, matrix), param.shape)
+        orthogonal = self._orthogonal(xp, matrix)
+        move = xp.reshape(orthogonal, param.shape)
         shrunk = param - self.learning_rate * self.weight_decay * param
-        return shrunk - self.learning_rate * scale * move, {"velocity": velocity}
+        new = shrunk - self.learning_rate * scale * move
+        return new, {"velocity": velocity}
 
     def _orthogonal(self, xp: Any, matrix: Any) -> Any:
-        """The matrix with all singular values brought near to 1."""
+        """The matrix with all singular values moved close to 1."""
+        rows, columns = matrix.shape
+        if rows > columns:
+            transposed = xp.permute_dims(matrix, (1, 0))
+            return xp.permute_dims(self._orthogonal(xp, transposed), (1, 0))
         a, b, c = self.coefficients
-        is_tall = matrix.shape[0] > matrix.shape[1]
-        x = xp.permute_dims(matrix, (1, 0)) if is_tall else matrix
-        x = x / xp.maximum(norm(xp, x), self.epsilon)
-        size = x.shape[0]
-        identity = xp.one_hot(xp.arange(size, "int64"), size, x.dtype)
+        x = matrix / xp.maximum(norm(xp, matrix), self.epsilon)
+        identity = xp.one_hot(xp.arange(rows, "int64"), rows, x.dtype)
         for _ in range(self.iterations):
             gram = x @ xp.permute_dims(x, (1, 0))
             # no number is multiplied with a product: ONNX Runtime would take it for a float32
-            x = a * x + (gram @ (b * identity + c * gram)) @ x
-        return xp.permute_dims(x, (1, 0)) if is_tall else x
+            polynomial = b * identity + c * gram
+            x = a * x + (gram @ polynomial) @ x
+        return x

@@ -7,7 +7,7 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class Nesterov(Optimizer):
-    """Momentum that looks ahead: the step is along the velocity that the gradient will have brought about."""
+    """Momentum that looks ahead: it moves along the velocity that the next step would have with the same gradient."""
 
     learning_rate: Rate
     momentum: float = 0.9
@@ -23,17 +23,20 @@ class Nesterov(Optimizer):
         return param - self.learning_rate * ahead, {"velocity": velocity}
 
     def native(self, framework: str) -> Callable | None:
-        """PyTorch's kernel takes no velocity where nothing of it is left."""
-        return super().native(framework) if self.momentum else None
+        """Return the framework's kernel; without momentum there is none, since PyTorch's takes no velocity then."""
+        if not self.momentum:
+            return None
+        return super().native(framework)
 
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """The kernel behind torch.optim.SGD(momentum=…, nesterov=True, fused=True)."""
+        """Update by the kernel of torch.optim.SGD(momentum=…, nesterov=True, fused=True)."""
+        velocities = [state["velocity"] for state in states]
         torch._fused_sgd_(
             params,
             grads,
-            [state["velocity"] for state in states],
+            velocities,
             weight_decay=0.0,
             momentum=self.momentum,
             lr=float(self.learning_rate),

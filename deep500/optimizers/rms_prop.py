@@ -6,9 +6,9 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class RMSProp(Optimizer):
-    """The gradient divided by the root of a decaying mean of its square.
+    """Divides the gradient by the root of a decaying mean of its square.
 
-    With `centered`, by that of its variance; with `momentum`, the quotients add up to a velocity.
+    With `centered`, it divides by the root of the variance; with `momentum`, the quotients add up to a velocity.
     """
 
     learning_rate: Rate = 1e-2
@@ -30,12 +30,14 @@ class RMSProp(Optimizer):
     ) -> tuple[Any, State]:
         square = self.alpha * state["square"] + (1 - self.alpha) * xp.square(grad)
         new = {"square": square}
-        spread = square
+        variance = square
         if self.centered:
-            new["mean"] = self.alpha * state["mean"] + (1 - self.alpha) * grad
-            # rounding may take the difference below zero, where the root is none
-            spread = xp.maximum(square - xp.square(new["mean"]), 0)
-        move = grad / (xp.sqrt(spread) + self.epsilon)
+            mean = self.alpha * state["mean"] + (1 - self.alpha) * grad
+            new["mean"] = mean
+            # rounding may make the difference negative, which has no root
+            variance = xp.maximum(square - xp.square(mean), 0)
+        spread = xp.sqrt(variance) + self.epsilon
+        move = grad / spread
         if self.momentum:
             move = self.momentum * state["velocity"] + move
             new["velocity"] = move

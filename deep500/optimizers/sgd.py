@@ -6,7 +6,7 @@ from ..contracts.optimizer import Optimizer, Rate, State
 
 
 class SGD(Optimizer):
-    """A step against the gradient."""
+    """Moves against the gradient."""
 
     learning_rate: Rate = 1e-3
 
@@ -18,5 +18,5 @@ class SGD(Optimizer):
     def pytorch(
         self, torch: Any, params: list, grads: list, states: list[State], step: Any
     ) -> None:
-        """What torch.optim.SGD does, all tensors in one call."""
+        """Update all tensors in one call, as torch.optim.SGD does."""
         torch._foreach_add_(params, grads, alpha=-float(self.learning_rate))

@@ -17,12 +17,13 @@ class WeightDecay(Modifier):
 
     @property
     def elementwise(self) -> bool:  # type: ignore[override]
-        """Names count if not all of them decay."""
+        """Whether all parameters decay, so that names do not matter."""
         return self.only == "*"
 
     def gradients(self, xp: Any, params: Arrays, grads: Arrays) -> Arrays:
         changed = {}
         for name, grad in grads.items():
-            decays = fnmatchcase(name, self.only)
-            changed[name] = grad + self.decay * params[name] if decays else grad
+            if fnmatchcase(name, self.only):
+                grad = grad + self.decay * params[name]
+            changed[name] = grad
         return changed

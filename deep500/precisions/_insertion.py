@@ -1,4 +1,4 @@
-"""Where nodes that round go into a network: around its products, which are most of its work."""
+"""Inserts rounding nodes into a network: around its products, which are most of its work."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,8 +9,8 @@ from ..contracts.network import Network, Node
 from ..contracts.operator import Operator
 
 PRODUCTS = ("Gemm", "MatMul", "Conv", "ConvTranspose")
-FACTORS = (0, 1)  # their inputs but the bias
-# Operators that keep the dtype of what they get and lose nothing by it.
+FACTORS = (0, 1)  # the inputs of a product without the bias
+# Operators that keep the dtype of their inputs without loss of accuracy.
 FOLLOWING = (
     "Add", "AveragePool", "Concat", "Dropout", "Flatten", "GlobalAveragePool", "Identity",
     "LeakyRelu", "MaxPool", "Mul", "Relu", "Reshape", "Sigmoid", "Slice", "Squeeze", "Tanh",
@@ -34,7 +34,7 @@ def round_trained_weights(network: Network, operator: Callable[[], Operator]) ->
 
 
 def round_gradients(network: Network, operator: Callable[[], Operator]) -> None:
-    """Round the gradient of every product's result, which its backward pass starts from."""
+    """Round the gradient of every product's result, from which the product's own gradients are computed."""
     for node in _products(network):
         value = node.outputs[0]
         consumers = network.consumers(value)
@@ -46,40 +46,47 @@ def round_gradients(network: Network, operator: Callable[[], Operator]) -> None:
 
 
 def compute_in(network: Network, dtype: str) -> None:
-    """Cast products, and what follows them without loss, to a dtype; all the rest, and every output, is float32."""
-    Casting(network, dtype).apply()
+    """Compute products, and the operators of FOLLOWING after them, in a dtype; all others, and outputs, in float32."""
+    casting = Casting(network, dtype)
+    casting.apply()
 
 
 class Casting:
-    """Builds the nodes of a network anew, with casts in between."""
+    """Rebuilds the nodes of a network with casts between them."""
 
     def __init__(self, network: Network, dtype: str):
-        self.network, self.dtype = network, dtype
-        self.dtypes = {name: spec.dtype for name, spec in network.specs().items()}
-        self.low: dict[
-            str, str
-        ] = {}  # values by name, and the narrow ones that stand for them
-        self.wide: dict[str, str] = {}  # the other way round
+        self.network = network
+        self.dtype = dtype
+        specs = network.specs()
+        self.dtypes = {name: spec.dtype for name, spec in specs.items()}
+        # the names of the narrow and of the float32 versions of values, by the original name
+        self.low: dict[str, str] = {}
+        self.wide: dict[str, str] = {}
         self.nodes: list[Node] = []
 
     def apply(self) -> None:
-        wanted = {*self.network.outputs, *self.network.state_updates.values()}
-        for node in self.network.ordered():
+        network = self.network
+        wide_outputs = {*network.outputs, *network.state_updates.values()}
+        for node in network.ordered():
             if not self._runs_low(node):
-                self.nodes.append(self._with_inputs(node, self._widened))
+                wide = self._with_inputs(node, self._widened)
+                self.nodes.append(wide)
                 continue
             narrow = self._with_inputs(node, self._narrowed)
             outputs = [self._narrow_output(name) for name in node.outputs]
-            self.nodes.append(replace(narrow, outputs=tuple(outputs)))
-            for name in wanted.intersection(node.outputs):
+            narrow = replace(narrow, outputs=tuple(outputs))
+            self.nodes.append(narrow)
+            for name in wide_outputs.intersection(node.outputs):
                 self._widened(name)
-        self.network.nodes = self.nodes
+        network.nodes = self.nodes
 
     def _runs_low(self, node: Node) -> bool:
-        kind = type(node.operator).__name__.partition("_")[0]
+        kind = _operator_name(node)
         if kind in PRODUCTS:
             return self._is_float(node.outputs[0])
-        return kind in FOLLOWING and any(name in self.low for name in node.inputs)
+        if kind not in FOLLOWING:
+            return False
+        return any(name in self.low for name in node.inputs)
 
     def _is_float(self, name: str) -> bool:
         return self.dtypes.get(name) == "float32"
@@ -92,14 +99,15 @@ class Casting:
         return replace(node, inputs=tuple(inputs))
 
     def _narrowed(self, name: str) -> str:
-        """The narrow value that stands for one in float32."""
+        """The name of the narrow version of a value, which is cast if there is none yet."""
         if name not in self.low:
-            self.low[name] = self._cast(name, f"{name}.{self.dtype}", self.dtype)
+            narrow = f"{name}.{self.dtype}"
+            self.low[name] = self._cast(name, narrow, self.dtype)
             self.wide[name] = name
         return self.low[name]
 
     def _widened(self, name: str) -> str:
-        """The value in float32."""
+        """The name of the float32 version of a value, which is cast if there is none yet."""
         if name in self.low and name not in self.wide:
             self.wide[name] = self._cast(self.low[name], name, "float32")
         return self.wide.get(name, name)
@@ -107,24 +115,30 @@ class Casting:
     def _narrow_output(self, name: str) -> str:
         if not self._is_float(name):
             return name
-        self.low[name] = f"{name}.{self.dtype}"
-        return self.low[name]
+        narrow = f"{name}.{self.dtype}"
+        self.low[name] = narrow
+        return narrow
 
     def _cast(self, source: str, target: str, dtype: str) -> str:
-        cast = registry.find("operators", "Cast")(to=NUMBERS[dtype])
-        self.nodes.append(Node(f"Cast.{target}", cast, (source,), (target,)))
+        operator = registry.find("operators", "Cast")
+        cast = operator(to=NUMBERS[dtype])
+        node = Node(f"Cast.{target}", cast, (source,), (target,))
+        self.nodes.append(node)
         return target
 
 
 def _products(network: Network) -> list[Node]:
-    products = []
-    for node in network.ordered():
-        if type(node.operator).__name__.partition("_")[0] in PRODUCTS:
-            products.append(node)
-    return products
+    return [node for node in network.ordered() if _operator_name(node) in PRODUCTS]
+
+
+def _operator_name(node: Node) -> str:
+    """The name of the node's operator without a version, such as Conv for Conv_11."""
+    name, _, _ = type(node.operator).__name__.partition("_")
+    return name
 
 
 def _insert(network: Network, node: str, place: int, operator: Operator) -> None:
-    """Put a node between an input of a node and whatever it has there."""
+    """Apply an operator to one input of a node."""
     value = network.node(node).inputs[place]
-    network.add_edge(network.add_node(operator, [value]), node, place)
+    result = network.add_node(operator, [value])
+    network.add_edge(result, node, place)

@@ -1,15 +1,15 @@
-"""Nodes that round: what low precision adds to a network."""
+"""Operators that round: the nodes that a low precision adds to a network."""
 
 from ..contracts.operator import Operator
 from ..namespace import Array, Namespace
 from ._rounding import format_named, rounded
 
 DOMAIN = "deep500"
-TERNARY_THRESHOLD = 0.7  # of the mean size, as Li, Zhang and Liu (2016) derive it
+TERNARY_THRESHOLD = 0.7  # times the mean size, as Li, Zhang and Liu (2016) derive it
 
 
 class RoundToFormat(Operator):
-    """x as a narrower format has it; its gradient goes straight through."""
+    """x rounded to a narrower format; its gradient passes unchanged."""
 
     domain = DOMAIN
     format: str
@@ -26,7 +26,7 @@ class RoundToFormat(Operator):
 
 
 class RoundGradient(Operator):
-    """x itself; its gradient as a narrower format has it."""
+    """x itself; its gradient is rounded to a narrower format."""
 
     domain = DOMAIN
     format: str
@@ -43,7 +43,7 @@ class RoundGradient(Operator):
 
 
 class RoundStochastically(Operator):
-    """x rounded up or down by chance to a narrower format, with x as its mean; its gradient goes straight through."""
+    """x rounded at random up or down to a narrower format, with x as its mean; its gradient passes unchanged."""
 
     domain = DOMAIN
     format: str
@@ -51,7 +51,8 @@ class RoundStochastically(Operator):
     rounds = False
 
     def forward(self, xp: Namespace, x, *, key):  # type: ignore[no-untyped-def, override]
-        return rounded(xp, x, format_named(self.format), xp.uniform(key, x.shape))
+        target = format_named(self.format)
+        return rounded(xp, x, target, xp.uniform(key, x.shape))
 
     def backward(self, xp: Namespace, dy):  # type: ignore[no-untyped-def]
         return dy
@@ -61,7 +62,7 @@ class RoundStochastically(Operator):
 
 
 class Ternary(Operator):
-    """-a, 0 or a for every weight; its gradient goes straight through to the weight that is kept in float32."""
+    """-a, 0 or a for every weight; its gradient passes unchanged to the weight, which is stored in float32."""
 
     domain = DOMAIN
     rounds = False
@@ -77,9 +78,11 @@ class Ternary(Operator):
 
 
 def ternary(xp: Namespace, w: Array) -> Array:
-    """0 for what is smaller than 0.7 of the mean size, and the mean size of the others with their sign."""
+    """Return 0 for weights smaller than 0.7 of the mean size, and the mean size of the others with their sign."""
     size = xp.abs(w)
-    kept = size > TERNARY_THRESHOLD * xp.mean(size)
-    count = xp.maximum(xp.sum(xp.astype(kept, w.dtype)), 1)
-    level = xp.sum(xp.where(kept, size, 0)) / count
-    return xp.where(kept, xp.sign(w) * level, xp.zeros_like(w))
+    is_large = size > TERNARY_THRESHOLD * xp.mean(size)
+    count = xp.sum(xp.astype(is_large, w.dtype))
+    divisor = xp.maximum(count, 1)
+    level = xp.sum(xp.where(is_large, size, 0)) / divisor
+    signed = xp.sign(w) * level
+    return xp.where(is_large, signed, xp.zeros_like(w))

@@ -1,4 +1,4 @@
-"""Numbers of a narrower format, held in float32: rounded to nearest, or up or down by chance."""
+"""Rounds float32 numbers to a narrower format: to the nearest number, or at random up or down."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,14 +6,13 @@ from typing import Any
 from ..errors import unknown
 from ..namespace import Array, Namespace
 
-SMALLEST_QUANTUM = (
-    -126
-)  # the exponent of float32's smallest normal number: below it, some engines flush to 0
+# The exponent of the smallest normal float32; some engines flush smaller numbers to 0.
+SMALLEST_QUANTUM = -126
 
 
 @dataclass(frozen=True)
 class Format:
-    """A binary floating-point format: bits of the fraction, exponents of normal numbers, largest number."""
+    """A binary floating-point format: bits of the fraction, lowest exponent of normal numbers, largest number."""
 
     fraction: int
     lowest: int
@@ -21,13 +20,15 @@ class Format:
 
     @property
     def lowest_exponent(self) -> int:
-        """Of the numbers that have all bits of the fraction; below it, numbers lie equally far apart."""
+        """The lowest exponent of numbers with all bits of the fraction; smaller numbers are evenly spaced."""
         return max(self.lowest, SMALLEST_QUANTUM + self.fraction)
 
     @property
     def exponents(self) -> int:
-        """A power of two above the size of every exponent."""
-        return 128 if self.lowest_exponent < -32 else 32
+        """A power of two larger than the absolute value of every exponent."""
+        if self.lowest_exponent < -32:
+            return 128
+        return 32
 
 
 FORMATS = {
@@ -45,23 +46,25 @@ def format_named(name: str) -> Format:
 
 
 def rounded(xp: Namespace, x: Array, form: Format, chance: Any = None) -> Array:
-    """x as the format has it, beyond its largest number that one (it saturates); not a number stays so.
+    """Return x rounded to the format; values out of its range become its largest number, and nan stays nan.
 
-    Without `chance`, to the nearest and of two equally near ones to the even. With uniform numbers of x's shape, up
-    with the probability of the share of the way up, so that the mean is x.
+    Without `chance`, x is rounded to nearest, ties to even. With uniform random numbers of x's shape, it is rounded up
+    with a probability of its distance from the lower neighbour in units of the spacing, so that the mean is x.
     """
     size = xp.abs(x)
     bounded = xp.minimum(size, form.largest)
     quantum = _power_of_two(xp, bounded, form) * 2.0**-form.fraction
-    quanta = bounded / quantum  # exact, for a quantum is a power of two
+    quanta = bounded / quantum  # exact, since a quantum is a power of two
     down = xp.floor(quanta)
-    rest = quanta - down
+    remainder = quanta - down
     if chance is None:
-        odd = down - 2 * xp.floor(down * 0.5) == 1
-        up = (rest > 0.5) | ((rest == 0.5) & odd)
+        is_odd = down - 2 * xp.floor(down * 0.5) == 1
+        is_tie = remainder == 0.5
+        up = (remainder > 0.5) | (is_tie & is_odd)
     else:
-        up = chance < rest
-    result = xp.minimum(xp.where(up, down + 1, down) * quantum, form.largest)
+        up = chance < remainder
+    rounded_quanta = xp.where(up, down + 1, down)
+    result = xp.minimum(rounded_quanta * quantum, form.largest)
     signed = xp.where(x < 0, -result, result)
     return xp.where(xp.isnan(x), x, signed)
 
@@ -71,15 +74,15 @@ def _power_of_two(xp: Namespace, size: Array, form: Format) -> Array:
 
     Comparisons and products with powers of two are exact on every engine; logarithms are not.
     """
-    rest = xp.maximum(size, 2.0**form.lowest_exponent)
-    power = xp.ones_like(rest)
+    mantissa = xp.maximum(size, 2.0**form.lowest_exponent)
+    power = xp.ones_like(mantissa)
     step = form.exponents // 2
     while step:
-        large = rest >= 2.0**step
-        rest = xp.where(large, rest * 2.0**-step, rest)
-        power = xp.where(large, power * 2.0**step, power)
-        small = rest < 2.0 ** (1 - step)
-        rest = xp.where(small, rest * 2.0**step, rest)
-        power = xp.where(small, power * 2.0**-step, power)
+        is_large = mantissa >= 2.0**step
+        mantissa = xp.where(is_large, mantissa * 2.0**-step, mantissa)
+        power = xp.where(is_large, power * 2.0**step, power)
+        is_small = mantissa < 2.0 ** (1 - step)
+        mantissa = xp.where(is_small, mantissa * 2.0**step, mantissa)
+        power = xp.where(is_small, power * 2.0**-step, power)
         step //= 2
     return power

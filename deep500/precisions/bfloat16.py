@@ -7,7 +7,7 @@ from ._operators import RoundToFormat
 
 
 class BFloat16(Precision):
-    """Products and what follows them in bfloat16, by the framework's own kernels; weights are kept in float32.
+    """Products and the operators after them in bfloat16, by the framework's own kernels; weights stay in float32.
 
     With `emulated`, the factors of products are rounded to bfloat16 and multiplied in float32, on every framework.
     """
@@ -16,7 +16,9 @@ class BFloat16(Precision):
 
     @property
     def dtype(self) -> str | None:  # type: ignore[override]
-        return None if self.emulated else "bfloat16"
+        if self.emulated:
+            return None
+        return "bfloat16"
 
     def apply(self, network: Network) -> None:
         if self.emulated:

@@ -1,4 +1,4 @@
-"""float16: 11 bits of precision and little range, which loss scaling makes the most of."""
+"""float16: 11 bits of precision and a small range, which needs loss scaling."""
 
 from ..contracts.network import Network
 from ..contracts.precision import Precision
@@ -6,9 +6,9 @@ from ._insertion import compute_in
 
 
 class Float16(Precision):
-    """Products and what follows them in float16, by the framework's own kernels; weights are kept in float32.
+    """Products and the operators after them in float16, by the framework's own kernels; weights stay in float32.
 
-    The loss is scaled, so that small gradients do not vanish; a step whose gradients overflow is skipped, and counted.
+    The loss is scaled so that small gradients do not vanish; steps whose gradients overflow are skipped and counted.
     """
 
     loss_scale: float = 65536.0

@@ -8,9 +8,9 @@ from ._rounding import format_named
 
 
 class Float8(Precision):
-    """The factors of products rounded to `forward`, the gradients of their results to `backward`; sums in float32.
+    """Rounds the factors of products to `forward` and the gradients of their results to `backward`; sums in float32.
 
-    Numbers beyond the largest one saturate. Weights are kept in float32.
+    Numbers out of range become the largest number of the format. Weights stay in float32.
     """
 
     forward: str = "float8_e4m3fn"
@@ -18,7 +18,8 @@ class Float8(Precision):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        format_named(self.forward), format_named(self.backward)
+        format_named(self.forward)  # raises if there is no such format
+        format_named(self.backward)
 
     def apply(self, network: Network) -> None:
         round_gradients(network, lambda: RoundGradient(self.backward))

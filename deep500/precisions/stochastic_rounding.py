@@ -1,4 +1,4 @@
-"""Rounding by chance: coarse numbers without a bias (Gupta et al., 2015)."""
+"""Rounding at random, so that low precision has no bias (Gupta et al., 2015)."""
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from ._rounding import format_named, rounded
 
 
 class StochasticRounding(Precision):
-    """Factors of products, and the weights after every update, rounded to a format up or down by chance.
+    """Rounds the factors of products, and the weights after every update, at random up or down to a format.
 
-    There is no copy of the weights in float32: an update much smaller than the format's steps still counts, for it
-    moves a weight with a small probability. Chance is drawn by seed, node and step, so that a run can be resumed.
+    There is no copy of the weights in float32: an update much smaller than the spacing of the format still counts,
+    since it moves a weight with a small probability. Random numbers depend on seed, node and step, so that a run can
+    be resumed.
     """
 
     format: str = "bfloat16"
@@ -30,6 +31,6 @@ class StochasticRounding(Precision):
     def round_weights(
         self, xp: Namespace, weights: np.ndarray, key: np.ndarray
     ) -> np.ndarray:
-        return rounded(
-            xp, weights, format_named(self.format), xp.uniform(key, weights.shape)
-        )
+        target = format_named(self.format)
+        chance = xp.uniform(key, weights.shape)
+        return rounded(xp, weights, target, chance)

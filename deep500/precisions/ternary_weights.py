@@ -7,9 +7,9 @@ from ._operators import Ternary
 
 
 class TernaryWeights(Precision):
-    """Every weight of a product is -a, 0 or a, with one a for each tensor, chosen to be near the weights.
+    """Makes every weight of a product -a, 0 or a, with one a per tensor, which approximates the weights.
 
-    Gradients go straight through to the weights in float32, which the optimizer updates.
+    Gradients pass unchanged to the weights in float32, which the optimizer updates.
     """
 
     def apply(self, network: Network) -> None:

@@ -6,7 +6,7 @@ from ..contracts.schedule import Schedule
 
 
 class Constant(Schedule):
-    """No change."""
+    """Returns `start` in every step."""
 
     start: float
 

@@ -1,4 +1,4 @@
-"""Half a cosine (Loshchilov and Hutter, 2017)."""
+"""Cosine annealing (Loshchilov and Hutter, 2017)."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ from ..contracts.schedule import Schedule, check_positive
 
 
 class Cosine(Schedule):
-    """From `start` in the first step down to `end` after `steps` steps, where it stays."""
+    """Follows half a cosine from `start` in the first step to `end` after `steps` steps, and stays there."""
 
     start: float
     steps: int
@@ -19,4 +19,5 @@ class Cosine(Schedule):
 
     def value(self, xp: Any, step: Any) -> Any:
         share = xp.minimum((step - 1) / self.steps, 1.0)
-        return self.end + (self.start - self.end) * (1 + xp.cos(math.pi * share)) / 2
+        wave = 1 + xp.cos(math.pi * share)
+        return self.end + (self.start - self.end) * wave / 2

@@ -7,7 +7,7 @@ from ..contracts.schedule import Schedule, check_positive
 
 
 class Exponential(Schedule):
-    """Multiplied by `factor` in every step, as torch.optim.lr_scheduler.ExponentialLR does."""
+    """Multiplies by `factor` in every step, as torch.optim.lr_scheduler.ExponentialLR does."""
 
     start: float
     factor: float
@@ -17,4 +17,5 @@ class Exponential(Schedule):
         check_positive(self, factor=self.factor)
 
     def value(self, xp: Any, step: Any) -> Any:
-        return self.start * xp.exp((step - 1) * math.log(self.factor))
+        exponent = (step - 1) * math.log(self.factor)
+        return self.start * xp.exp(exponent)

@@ -1,4 +1,4 @@
-"""One value after the other."""
+"""A piecewise constant schedule."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ class Piecewise(Schedule):
     def __post_init__(self) -> None:
         super().__post_init__()
         is_rising = list(self.boundaries) == sorted({*self.boundaries})
-        if len(self.values) != len(self.boundaries) + 1 or not is_rising:
+        has_all_values = len(self.values) == len(self.boundaries) + 1
+        if not has_all_values or not is_rising:
             raise Deep500Error(
                 f"Piecewise has the boundaries {self.boundaries} and the values {self.values}: boundaries "
                 "rise, and there is one value more than there are boundaries"

@@ -1,4 +1,4 @@
-"""Steps downwards."""
+"""A decay in steps."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ..contracts.schedule import Schedule, check_positive
 
 
 class StepDecay(Schedule):
-    """Multiplied by `factor` after every `every` steps, as torch.optim.lr_scheduler.StepLR does."""
+    """Multiplies by `factor` after every `every` steps, as torch.optim.lr_scheduler.StepLR does."""
 
     start: float
     every: int
@@ -17,6 +17,7 @@ class StepDecay(Schedule):
         check_positive(self, every=self.every, factor=self.factor)
 
     def value(self, xp: Any, step: Any) -> Any:
-        # a quarter of a step keeps rounded quotients off the edges
+        # a quarter of a step keeps rounded quotients away from the boundaries
         drops = xp.floor((step - 0.75) / self.every)
-        return self.start * xp.pow(self.factor * xp.ones_like(drops), drops)
+        factor = self.factor * xp.ones_like(drops)
+        return self.start * xp.pow(factor, drops)

@@ -1,4 +1,4 @@
-"""A linear start (Goyal et al., 2017)."""
+"""A linear warm-up (Goyal et al., 2017)."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from ..contracts.schedule import Schedule, check_positive, value_at
 
 
 class WarmUp(Schedule):
-    """Grows in a straight line for `steps` steps, and is `then` from there on.
+    """Grows linearly from `start` for `steps` steps, and follows `then` after that.
 
-    `then` is a number or a schedule; a schedule begins with its own first step where the warm-up ends. The first step
-    has a `steps`-th of the way from `start`, so that it is not lost.
+    `then` is a number, or a schedule, which begins with its own first step when the warm-up ends. The first step is
+    already one `steps`-th of the way from `start`.
     """
 
     then: float | Schedule
@@ -24,5 +24,6 @@ class WarmUp(Schedule):
         ones = xp.ones_like(step)
         target = value_at(self.then, xp, ones) * ones
         growing = self.start + (target - self.start) * (step / self.steps)
-        later = value_at(self.then, xp, xp.maximum(step - self.steps, 1.0)) * ones
+        later_step = xp.maximum(step - self.steps, 1.0)
+        later = value_at(self.then, xp, later_step) * ones
         return xp.where(step > self.steps, later, growing)

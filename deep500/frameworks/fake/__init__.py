@@ -1,10 +1,10 @@
-"""NumPy under another name: tests of dispatch need no install."""
+"""NumPy under another name, so that tests of dispatch need no installed framework."""
 
 from ..reference import Reference
 
 
 class Fake(Reference):
-    """The reference, where an operator's method `fake` is the native kernel."""
+    """The reference framework, with an operator's method `fake` as its native kernel."""
 
     name = "fake"
 

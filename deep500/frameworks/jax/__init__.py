@@ -13,8 +13,8 @@ from ...contracts.dtypes import ALL
 from ...contracts.framework import (
     Abilities,
     Framework,
+    cache_key,
     gradient_formula,
-    told_apart,
 )
 from ...contracts.network import Network
 from ...contracts.operator import Operator
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from .wrapped import WrappedFunction
 
 THREADS = "PJRT_NPROC"  # read by JAX when it starts its threads
+Variant = Literal["native", "composed", "gradient"]
 
 
 class Jax(Framework):
     """jax.Array is the native value.
 
-    When first used, two switches are set for the whole process: 64-bit types exist (labels and indices are int64,
-    checks need float64; what is float32 stays so), and calls return when they are done (so that no clock need wait).
+    The first use sets two options for the whole process: 64-bit types are enabled (labels and indices are int64, checks
+    need float64; float32 stays float32), and calls return when the result is there (so that timers need not wait).
     """
 
     name = "jax"
@@ -67,10 +68,10 @@ class Jax(Framework):
 
     @cached_property
     def module(self) -> ModuleType:
-        found = super().module
-        found.config.update("jax_enable_x64", True)
-        found.config.update("jax_cpu_enable_async_dispatch", False)
-        return found
+        jax = super().module
+        jax.config.update("jax_enable_x64", True)
+        jax.config.update("jax_cpu_enable_async_dispatch", False)
+        return jax
 
     def _namespace(self) -> Namespace:
         from .namespace import JaxNamespace
@@ -78,20 +79,20 @@ class Jax(Framework):
         return JaxNamespace()
 
     def tensor(self, array: Any, dtype: str | None = None) -> "jax.Array":
-        """A copy: JAX may share NumPy's memory, and relies on it never to change."""
+        """Return a copy, since JAX may share NumPy's memory and relies on it never to change."""
         return self.module.numpy.array(array, dtype)
 
     def array(self, tensor: Any) -> np.ndarray:
         return np.asarray(tensor)
 
     def set_threads(self, count: int) -> None:
-        """Once, before anything is computed: JAX starts its threads with the first array."""
-        if str(count) == str(self.threads or os.environ.get(THREADS)):
+        """Set the number of threads, once: JAX starts them with the first array, and this raises Unsupported then."""
+        current = self.threads or os.environ.get(THREADS)
+        if str(count) == str(current):
             return
         jax = self.module
-        from jax._src.xla_bridge import (
-            backends_are_initialized,
-        )  # there is no public way to ask
+        # there is no public way to ask
+        from jax._src.xla_bridge import backends_are_initialized
 
         if backends_are_initialized():
             raise Unsupported(
@@ -102,16 +103,17 @@ class Jax(Framework):
         os.environ[THREADS] = str(count)
         try:
             jax.devices("cpu")
-        finally:  # other processes, started from here, choose for themselves
+        finally:  # child processes choose for themselves
             del os.environ[THREADS]
-            os.environ.update({} if before is None else {THREADS: before})
+            if before is not None:
+                os.environ[THREADS] = before
         self.threads = count
 
     def _evaluate(
         self, operator: Operator, inputs: Sequence[Any], composed: bool
     ) -> list[np.ndarray]:
-        found = _run(operator, "composed" if composed else "native", inputs)
-        return [self.array(y) for y in operator.published(found)]
+        results = _run(operator, "composed" if composed else "native", inputs)
+        return [self.array(y) for y in operator.published(results)]
 
     def _gradient(
         self,
@@ -119,8 +121,9 @@ class Jax(Framework):
         inputs: Sequence[Any],
         grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
-        found = _run(operator, "gradient", [*inputs, *grads], len(inputs))
-        return [None if g is None else self.array(g) for g in found]
+        values = [*inputs, *grads]
+        gradients = _run(operator, "gradient", values, len(inputs))
+        return [None if g is None else self.array(g) for g in gradients]
 
     def compile(self, function: Callable) -> Callable:
         return self.module.jit(function)
@@ -133,7 +136,7 @@ class Jax(Framework):
         return derivative(function, arrays, grads)
 
     def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
-        """A differentiable function of arrays, for jit, grad and vmap."""
+        """Return a differentiable function of arrays, for jit, grad and vmap."""
         from .custom import custom_op
 
         return custom_op(operator)
@@ -164,49 +167,42 @@ custom_op = FRAMEWORK.custom_op
 
 
 def _run(
-    operator: Operator,
-    what: Literal["native", "composed", "gradient"],
-    values: Sequence[Any],
-    inputs: int = 0,
+    operator: Operator, variant: Variant, values: Sequence[Any], inputs: int = 0
 ) -> Sequence[Any]:
-    """One operator, compiled as a whole: one by one, JAX would compile every step of it."""
-    arrays = {
-        i: FRAMEWORK.tensor(v)
-        for i, v in enumerate(values)
-        if isinstance(v, np.ndarray)
-    }
-    static = tuple((i, v) for i, v in enumerate(values) if i not in arrays)
-    return _program(
-        operator, what, static, inputs, told_apart(operator, [v for _, v in static])
-    )(arrays)
+    """Run one operator, compiled as a whole: JAX would compile its steps one by one otherwise."""
+    arrays = {}
+    static = []
+    for i, value in enumerate(values):
+        if isinstance(value, np.ndarray):
+            arrays[i] = FRAMEWORK.tensor(value)
+        else:
+            static.append((i, value))
+    key = cache_key(operator, [value for _, value in static])
+    program = _program(operator, variant, tuple(static), inputs, key)
+    return program(arrays)
 
 
 @lru_cache(maxsize=256)
 def _program(
-    operator: Operator,
-    what: Literal["native", "composed", "gradient"],
-    static: tuple,
-    inputs: int,
-    told: str,
+    operator: Operator, variant: Variant, static: tuple, inputs: int, key: str
 ) -> Callable[[dict[int, Any]], Sequence[Any]]:
-    """A function of the arrays by their places; the first `inputs` values are inputs when gradients follow them."""
+    """A compiled function of the arrays by position.
+
+    For gradients, the first `inputs` values are inputs, and the others are the gradients of the outputs. `key` tells
+    equal static values of different types apart, such as 1 and True.
+    """
 
     def run(arrays: dict[int, Any]) -> Sequence[Any]:
-        values = [
-            value
-            for _, value in sorted(
-                (arrays | dict(static)).items(), key=lambda pair: pair[0]
-            )
-        ]
-        if what == "gradient":
+        by_position = arrays | dict(static)
+        values = [by_position[i] for i in sorted(by_position)]
+        if variant == "gradient":
             return gradient_formula(
                 FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
             )
-        native = what == "native"
-        return (
-            FRAMEWORK.kernel(operator, inputs=values)[0]
-            if native
-            else FRAMEWORK.formula(operator)
-        )(*values)
+        if variant == "native":
+            kernel, _ = FRAMEWORK.kernel(operator, inputs=values)
+        else:
+            kernel = FRAMEWORK.formula(operator)
+        return kernel(*values)
 
     return FRAMEWORK.module.jit(run)

@@ -1,4 +1,4 @@
-"""Custom operators in JAX: C++ by its address, Python on NumPy arrays; see foreign.py."""
+"""Custom operators in JAX: C++ functions are called by address, Python functions on NumPy arrays; see foreign.py."""
 
 import ctypes
 from collections.abc import Callable, Sequence
@@ -18,48 +18,64 @@ from .foreign import call_foreign
 
 @cache
 def custom_op(op: CustomOp) -> Callable[..., Any]:
-    """A differentiable function of arrays, for jit, grad and vmap."""
-    run = _foreign(op) if isinstance(op, CppOp) else _called_back(op)
+    """Return a differentiable function of arrays, for jit, grad and vmap."""
+    if isinstance(op, CppOp):
+        run = _compiled(op)
+    else:
+        run = _interpreted(op)
 
     def call(*inputs: Any) -> Any:
-        return one_or_all(run(*(jax.numpy.asarray(x) for x in inputs)))
+        arrays = [jax.numpy.asarray(x) for x in inputs]
+        return one_or_all(run(*arrays))
 
     return call
 
 
-def _called_back(op: CustomOp) -> Callable[..., tuple]:
+def _interpreted(op: CustomOp) -> Callable[..., tuple]:
     if op.differentiable:
         return lambda *xs: formula(FRAMEWORK.xp, op.operator, xs)
     return lambda *xs: op.operator.run(FRAMEWORK.xp, *xs)
 
 
-def _foreign(op: CppOp) -> Callable[..., tuple]:
+def _compiled(op: CppOp) -> Callable[..., tuple]:
     def forward(*xs: jax.Array) -> tuple[tuple, tuple]:
-        made = _call(op, "forward", op.kinds(xs), xs)
-        return made, (xs, made)
+        ys = _call(op, "forward", op.kinds(xs), xs)
+        return ys, (xs, ys)
 
-    def backward(kept: tuple, grads: tuple) -> tuple:
-        xs, ys = kept
-        found = _call(
-            op,
-            "backward",
-            [Tensor(x.shape, x.dtype.name) for x in xs],
-            (*grads, *xs, *ys),
-        )
-        return tuple(
-            g if kind(x) == "float" else None for g, x in zip(found, xs, strict=True)
-        )
+    def backward(saved: tuple, grads: tuple) -> tuple:
+        xs, ys = saved
+        kinds = [Tensor(x.shape, x.dtype.name) for x in xs]
+        arguments = (*grads, *xs, *ys)
+        gradients = [*_call(op, "backward", kinds, arguments)]
+        for i, x in enumerate(xs):
+            if kind(x) != "float":
+                gradients[i] = None
+        return tuple(gradients)
 
-    run = jax.custom_vjp(lambda *xs: forward(*xs)[0])
-    run.defvjp(forward, backward)
-    return run if op.differentiable else lambda *xs: forward(*xs)[0]
+    def run(*xs: jax.Array) -> tuple:
+        ys, _ = forward(*xs)
+        return ys
+
+    if not op.differentiable:
+        return run
+    differentiable = jax.custom_vjp(run)
+    differentiable.defvjp(forward, backward)
+    return differentiable
 
 
 def _call(
-    op: CppOp, what: str, kinds: Sequence[Tensor], xs: Sequence[jax.Array]
+    op: CppOp, function: str, kinds: Sequence[Tensor], xs: Sequence[jax.Array]
 ) -> tuple:
-    library = op.library(
-        next((x.dtype.name for x in xs if "float" in x.dtype.name), "float32")
-    )
-    address = ctypes.cast(getattr(library, what), ctypes.c_void_p).value or 0
+    """The results of the operator's function "forward" or "backward", which have these shapes and dtypes."""
+    library = op.library(_float_dtype(xs))
+    pointer = ctypes.cast(getattr(library, function), ctypes.c_void_p)
+    address = pointer.value or 0
     return call_foreign(address, len(library.inputs), len(library.outputs), kinds, xs)
+
+
+def _float_dtype(xs: Sequence[jax.Array]) -> str:
+    """The dtype of the first float, for which the library is built."""
+    for x in xs:
+        if "float" in x.dtype.name:
+            return x.dtype.name
+    return "float32"

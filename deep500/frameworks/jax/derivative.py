@@ -1,4 +1,4 @@
-"""JAX's own derivative of a function, from the values that its forward pass leaves behind."""
+"""JAX's own derivative of a function, from the values that its forward pass saves."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,30 +7,38 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...contracts.calls import Call, results
+from ...contracts.calls import Call
+from ...contracts.calls import results as as_tuple
 
 
 def derivative(
     function: Callable, arrays: Sequence[jax.Array], grads: Sequence[jax.Array | None]
 ) -> Call:
-    """One call of what jax.vjp returns; forward is not part of the call."""
-    smooth = [i for i, a in enumerate(arrays) if jnp.issubdtype(a.dtype, jnp.floating)]
-    used = [i for i, g in enumerate(grads) if g is not None]
+    """Return a call of the function that jax.vjp returns; the forward pass is not part of the call."""
+    floats = []
+    for i, array in enumerate(arrays):
+        if jnp.issubdtype(array.dtype, jnp.floating):
+            floats.append(i)
+    used = [i for i, grad in enumerate(grads) if grad is not None]
 
     def of_floats(*values: jax.Array) -> tuple:
-        every = list(arrays)
-        for i, value in zip(smooth, values, strict=True):
-            every[i] = value
-        made = results(function(*every))
-        return tuple(made[i] for i in used if i < len(made))
+        inputs = list(arrays)
+        for i, value in zip(floats, values, strict=True):
+            inputs[i] = value
+        results = as_tuple(function(*inputs))
+        return tuple([results[i] for i in used if i < len(results)])
 
-    made, pull = jax.vjp(of_floats, *(arrays[i] for i in smooth))
+    variables = [arrays[i] for i in floats]
+    targets, pull = jax.vjp(of_floats, *variables)
 
-    def outputs(found: Sequence[Any]) -> list:
-        given = dict(zip(smooth, map(np.asarray, found), strict=True))
-        return [given.get(i) for i in range(len(arrays))]
+    def outputs(gradients: Sequence[Any]) -> list:
+        by_input: list[np.ndarray | None] = [None] * len(arrays)
+        for i, gradient in zip(floats, gradients, strict=True):
+            by_input[i] = np.asarray(gradient)
+        return by_input
 
     def bind(values: Sequence[Any]) -> tuple:
-        return (tuple(values[i] for i in used)[: len(made)],)
+        used_grads = [values[i] for i in used]
+        return (tuple(used_grads[: len(targets)]),)
 
     return Call(pull, bind(grads), outputs, bind)

@@ -1,4 +1,4 @@
-"""A network in JAX: pure functions of the parameters and the inputs, compiled once for every shape of the inputs."""
+"""Runs a network in JAX: pure functions of parameters and inputs, compiled once for every shape of the inputs."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -21,9 +21,9 @@ Call = Callable[[Values, Mapping[str, Any]], Values]
 
 
 class JaxExecutor(FunctionalExecutor):
-    """Runs a network compiled by XLA; derivatives are JAX's own through native kernels, ours through formulas.
+    """Runs a network compiled by XLA; native kernels are differentiated by JAX, formulas by their own derivatives.
 
-    `params` holds the current arrays: a training step reuses their memory, and puts new ones in their place.
+    `params` holds the current arrays: a training step reuses their memory and replaces them by new ones.
     """
 
     always_compiles = True
@@ -51,14 +51,15 @@ class JaxExecutor(FunctionalExecutor):
         return call(self.params, inputs)
 
     def _inference_call(self, inputs: Collection[str]) -> Call:
-        """A function of parameters and inputs with these names; all that can be worked out before a call is."""
-        program, used = self.program(
-            ("inference", *inputs), lambda: self._inference(inputs)
-        )
+        """A function of parameters and inputs with these names, with everything done that needs no values."""
+        key = ("inference", *inputs)
+        program, used = self.program(key, lambda: self._inference(inputs))
         specs = self.structure.inputs
-        dtypes = [
-            (name, np.dtype(specs[name].dtype)) for name in used if name in inputs
-        ]
+        dtypes = []
+        for name in used:
+            if name in inputs:
+                dtype = np.dtype(specs[name].dtype)
+                dtypes.append((name, dtype))
         outputs = self.structure.computable(inputs)
         in_order = outputs == sorted(outputs)
         native, ordered = self.native, self.ordered
@@ -96,43 +97,43 @@ class JaxExecutor(FunctionalExecutor):
         return JaxStep(self, optimizer, y)
 
     def backprop(self, y: str, training: bool) -> Program:
-        """A pure function (params, inputs) -> outputs, gradients, new running statistics; and the inputs it takes."""
+        """Return a pure function (params, inputs) -> (outputs, gradients, new running statistics), and its inputs."""
+        xp = self.framework.xp
         structure = self.structure
         updates = structure.state_updates if training else {}
-        structure.gradient(y)  # which says so if there is no y
-        wanted = {*structure.outputs, *updates.values(), y}
-        nodes, used = structure.part(wanted, training)
+        structure.gradient(y)  # raises an error if there is no y
+        targets = {*structure.outputs, *updates.values(), y}
+        nodes, used = structure.part(targets, training)
 
         def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
-            results = self.forward(nodes, params | trained | inputs, wanted)
-            return jnp.sum(
-                results[y] * tape.seed(self.framework.xp, results[y], y)
-            ), results
+            results = self.forward(nodes, params | trained | inputs, targets)
+            seed = tape.seed(xp, results[y], y)
+            return jnp.sum(results[y] * seed), results
+
+        differentiate = jax.grad(loss, has_aux=True)
 
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             check_traced(structure, inputs, used)
             trained = {name: params[name] for name in structure.trainable}
-            gradients, results = jax.grad(loss, has_aux=True)(trained, params, inputs)
+            gradients, results = differentiate(trained, params, inputs)
             outputs = {name: results[name] for name in structure.outputs}
-            return (
-                outputs,
-                gradients,
-                {name: results[value] for name, value in updates.items()},
-            )
+            statistics = {name: results[value] for name, value in updates.items()}
+            return outputs, gradients, statistics
 
         return run, used
 
     def ordered(self, outputs: Values) -> Values:
-        """In the network's order: what JAX has compiled returns them sorted by name."""
-        return {
-            name: outputs[name] for name in self.structure.outputs if name in outputs
-        }
+        """Return the outputs in the network's order: compiled functions return dictionaries sorted by name."""
+        names = self.structure.outputs
+        return {name: outputs[name] for name in names if name in outputs}
 
     def native(self, value: Any, dtype: str) -> Any:
-        """JAX takes NumPy's arrays as they are."""
+        """Return an array of this dtype; JAX takes NumPy's arrays as they are."""
         if not isinstance(value, jax.Array):
             return np.asarray(value, dtype)
-        return value if value.dtype == dtype else value.astype(dtype)
+        if value.dtype == dtype:
+            return value
+        return value.astype(dtype)
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
@@ -144,7 +145,7 @@ class JaxExecutor(FunctionalExecutor):
         names = [name for name in used if name in inputs]
 
         def run(params: Values, values: Sequence[Any]) -> Values:
-            """Inputs come in a list, which JAX takes apart sooner than a mapping."""
+            """Takes the inputs in a list, which JAX flattens faster than a mapping."""
             named_values = dict(zip(names, values, strict=True))
             check_traced(structure, named_values, used)
             return self.forward(nodes, params | named_values, outputs)
@@ -157,31 +158,37 @@ class JaxExecutor(FunctionalExecutor):
 
 
 def copies(arrays: Mapping[str, np.ndarray]) -> Values:
-    """Copies on JAX's side: it may share NumPy's memory, and a training step writes into what it is given."""
+    """Return copies as JAX arrays: JAX may share NumPy's memory, and a training step overwrites its arguments."""
     return {name: jnp.array(value) for name, value in arrays.items()}
 
 
 def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
-    """An operator's formula and its own derivative, as one step of JAX's differentiation."""
-    places = [
-        i for i, value in enumerate(inputs) if isinstance(value, jax.Array)
-    ]  # others: static
+    """Run an operator's formula as one step of JAX's differentiation, with the operator's own derivative."""
+    places = []  # of the arrays; all other inputs are static
+    for i, value in enumerate(inputs):
+        if isinstance(value, jax.Array):
+            places.append(i)
 
-    def whole(arrays: Sequence[jax.Array]) -> list[Any]:
+    def with_static(arrays: Sequence[jax.Array]) -> list[Any]:
         values = list(inputs)
         for place, array in zip(places, arrays, strict=True):
             values[place] = array
         return values
 
     def forward(*arrays: jax.Array) -> tuple[tuple, tuple]:
-        results = operator.run(xp, *whole(arrays))
+        results = operator.run(xp, *with_static(arrays))
         return operator.published(results), (arrays, results)
 
     def backward(saved: tuple, grads: tuple) -> tuple:
         arrays, results = saved
-        gradients = operator.gradients(xp, grads, whole(arrays), results)
-        return tuple(gradients[i] for i in places)
+        gradients = operator.gradients(xp, grads, with_static(arrays), results)
+        return tuple([gradients[i] for i in places])
 
-    run = jax.custom_vjp(lambda *arrays: forward(*arrays)[0])
+    @jax.custom_vjp
+    def run(*arrays: jax.Array) -> tuple:
+        outputs, _ = forward(*arrays)
+        return outputs
+
     run.defvjp(forward, backward)
-    return run(*(inputs[i] for i in places))
+    arrays = [inputs[i] for i in places]
+    return run(*arrays)

@@ -1,7 +1,7 @@
-"""Functions outside of JAX, called by what XLA compiled: in C++, or in Python on NumPy arrays.
+"""Calls functions outside of JAX from code compiled by XLA: in C++, or in Python on NumPy arrays.
 
-A function in Python goes the way of one in C++. `jax.pure_callback` makes JAX arrays of its arguments first, for which
-it needs a thread of the pool that is waiting for the callback: with one thread it waits for ever.
+Python functions are called through the same C++ interface. `jax.pure_callback` would first make JAX arrays of its
+arguments, which needs a thread of the pool that waits for the callback: with one thread, that is a deadlock.
 """
 
 import ctypes
@@ -26,11 +26,11 @@ FUNCTION = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_void_p),
     ctypes.c_int,
 )
-KEPT: list[
-    Any
-] = []  # functions, one per compilation: compiled code knows them by their address
-TEXTS: list[Any] = []  # the last errors: XLA copies each when the function has returned
-MOST_TEXTS = 100  # as many calls may fail at once
+# Keeps functions alive, one per compilation: compiled code has only their addresses.
+CALLBACKS: list[Any] = []
+# The last error messages: XLA copies each of them after the function has returned.
+TEXTS: list[Any] = []
+MOST_TEXTS = 100  # so many calls may fail at the same time
 
 
 def call_foreign(
@@ -40,14 +40,16 @@ def call_foreign(
     kinds: Sequence[Any],
     xs: Sequence[jax.Array],
 ) -> tuple:
-    """The results, of these shapes and dtypes, of the function at an address."""
+    """Return the results of the function at an address; they have the shapes and dtypes of `kinds`."""
     _register()
-    made = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
-    call = jax.ffi.ffi_call(TARGET, made, vmap_method="sequential")
-    numbers = {"function": address, "inputs": inputs, "outputs": outputs}
-    return tuple(
-        call(*xs, **{name: np.int64(value) for name, value in numbers.items()})
-    )
+    results = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in kinds]
+    call = jax.ffi.ffi_call(TARGET, results, vmap_method="sequential")
+    attributes = {
+        "function": np.int64(address),
+        "inputs": np.int64(inputs),
+        "outputs": np.int64(outputs),
+    }
+    return tuple(call(*xs, **attributes))
 
 
 def call_python(
@@ -55,25 +57,24 @@ def call_python(
     kinds: Sequence[Any],
     xs: Sequence[jax.Array],
 ) -> tuple:
-    """The results of a function of NumPy arrays."""
+    """Return the results of a function of NumPy arrays; they have the shapes and dtypes of `kinds`."""
     shapes = [*map(_shape, xs), *map(_shape, kinds)]
 
-    def called(
+    def callback(
         _tensors: Any, inputs: int, _outputs: int, data: Any, _device: int
     ) -> int | None:
         try:
             arrays = [_array(data[i], *shape) for i, shape in enumerate(shapes)]
-            made = function(*(array.copy() for array in arrays[:inputs]))
-            for array, result in zip(arrays[inputs:], made, strict=True):
+            copies = [array.copy() for array in arrays[:inputs]]
+            results = function(*copies)
+            for array, result in zip(arrays[inputs:], results, strict=True):
                 array[...] = result
-        except (
-            BaseException
-        ) as error:  # it must not pass through code that is not Python's
-            return _kept_text(one_line(error, kind=True))
+        except BaseException as error:  # exceptions must not pass through C++
+            return _text_address(one_line(error, kind=True))
         return None
 
-    native = FUNCTION(called)
-    KEPT.append(native)
+    native = FUNCTION(callback)
+    CALLBACKS.append(native)
     address = ctypes.cast(native, ctypes.c_void_p).value or 0
     return call_foreign(address, len(xs), len(kinds), kinds, xs)
 
@@ -83,7 +84,7 @@ def _shape(value: Any) -> tuple[tuple[int, ...], np.dtype]:
 
 
 def _array(address: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The memory at an address as an array; there is none where there are no elements."""
+    """The memory at an address as an array; an array without elements has no memory."""
     size = int(np.prod(shape)) * dtype.itemsize
     if not size or address is None:
         return np.empty(shape, dtype)
@@ -91,8 +92,8 @@ def _array(address: int | None, shape: tuple[int, ...], dtype: np.dtype) -> np.n
     return np.frombuffer(memoryview(memory), dtype).reshape(shape)
 
 
-def _kept_text(text: str) -> int:
-    """The address of a text, which stays there for a while."""
+def _text_address(text: str) -> int:
+    """The address of a text, which is kept until MOST_TEXTS others follow."""
     buffer = ctypes.create_string_buffer(text.encode(errors="replace"))
     TEXTS.append(buffer)
     del TEXTS[:-MOST_TEXTS]
@@ -110,5 +111,6 @@ def _register() -> None:
         flags,
         depends=jax.lib.__version__,
     )
-    handler = getattr(ctypes.CDLL(str(path)), TARGET)
-    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(handler), platform="cpu")
+    library = ctypes.CDLL(str(path))
+    handler = jax.ffi.pycapsule(getattr(library, TARGET))
+    jax.ffi.register_ffi_target(TARGET, handler, platform="cpu")

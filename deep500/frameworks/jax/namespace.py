@@ -1,4 +1,4 @@
-"""The namespace over JAX."""
+"""The namespace of array functions over JAX."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from .foreign import call_python
 
 
 class JaxNamespace(Namespace):
-    """Arrays are jax.Array, or what stands for one while a function is compiled."""
+    """Arrays are jax.Array, or tracers while a function is compiled."""
 
     abs, exp, log, sqrt = bind(jnp.abs, jnp.exp, jnp.log, jnp.sqrt)
     sin, cos, tanh, sign = bind(jnp.sin, jnp.cos, jnp.tanh, jnp.sign)
@@ -61,11 +61,14 @@ class JaxNamespace(Namespace):
         return jnp.stack(xs, axis)
 
     def enlarge(self, x: Array, pads: Pads, value: float) -> Array:
-        return lax.pad(x, jnp.asarray(value, x.dtype), [(lo, hi, 0) for lo, hi in pads])
+        padding = [(lo, hi, 0) for lo, hi in pads]
+        return lax.pad(x, jnp.asarray(value, x.dtype), padding)
 
     def stuff(self, x: Array, strides: Sequence[int]) -> Array:
-        inner = [0] * (x.ndim - len(strides)) + [s - 1 for s in strides]
-        return lax.pad(x, jnp.asarray(0, x.dtype), [(0, 0, n) for n in inner])
+        outer = x.ndim - len(strides)
+        gaps = [0] * outer + [stride - 1 for stride in strides]
+        padding = [(0, 0, gap) for gap in gaps]
+        return lax.pad(x, jnp.asarray(0, x.dtype), padding)
 
     def sum(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return jnp.sum(x, axis=_axes(axis), keepdims=keepdims, dtype=x.dtype)
@@ -117,29 +120,23 @@ class JaxNamespace(Namespace):
         dilations: Sequence[int],
         groups: int = 1,
     ) -> Array:
-        """A conv of y, spread out by the strides, with the flipped kernels."""
+        """Return a convolution of y, spread out by the strides, with the flipped kernels."""
         features, channels, *kernel = w.shape
-        w = jnp.flip(
-            w.reshape(groups, features // groups, channels, *kernel),
-            range(3, w.ndim + 1),
-        )
-        w = jnp.swapaxes(w, 1, 2).reshape(
-            groups * channels, features // groups, *kernel
-        )
-        around = [
-            (d * (k - 1) - lo, size + lo - 1 - (m - 1) * s)
-            for d, k, (lo, _), size, m, s in zip(
-                dilations, kernel, pads, shape, y.shape[2:], strides, strict=True
-            )
-        ]
+        group_size = features // groups
+        flipped_axes = range(3, w.ndim + 1)
+        w = w.reshape(groups, group_size, channels, *kernel)
+        w = jnp.flip(w, flipped_axes)
+        w = jnp.swapaxes(w, 1, 2)
+        w = w.reshape(groups * channels, group_size, *kernel)
+        around = []
+        axes = zip(dilations, kernel, pads, shape, y.shape[2:], strides, strict=True)
+        for d, k, (lo, _), size, m, s in axes:
+            before = d * (k - 1) - lo
+            after = size + lo - 1 - (m - 1) * s
+            around.append((before, after))
+        ones = [1] * len(kernel)
         return lax.conv_general_dilated(
-            y,
-            w,
-            [1] * len(kernel),
-            around,
-            strides,
-            dilations,
-            feature_group_count=groups,
+            y, w, ones, around, strides, dilations, feature_group_count=groups
         )
 
     def scan(
@@ -154,19 +151,20 @@ class JaxNamespace(Namespace):
         return lax.while_loop(lambda s: condition(*s), lambda s: tuple(body(*s)), state)
 
     def require(self, condition: Array, message: str, x: Array) -> Array:
-        """Asked of Python: compiled code cannot raise."""
+        """Return x; the condition is checked in Python, since compiled code cannot raise."""
 
         def passed(holds: np.ndarray, value: np.ndarray) -> list[np.ndarray]:
             if not holds:
                 raise Deep500Error(message)
             return [value]
 
-        return self.host(passed, [x], condition, x)[0]
+        (result,) = self.host(passed, [x], condition, x)
+        return result
 
     def host(
         self, function: Function, kinds: Sequence[Any], *xs: Array
     ) -> Sequence[Array]:
-        """Called back by what is compiled; one after the other under vmap, as the function knows no batches of them."""
+        """Return the function's results; compiled code calls it back, under vmap once per example of the batch."""
         return call_python(function, kinds, xs)
 
 

@@ -1,4 +1,4 @@
-"""The optimizers of JAX's ecosystem: optax. An update is compiled into the training step."""
+"""The optimizers of optax, whose update is compiled into the training step."""
 
 from types import ModuleType
 from typing import Any
@@ -19,7 +19,7 @@ from ...errors import Deep500Error
 
 
 class OptaxRule(NativeOptimizer):
-    """A gradient transformation of optax for one tensor; its state is flattened to arrays by name."""
+    """A gradient transformation of optax on one tensor, with its state as arrays by name."""
 
     framework = "jax"
 
@@ -35,20 +35,24 @@ class OptaxRule(NativeOptimizer):
         optax = _optax()
         transformation = self.create(optax, self.settings["learning_rate"])
         names, structure = self._flat_state(param)
-        optax_state = jax.tree.unflatten(structure, [state[name] for name in names])
+        leaves = [state[name] for name in names]
+        optax_state = jax.tree.unflatten(structure, leaves)
         changes, optax_state = transformation.update(grad, optax_state, param)
         new = optax.apply_updates(param, changes)
-        return new, dict(zip(names, jax.tree.leaves(optax_state), strict=True))
+        new_leaves = jax.tree.leaves(optax_state)
+        return new, dict(zip(names, new_leaves, strict=True))
 
     def _flat_state(self, param: Any) -> tuple[State, Any]:
-        """The first state by the paths in optax's, and the structure of that."""
+        """The arrays of the first state by their paths in optax's tree, and the structure of that tree."""
         import jax
 
-        first = self.create(_optax(), 0.0).init(param)
+        transformation = self.create(_optax(), 0.0)
+        first = transformation.init(param)
         leaves, structure = jax.tree_util.tree_flatten_with_path(first)
         named = {}
         for path, leaf in leaves:
-            named[jax.tree_util.keystr(path, simple=True, separator="/")] = leaf
+            name = jax.tree_util.keystr(path, simple=True, separator="/")
+            named[name] = leaf
         return named, structure
 
 

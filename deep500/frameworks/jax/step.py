@@ -1,4 +1,4 @@
-"""A training step in JAX: forward, backward and the optimizer's pure formula, compiled as one function or as two."""
+"""A training step in JAX: forward, backward and the optimizer's formula, compiled as one function or as two."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ Leaves = tuple[Any, ...]  # all arrays of the state, in JAX's order
 
 
 class JaxStep(FunctionalStep):
-    """What a step changes is handed over to it: the new values take the memory of the old ones."""
+    """Donates the values that a step changes to XLA, which puts the new values into their memory."""
 
     executor: "JaxExecutor"
 
@@ -29,27 +29,36 @@ class JaxStep(FunctionalStep):
         super().__init__(executor, optimizer, y)
         init = partial(optimizer.init_named, executor.framework.xp)
         params = self._trained()
-        states = jax.jit(
-            lambda: {name: init(name, param) for name, param in params.items()}
-        )()
+
+        def first_states() -> States:
+            states = {}
+            for name, param in params.items():
+                states[name] = init(name, param)
+            return states
+
+        states = jax.jit(first_states)()
         leaves, self._structure = jax.tree.flatten(states)
-        # one tuple for all arrays of the state: trees of dictionaries take JAX longer at every call
-        self._leaves = tuple(jnp.array(np.asarray(leaf)) for leaf in leaves)
+        # one tuple for all arrays of the state: JAX takes longer for trees of dictionaries at every call
+        copies = [jnp.array(np.asarray(leaf)) for leaf in leaves]
+        self._leaves = tuple(copies)
         self._device_count = jnp.zeros((), "float32")
         self._names = tuple(params)
         self.programs: Programs[Program] = Programs()
         self._half = jax.jit(self._updated_values, donate_argnums=(0, 2, 3))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        executor, structure = self.executor, self.executor.structure
+        executor = self.executor
         training = executor.training
+        structure = executor.structure
         inputs = executor.keyed(inputs, self.count, first_row)
         key = executor.decided, training
         program, used = self.programs.find(key, lambda: self._program(training))
         values = executor.natives(inputs, used)
         fixed = dict(executor.params)
-        updated = (*structure.trainable, *(structure.state_updates if training else ()))
-        changing = {name: fixed.pop(name) for name in updated}
+        changing = {name: fixed.pop(name) for name in structure.trainable}
+        if training:
+            for name in structure.state_updates:
+                changing[name] = fixed.pop(name)
         outputs, new, self._leaves, self._device_count = program(
             changing, self._leaves, self._device_count, fixed, values
         )
@@ -58,13 +67,13 @@ class JaxStep(FunctionalStep):
         return executor.ordered(outputs)
 
     def _update(self) -> None:
-        executor, names = self.executor, self._names
-        params, gradients = executor.params, executor.gradients
+        executor = self.executor
+        names = self._names
+        params = executor.params
+        current = [params[name] for name in names]
+        gradients = [executor.gradients[name] for name in names]
         new, self._leaves, self._device_count = self._half(
-            [params[name] for name in names],
-            [gradients[name] for name in names],
-            self._leaves,
-            self._device_count,
+            current, gradients, self._leaves, self._device_count
         )
         executor.params = params | dict(zip(names, new, strict=True))
 
@@ -73,12 +82,13 @@ class JaxStep(FunctionalStep):
 
     @property
     def states(self) -> States:  # type: ignore[override]
-        """The state by parameter and key."""
+        """The optimizer's state by parameter and name."""
         return jax.tree.unflatten(self._structure, self._leaves)
 
     def set_state(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         states = self.states
-        states[name] = {key: jnp.array(value) for key, value in arrays.items()}
+        for key, value in arrays.items():
+            states[name][key] = jnp.array(value)
         self._leaves = tuple(jax.tree.leaves(states))
 
     def _trained(self) -> Values:
@@ -92,7 +102,7 @@ class JaxStep(FunctionalStep):
         leaves: Leaves,
         count: Any,
     ) -> tuple[list[Any], Leaves, Any]:
-        """The second half of a step, over values in the order of the names."""
+        """The second half of a step, on values in the order of `_names`."""
         named_params = dict(zip(self._names, params, strict=True))
         named_gradients = dict(zip(self._names, gradients, strict=True))
         new, leaves, count = self._updated(named_params, named_gradients, leaves, count)
@@ -101,15 +111,14 @@ class JaxStep(FunctionalStep):
     def _updated(
         self, params: Values, gradients: Values, leaves: Leaves, count: Any
     ) -> tuple[Values, Leaves, Any]:
-        """The optimizer's formula, parameter by parameter; JAX compiles the loop away."""
+        """The optimizer's formula for one parameter after the other; JAX unrolls the loop."""
         xp = self.executor.framework.xp
         step = count + 1
         states = jax.tree.unflatten(self._structure, leaves)
         trained = {name: params[name] for name in gradients}
         new_params, new_states = {}, {}
-        for name, param, state in self.optimizer.updates(
-            xp, trained, gradients, states, step
-        ):
+        updates = self.optimizer.updates(xp, trained, gradients, states, step)
+        for name, param, state in updates:
             new_params[name] = param
             new_states[name] = state
         return new_params, tuple(jax.tree.leaves(new_states)), step

@@ -1,4 +1,4 @@
-"""A function of JAX with its parameters as an executor."""
+"""An executor that runs and trains a JAX function with its parameters."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -23,10 +23,10 @@ from .executor import JaxExecutor
 
 
 class WrappedFunction(JaxExecutor):
-    """Runs function(params, *inputs), compiled by XLA. The arrays in the tree `params` are copied.
+    """Runs function(params, *inputs), compiled by XLA, on copies of the arrays in the tree `params`.
 
-    They are named by their paths, such as "layer1/w"; floats are trained, whole numbers are not. `tree` gives them back
-    in the form that the function takes.
+    They are named by their paths, such as "layer1/w"; floats are trained, integers are not. `tree` returns them in the
+    form that the function takes.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class WrappedFunction(JaxExecutor):
         name = getattr(function, "__name__", type(function).__name__)
         self._wrapped = Wrapped(name, function, arguments, wrapping, loss)
         arrays = self._tree.arrays
-        self._trained = [
-            name for name, a in arrays.items() if jnp.issubdtype(a.dtype, jnp.inexact)
-        ]
-        super().__init__(
-            framework, self._wrapped.outline(arrays, self._trained), seed or 0
-        )
+        self._trained = []
+        for path, array in arrays.items():
+            if jnp.issubdtype(array.dtype, jnp.inexact):
+                self._trained.append(path)
+        outline = self._wrapped.outline(arrays, self._trained)
+        super().__init__(framework, outline, seed or 0)
 
     @property
     def tree(self) -> Any:
@@ -59,34 +59,39 @@ class WrappedFunction(JaxExecutor):
         def loss(trained: Values, params: Values, inputs: Values) -> tuple[Any, Values]:
             outputs = self._run(params | trained, inputs)
             value = self._wrapped.differentiated(outputs, inputs, y)
-            return jnp.sum(value * tape.seed(self.framework.xp, value, y)), outputs
+            seed = tape.seed(self.framework.xp, value, y)
+            return jnp.sum(value * seed), outputs
+
+        differentiate = jax.grad(loss, has_aux=True)
 
         def run(params: Values, inputs: Values) -> tuple[Values, Values, Values]:
             trained = {name: params[name] for name in self._trained}
-            gradients, outputs = jax.grad(loss, has_aux=True)(trained, params, inputs)
+            gradients, outputs = differentiate(trained, params, inputs)
             return outputs, gradients, {}
 
         return run, self._wrapped.inputs
 
     def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
-        """The inputs that the function or the loss takes, in the dtypes that they have."""
-        known = self._wrapped.known(inputs)
-        return {name: _array(inputs[name]) for name in known}
+        """Return the inputs that the function or the loss takes, in the dtypes that they have."""
+        names = self._wrapped.known(inputs)
+        return {name: _array(inputs[name]) for name in names}
 
     def _inference(self, inputs: Collection[str]) -> Program:
         names = [*inputs]
 
         def run(params: Values, values: Sequence[Any]) -> Values:
-            return self._run(params, dict(zip(names, values, strict=True)))
+            named_values = dict(zip(names, values, strict=True))
+            return self._run(params, named_values)
 
         return jax.jit(run), names
 
     def _run(self, params: Values, inputs: Values) -> Values:
-        outputs = self._wrapped.run(inputs, self._tree.filled(params))
-        if self._wrapped.outputs != self.structure.outputs:  # known when it is traced
-            self.structure = self._wrapped.outline(
-                self._tree.arrays, self._trained
-            ).outline()
+        tree = self._tree.filled(params)
+        outputs = self._wrapped.run(inputs, tree)
+        # the names of the outputs are known when the function is traced
+        if self._wrapped.outputs != self.structure.outputs:
+            network = self._wrapped.outline(self._tree.arrays, self._trained)
+            self.structure = network.outline()
         return outputs
 
     def _loss(
@@ -100,7 +105,7 @@ class WrappedFunction(JaxExecutor):
 
 
 class ParamTree:
-    """A tree of arrays, by the paths to them; what is no array in it stays as it is."""
+    """A tree with its arrays by path; leaves that are no arrays stay as they are."""
 
     def __init__(self, tree: Any):
         leaves, self._structure = jax.tree_util.tree_flatten_with_path(tree)
@@ -111,18 +116,19 @@ class ParamTree:
 
     @property
     def arrays(self) -> dict[str, Any]:
-        leaves = self._leaves.items()
-        return {
-            name: leaf
-            for name, leaf in leaves
-            if isinstance(leaf, jax.Array | np.ndarray)
-        }
+        arrays = {}
+        for name, leaf in self._leaves.items():
+            if isinstance(leaf, jax.Array | np.ndarray):
+                arrays[name] = leaf
+        return arrays
 
     def filled(self, arrays: Mapping[str, Any]) -> Any:
-        """The tree with other arrays."""
+        """Return the tree with other arrays."""
         leaves = [arrays.get(name, leaf) for name, leaf in self._leaves.items()]
         return jax.tree_util.tree_unflatten(self._structure, leaves)
 
 
 def _array(value: Any) -> Any:
-    return value if isinstance(value, jax.Array) else np.asarray(value)
+    if isinstance(value, jax.Array):
+        return value
+    return np.asarray(value)

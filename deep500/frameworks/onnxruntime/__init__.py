@@ -1,4 +1,4 @@
-"""ONNX Runtime on the CPU: formulas and nodes are recorded as ONNX graphs, which sessions run."""
+"""ONNX Runtime on the CPU: formulas and nodes are recorded as ONNX graphs, which run in sessions."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -12,8 +12,8 @@ from ...contracts.dtypes import ALL
 from ...contracts.framework import (
     Abilities,
     Framework,
+    cache_key,
     gradient_formula,
-    told_apart,
 )
 from ...contracts.network import Network
 from ...contracts.operator import Operator, Tensor
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from ...contracts.executor import Executor
     from ...onnx.recording.namespace import Recorder
 
-What = Literal["native", "composed", "gradient"]
+Variant = Literal["native", "composed", "gradient"]
+PACKAGES = ("onnxruntime", "onnx", "spox")
 
 
 class OnnxRuntime(Framework):
-    """OrtValue is the native value. `xp` and `kernel` record; `session` runs what was recorded."""
+    """OrtValue is the native value; `xp` and `kernel` record graphs, and `session` loads a recorded graph."""
 
     name = "onnxruntime"
     module_name = "onnxruntime"
@@ -44,10 +45,8 @@ class OnnxRuntime(Framework):
 
     @classmethod
     def available(cls) -> bool:
-        return all(
-            importlib.util.find_spec(name) is not None
-            for name in ("onnxruntime", "onnx", "spox")
-        )
+        specs = [importlib.util.find_spec(name) for name in PACKAGES]
+        return None not in specs
 
     @cached_property
     def xp(self) -> "Recorder":
@@ -70,42 +69,44 @@ class OnnxRuntime(Framework):
         return from_numpy(values)
 
     def array(self, tensor: Any) -> np.ndarray:
-        """A copy: what OrtValue.numpy gives is a view that does not keep its memory alive."""
+        """Return a copy, since OrtValue.numpy returns a view that does not keep its memory alive."""
         native = self.module.OrtValue
         from .values import to_numpy
 
-        return to_numpy(tensor) if isinstance(tensor, native) else np.asarray(tensor)
+        if isinstance(tensor, native):
+            return to_numpy(tensor)
+        return np.asarray(tensor)
 
     def set_threads(self, count: int) -> None:
-        """For sessions made from now on."""
+        """Set the number of threads of sessions that are created from now on."""
         self.threads = count
 
     def session(self, model: "onnx.ModelProto") -> Any:
-        """A model loaded and optimised, ready to run."""
+        """Load and optimise a model, and return a session that runs it."""
         return _session(model.SerializeToString(), self.threads)
 
     def kernel(
         self, operator: Operator, outputs: int = 1, inputs: Sequence[Any] = ()
     ) -> tuple[Callable[..., tuple], str]:
-        """Over recorded values: the ONNX node itself ("native"), or our formula written as ONNX ("composed").
+        """Return a function of recorded values: the ONNX node itself ("native"), or our formula ("composed").
 
-        A node without a kernel for the dtypes that come is the formula, too; the word knows where arrays are given.
+        A node without a kernel for the dtypes of its inputs is recorded by the formula, too; the second value says so
+        only if arrays are given as inputs.
         """
         xp, kernels = self.xp, self.xp.kernels
         from ...onnx.recording.nodes import node_or_formula
 
-        dtypes = [x.dtype.name if isinstance(x, np.ndarray) else None for x in inputs]
-        native = (
-            kernels.has_kernel(operator, dtypes)
-            if any(dtypes)
-            else kernels.has_node(operator)
-        )
-        if not native:
+        dtypes = [_dtype(value) for value in inputs]
+        if any(dtypes):
+            is_native = kernels.has_kernel(operator, dtypes)
+        else:
+            is_native = kernels.has_node(operator)
+        if not is_native:
             return self.formula(operator), "composed"
         return lambda *values: node_or_formula(xp, operator, values), "native"
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
-        """Over recorded values."""
+        """Return the operator's formula as a function of recorded values."""
         xp = self.xp
         from ...onnx.recording.nodes import formula
 
@@ -117,7 +118,8 @@ class OnnxRuntime(Framework):
         if isinstance(operator, Custom):
             return self._host._evaluate(operator, inputs, composed)
         session = self._session(operator, inputs, "composed" if composed else "native")
-        return list(self._run(session, inputs).values())
+        outputs = self._run(session, inputs)
+        return list(outputs.values())
 
     def _gradient(
         self,
@@ -129,35 +131,33 @@ class OnnxRuntime(Framework):
             return self._host._gradient(operator, inputs, grads)
         values = (*inputs, *grads)
         session = self._session(operator, values, "gradient", len(inputs))
-        found = self._run(session, values)
-        return [found.get(f"o{k}") for k in range(len(inputs))]
+        gradients = self._run(session, values)
+        return [gradients.get(f"o{k}") for k in range(len(inputs))]
 
     def _session(
-        self, operator: Operator, values: Sequence[Any], what: What, inputs: int = 0
+        self,
+        operator: Operator,
+        values: Sequence[Any],
+        variant: Variant,
+        inputs: int = 0,
     ) -> Any:
         kinds = _kinds(values)
-        told = told_apart(
-            operator, [kind for kind in kinds if not isinstance(kind, Tensor)]
-        )
-        return _operator_session(operator, kinds, what, self.threads, inputs, told)
+        static = [kind for kind in kinds if not isinstance(kind, Tensor)]
+        key = cache_key(operator, static)
+        return _operator_session(operator, kinds, variant, self.threads, inputs, key)
 
     def _run(self, session: Any, values: Sequence[Any]) -> dict[str, np.ndarray]:
-        feed = {
-            f"i{k}": self.tensor(v)
-            for k, v in enumerate(values)
-            if isinstance(v, np.ndarray)
-        }
-        names = [y.name for y in session.get_outputs()]
-        return {
-            name: self.array(y)
-            for name, y in zip(
-                names, session.run_with_ort_values(names, feed), strict=True
-            )
-        }
+        feed = {}
+        for k, value in enumerate(values):
+            if isinstance(value, np.ndarray):
+                feed[f"i{k}"] = self.tensor(value)
+        names = [output.name for output in session.get_outputs()]
+        results = session.run_with_ort_values(names, feed)
+        return dict(zip(names, map(self.array, results), strict=True))
 
     @property
     def _host(self) -> Framework:
-        """Where custom operators run: on NumPy's side, between sessions."""
+        """The framework that runs custom operators: NumPy, between sessions."""
         from .custom import HOST
 
         return HOST
@@ -185,7 +185,7 @@ class OnnxRuntime(Framework):
         return backward(operator, inputs, grads, kernel)
 
     def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
-        """A function of OrtValues, or of NumPy arrays; networks are split around it."""
+        """Return a function of OrtValues or of NumPy arrays; networks are split around it."""
         from .custom import custom_op
 
         return custom_op(operator)
@@ -208,49 +208,74 @@ custom_op = FRAMEWORK.custom_op
 def _session(model: bytes, threads: int) -> Any:
     ort = FRAMEWORK.module
     options = ort.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 3  # errors only
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # errors only
     try:
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except ort.capi.onnxruntime_pybind11_state.NotImplemented as error:
-        raise Unsupported(
-            f"ONNX Runtime has no kernel for this: {str(error).splitlines()[0]}"
-        ) from error
+        reason = str(error).splitlines()[0]
+        raise Unsupported(f"ONNX Runtime has no kernel for this: {reason}") from error
 
 
 @lru_cache(maxsize=256)
 def _operator_session(
-    operator: Operator, kinds: tuple, what: What, threads: int, inputs: int, told: str
+    operator: Operator,
+    kinds: tuple,
+    variant: Variant,
+    threads: int,
+    inputs: int,
+    key: str,
 ) -> Any:
-    """One operator, recorded for inputs of these kinds; the first `inputs` of them when gradients of outputs follow."""
+    """A session of one operator, recorded for values of these kinds.
+
+    For gradients, the first `inputs` values are inputs, and the others are the gradients of the outputs. `key` tells
+    equal static values of different types apart, such as 1 and True.
+    """
     from ...onnx.recording.arrays import argument, build
 
-    values = [
-        argument(kind.shape, kind.dtype) if isinstance(kind, Tensor) else kind
-        for kind in kinds
-    ]
-    if what == "gradient":
-        made = gradient_formula(
-            FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
-        )
-    else:
-        run = (
-            FRAMEWORK.kernel(operator)[0]
-            if what == "native"
-            else FRAMEWORK.formula(operator)
-        )
-        made = list(operator.published(run(*values)))
-    arguments = {
-        f"i{k}": x
-        for k, (x, kind) in enumerate(zip(values, kinds, strict=True))
-        if isinstance(kind, Tensor)
-    }
-    model = build(arguments, {f"o{k}": y for k, y in enumerate(made) if y is not None})
+    values = []
+    arguments = {}
+    for k, kind in enumerate(kinds):
+        value = kind
+        if isinstance(kind, Tensor):
+            value = argument(kind.shape, kind.dtype)
+            arguments[f"i{k}"] = value
+        values.append(value)
+    outputs = {}
+    for k, result in enumerate(_recorded(operator, variant, values, inputs)):
+        if result is not None:
+            outputs[f"o{k}"] = result
+    model = build(arguments, outputs)
     return _session(model.SerializeToString(), threads)
 
 
+def _recorded(
+    operator: Operator, variant: Variant, values: list[Any], inputs: int
+) -> list[Any]:
+    if variant == "gradient":
+        return gradient_formula(
+            FRAMEWORK.xp, operator, values[:inputs], values[inputs:]
+        )
+    if variant == "native":
+        run, _ = FRAMEWORK.kernel(operator)
+    else:
+        run = FRAMEWORK.formula(operator)
+    return list(operator.published(run(*values)))
+
+
+def _dtype(value: Any) -> str | None:
+    """The name of an array's dtype; None for a static value."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.name
+    return None
+
+
 def _kinds(values: Sequence[Any]) -> tuple:
-    """What a recorded graph depends on: shapes and dtypes of arrays, static inputs themselves."""
-    return tuple(
-        Tensor(v.shape, v.dtype.name) if isinstance(v, np.ndarray) else v
-        for v in values
-    )
+    """The facts that a recorded graph depends on: shapes and dtypes of arrays, and static values themselves."""
+    kinds = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            kinds.append(Tensor(value.shape, value.dtype.name))
+        else:
+            kinds.append(value)
+    return tuple(kinds)

@@ -1,4 +1,4 @@
-"""A session bound to an executor's parameters and gradients once, and run many times on NumPy arrays."""
+"""A session that is bound to an executor's parameters and gradients once and runs many times on NumPy arrays."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,41 +17,44 @@ Signature = tuple[tuple[str, tuple[int, ...], np.dtype], ...]
 
 
 class BoundSession:
-    """The outputs of one run, by name; those in `places` are always written there.
+    """Runs a session and returns its outputs by name; those in `places` are always written there.
 
-    It calls the engine below ONNX Runtime's Python layer, whose checks of every name take longer than a small
-    network does: `signature` and the declared inputs of the network have settled all of them before.
+    It calls the engine below ONNX Runtime's Python layer, whose checks of every name take longer than a small network:
+    `signature` and the declared inputs of the network have done all of these checks before.
     """
 
     def __init__(self, session: Any, params: Values, places: Mapping[str, OrtValue]):
         self._keeper = session.io_binding()
         self._binding = self._keeper._iobinding
-        # looked up once: a lookup takes as long as some of these calls
+        # looked up once, since a lookup takes as long as some of these calls
         self._run = session._sess.run_with_iobinding
         self._bind_input = self._binding.bind_input
         self._bind_output = self._binding.bind_output
         self._get_outputs = self._binding.get_outputs
         self._held = (session, params, places)  # the binding has their addresses only
-        self._outputs = [output.name for output in session.get_outputs()]
-        self._places = [*enumerate(self._outputs)]
-        self._new = [name for name in self._outputs if name not in places]
-        self._device = native.OrtDevice(
-            native.OrtDevice.cpu(), native.OrtDevice.default_memory(), 0
-        )
-        self.inputs = [i.name for i in session.get_inputs() if i.name not in params]
-        for i in session.get_inputs():
-            if i.name in params:
-                self._keeper.bind_ortvalue_input(i.name, params[i.name])
-        for name in self._outputs:
+        outputs = [output.name for output in session.get_outputs()]
+        self._places = [*enumerate(outputs)]
+        self._new = []
+        cpu, memory = native.OrtDevice.cpu(), native.OrtDevice.default_memory()
+        self._device = native.OrtDevice(cpu, memory, 0)
+        self.inputs = []
+        for session_input in session.get_inputs():
+            name = session_input.name
+            if name in params:
+                self._keeper.bind_ortvalue_input(name, params[name])
+            else:
+                self.inputs.append(name)
+        for name in outputs:
             if name in places:
                 self._keeper.bind_ortvalue_output(name, places[name])
             else:
                 self._keeper.bind_output(name)
+                self._new.append(name)
 
     def __call__(self, inputs: Mapping[str, np.ndarray]) -> Values:
         for name in self.inputs:
             self._bind_input(name, inputs[name])
-        for name in self._new:  # or the last results are written over
+        for name in self._new:  # or the last results would be overwritten
             self._bind_output(name, self._device)
         self._run(self._binding, None)
         values = self._get_outputs()
@@ -59,13 +62,16 @@ class BoundSession:
 
 
 def outputs_of(binding: Any, names: Sequence[str]) -> Values:
-    """The outputs after a run, by their numbers: the end of an iteration over them is a C++ exception, 50 µs."""
+    """Return the outputs after a run.
+
+    They are read by number, since the end of an iteration over them is a C++ exception, which takes 50 µs.
+    """
     values = binding._iobinding.get_outputs()
     return {name: OrtValue(values[place]) for place, name in enumerate(names)}
 
 
 def signature(inputs: Mapping[str, Any]) -> Signature | None:
-    """What tells inputs apart that need other sessions; None where they are no arrays to be used as they are."""
+    """Return the names, shapes and dtypes that a session depends on; None unless all inputs are contiguous arrays."""
     parts = []
     for name, value in inputs.items():
         if type(value) is not ARRAY or not value.flags.c_contiguous:
@@ -76,6 +82,9 @@ def signature(inputs: Mapping[str, Any]) -> Signature | None:
 
 def is_direct(signature: Signature, dtypes: Mapping[str, str]) -> bool:
     """Whether arrays of this signature have the declared dtypes, in a form that the engine reads as it is."""
-    kinds = {name: dtype.name for name, _, dtype in signature}
-    declared = all(dtypes.get(name) == kind for name, kind in kinds.items())
-    return declared and not any(kind in SMALL for kind in kinds.values())
+    for name, _, dtype in signature:
+        if dtypes.get(name) != dtype.name:
+            return False
+        if dtype.name in SMALL:
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""Values that a training step replaces: two sets that take turns, so that nothing is copied and nothing overwritten."""
+"""Double buffers for the values that a training step replaces, so that it neither copies nor overwrites them."""
 
 from collections.abc import Mapping
 
@@ -11,9 +11,9 @@ from .values import from_numpy
 
 
 class Buffers:
-    """Two sets of values by name: a step reads the current one and writes the other, then they change places.
+    """Two sets of values by name: a step reads the current set and writes the other one, then they are swapped.
 
-    Values that never change are the same in both.
+    Values that never change are the same in both sets.
     """
 
     def __init__(self, first: Values, second: Values):
@@ -29,21 +29,26 @@ class Buffers:
 
     def write(self, name: str, array: np.ndarray) -> None:
         """Set one value in place."""
-        self.current[name].update_inplace(from_numpy(np.asarray(array, order="C")))
+        value = from_numpy(np.asarray(array, order="C"))
+        self.current[name].update_inplace(value)
 
 
 class FlatValues:
-    """The tensors of a layout as values over flat buffers in NumPy's memory, and the buffers as values themselves."""
+    """The tensors of a layout as OrtValues over flat NumPy buffers (`arrays`), and the whole buffers (`vectors`)."""
 
     def __init__(self, layout: Layout, arrays: Mapping[str, np.ndarray] | None = None):
-        self.arrays = layout.gather(arrays) if arrays else layout.zeros()
-        self.vectors = {
-            dtype: from_numpy(buffer) for dtype, buffer in self.arrays.items()
-        }
-        views = layout.views(self.arrays)
-        self.tensors: Values = {name: from_numpy(view) for name, view in views.items()}
+        if arrays:
+            self.arrays = layout.gather(arrays)
+        else:
+            self.arrays = layout.zeros()
+        self.vectors: Values = {}
+        for dtype, buffer in self.arrays.items():
+            self.vectors[dtype] = from_numpy(buffer)
+        self.tensors: Values = {}
+        for name, view in layout.views(self.arrays).items():
+            self.tensors[name] = from_numpy(view)
 
 
 def owned(array: np.ndarray) -> OrtValue:
-    """A value of its own with these contents."""
+    """Return a value with a copy of the array."""
     return from_numpy(np.array(array, order="C"))

@@ -1,6 +1,7 @@
-"""One run of an operator as one run of a session: what is recorded before, a clock does not see."""
+"""One run of an operator as one run of a session, so that a timer does not measure the recording of the graph."""
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,59 +19,70 @@ from . import FRAMEWORK
 
 
 def forward(operator: Operator, inputs: Sequence[Any], kernel: str) -> Call:
-    """The node itself, or our formula recorded."""
+    """Return a run of the ONNX node itself ("native"), or of our recorded formula.
+
+    Raises Unsupported if ONNX Runtime has no such kernel.
+    """
     if kernel == "native":
-        run, word = FRAMEWORK.kernel(operator, inputs=inputs)
-        if word != "native":
-            raise Unsupported(
-                f"ONNX Runtime has no node for {type(operator).__name__}: ask for composed"
-            )
+        run, kind = FRAMEWORK.kernel(operator, inputs=inputs)
+        if kind != "native":
+            name = type(operator).__name__
+            raise Unsupported(f"ONNX Runtime has no node for {name}: ask for composed")
     else:
         _check_kernel(kernel)
         run = FRAMEWORK.formula(operator)
-    given = arrays(inputs)
-    recorded = _arguments("i", given)
-    made = operator.published(run(*fill(inputs, inputs, list(recorded.values()))))
-    return _call(recorded, list(made), given)
+    values = arrays(inputs)
+    arguments = _arguments("i", values)
+    recorded_inputs = fill(inputs, inputs, [*arguments.values()])
+    results = operator.published(run(*recorded_inputs))
+    return _call(arguments, [*results], values)
 
 
 def backward(
     operator: Operator, inputs: Sequence[Any], grads: Sequence[Any], kernel: str
 ) -> Call:
-    """Our derivative recorded; results of the forward pass go in."""
+    """Return a run of our recorded derivative, whose arguments include the results of the forward pass.
+
+    Raises Unsupported for other kernels, and if the operator has no derivative.
+    """
     if kernel == "native":
         raise Unsupported(
             "ONNX Runtime does not differentiate by itself: ask for composed"
         )
     _check_kernel(kernel)
     check_differentiable(operator)
-    given = arrays(inputs)
-    first = _arguments("i", given)
-    forwards = _call(
-        first,
-        list(operator.run(FRAMEWORK.xp, *fill(inputs, inputs, list(first.values())))),
-        given,
-    )
-    left = forwards.run()
+    values = arrays(inputs)
+    results = _forward_results(operator, inputs)
+    published = operator.published(results)
 
-    def every(values: Sequence[Any]) -> list[np.ndarray]:
-        dys = [*values, *[None] * len(left)]
-        pairs = zip(dys, operator.published(left), strict=False)
-        return [
-            *given,
-            *left,
-            *(np.zeros_like(y) if dy is None else dy for dy, y in pairs),
-        ]
+    def output_grads(grads: Sequence[Any]) -> list[np.ndarray]:
+        """One gradient per output: zeros where none is given."""
+        filled = []
+        for y, grad in zip_longest(published, grads[: len(published)]):
+            if grad is None:
+                grad = np.zeros_like(y)
+            filled.append(grad)
+        return filled
 
-    x, y = _arguments("i", given), _arguments("r", left)
-    dy = _arguments("d", every(grads)[len(x) + len(y) :])
-    found = operator.gradients(
-        FRAMEWORK.xp,
-        list(dy.values()),
-        fill(inputs, inputs, list(x.values())),
-        list(y.values()),
-    )
-    return _call(x | y | dy, found, grads, every)
+    def every(grads: Sequence[Any]) -> list[np.ndarray]:
+        return [*values, *results, *output_grads(grads)]
+
+    x = _arguments("i", values)
+    y = _arguments("r", results)
+    dy = _arguments("d", output_grads(grads))
+    dys, ys = [*dy.values()], [*y.values()]
+    recorded_inputs = fill(inputs, inputs, [*x.values()])
+    gradients = operator.gradients(FRAMEWORK.xp, dys, recorded_inputs, ys)
+    return _call(x | y | dy, gradients, grads, every)
+
+
+def _forward_results(operator: Operator, inputs: Sequence[Any]) -> list[np.ndarray]:
+    """All results of the operator's formula, which its derivative may use."""
+    values = arrays(inputs)
+    arguments = _arguments("i", values)
+    recorded_inputs = fill(inputs, inputs, [*arguments.values()])
+    results = operator.run(FRAMEWORK.xp, *recorded_inputs)
+    return _call(arguments, [*results], values).run()
 
 
 def _check_kernel(kernel: str) -> None:
@@ -81,31 +93,44 @@ def _check_kernel(kernel: str) -> None:
 
 
 def _arguments(prefix: str, values: Sequence[np.ndarray]) -> dict[str, Any]:
-    return {
-        f"{prefix}{k}": argument(v.shape, v.dtype.name) for k, v in enumerate(values)
-    }
+    arguments = {}
+    for k, value in enumerate(values):
+        arguments[f"{prefix}{k}"] = argument(value.shape, value.dtype.name)
+    return arguments
 
 
 def _call(
-    recorded: dict[str, Any],
-    made: list,
+    arguments: dict[str, Any],
+    results: list,
     values: Sequence[Any],
     every: Callable[[Sequence[Any]], list[np.ndarray]] = list,
 ) -> Call:
-    """The session of a recorded graph; `every` completes the values that vary, a None in `made` stays None."""
-    names = [f"o{k}" for k, y in enumerate(made) if y is not None]
-    session = FRAMEWORK.session(
-        build(recorded, {f"o{k}": y for k, y in enumerate(made) if y is not None})
-    )
+    """A call of the session of a recorded graph.
 
-    def outputs(found: Sequence[Any]) -> list:
-        rest = iter(found)
-        return [None if y is None else FRAMEWORK.array(next(rest)) for y in made]
+    `every` returns the values of all arguments, from those that a caller may bind anew; a result that is None stays
+    None.
+    """
+    recorded = {}
+    for k, result in enumerate(results):
+        if result is not None:
+            recorded[f"o{k}"] = result
+    names = [*recorded]
+    session = FRAMEWORK.session(build(arguments, recorded))
+
+    def outputs(tensors: Sequence[Any]) -> list:
+        remaining = iter(tensors)
+        by_result: list[np.ndarray | None] = []
+        for result in results:
+            if result is None:
+                by_result.append(None)
+            else:
+                by_result.append(FRAMEWORK.array(next(remaining)))
+        return by_result
 
     def bind(new: Sequence[Any]) -> tuple:
-        return names, {
-            name: FRAMEWORK.tensor(v)
-            for name, v in zip(recorded, every(new), strict=True)
-        }
+        feed = {}
+        for name, value in zip(arguments, every(new), strict=True):
+            feed[name] = FRAMEWORK.tensor(value)
+        return names, feed
 
     return Call(session.run_with_ort_values, bind(values), outputs, bind)

@@ -1,6 +1,6 @@
-"""Custom operators in ONNX Runtime: a network is split around them, and every part between them is a session."""
+"""Custom operators in ONNX Runtime: a network is split at them, and every part between two of them is a session."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -29,30 +29,29 @@ from ...onnx.recording.graphs import kernel as recording_kernel
 from ..reference import FRAMEWORK as REFERENCE
 from ..reference.executor import ReferenceExecutor, ReferenceStep
 from . import FRAMEWORK, OnnxRuntime
-from .kernels import kernel_word
+from .kernels import kernel_kind
 
 
 @cache
 def custom_op(op: CustomOp) -> Callable[..., Any]:
-    """A function of OrtValues, which then returns some, or of NumPy arrays."""
-    function, native = HostFunction(op), FRAMEWORK.module.OrtValue
+    """Return a function of OrtValues, which then returns OrtValues, or of NumPy arrays."""
+    function = HostFunction(op)
+    native = FRAMEWORK.module.OrtValue
 
     def call(*inputs: Any) -> Any:
-        made = function(*(FRAMEWORK.array(x) for x in inputs))
+        arrays = map(FRAMEWORK.array, inputs)
+        results = function(*arrays)
         if not isinstance(inputs[0], native):
-            return made
-        return one_or_all(
-            [
-                FRAMEWORK.tensor(y)
-                for y in (made if isinstance(made, tuple) else (made,))
-            ]
-        )
+            return results
+        if not isinstance(results, tuple):
+            results = (results,)
+        return one_or_all([FRAMEWORK.tensor(y) for y in results])
 
     return call
 
 
 class Host(OnnxRuntime):
-    """ONNX Runtime as seen from NumPy: values are arrays, which go into sessions and come out of them."""
+    """ONNX Runtime with NumPy arrays as native values, which go into sessions and come out of them."""
 
     def _namespace(self) -> Namespace:
         return REFERENCE.xp
@@ -76,7 +75,7 @@ HOST = Host()
 
 
 class SplitExecutor(ReferenceExecutor):
-    """The reference's walk over a network whose nodes are custom operators and sessions."""
+    """Runs a network of custom operators and sessions node by node, as the reference does."""
 
     def __init__(
         self,
@@ -88,10 +87,10 @@ class SplitExecutor(ReferenceExecutor):
         HOST.threads = framework.threads
         whole = network.copy()
         keys = take_keys(whole)
-        words: dict[str, str] = {}
-        super().__init__(HOST, split(whole, words), seed, compile)
+        kernel_kinds: dict[str, str] = {}
+        super().__init__(HOST, split(whole, kernel_kinds), seed, compile)
         self._whole = whole.outline()
-        self._kernel_words = words
+        self._kernel_kinds = kernel_kinds
         self.random |= keys
 
     def _training_step(self, optimizer: Optimizer, y: str) -> ReferenceStep:
@@ -100,84 +99,93 @@ class SplitExecutor(ReferenceExecutor):
 
     def kernels(self) -> dict[str, str]:
         specs = self._whole.specs({})
-        words = {}
+        kernel_kinds = {}
         for node in self._whole.nodes:
-            inputs = [specs.get(i, i) if isinstance(i, str) else i for i in node.inputs]
-            words[node.name] = self._kernel_words.get(node.name) or self._word(
-                node, inputs
-            )
-        return words
+            recorded = self._kernel_kinds.get(node.name)
+            kernel_kinds[node.name] = recorded or self._kernel_kind(node, specs)
+        return kernel_kinds
 
-    def _word(self, node: Node, inputs: Sequence[Any]) -> str:
+    def _kernel_kind(self, node: Node, specs: Mapping[str, Tensor]) -> str:
         if isinstance(node.operator, Custom):
             return "native"
-        return kernel_word(FRAMEWORK.xp, node, inputs, self.training)
+        inputs: list[Any] = list(node.inputs)
+        for i, name in enumerate(node.inputs):
+            if isinstance(name, str):
+                inputs[i] = specs.get(name, name)
+        return kernel_kind(FRAMEWORK.xp, node, inputs, self.training)
 
 
-def split(network: Network, words: dict[str, str]) -> Network:
-    """The same network with all nodes between custom ones made one; `words` takes up how each will be recorded."""
-    made = network.copy()
+def split(network: Network, kernel_kinds: dict[str, str]) -> Network:
+    """Return the same network with all nodes between custom ones joined into one.
+
+    `kernel_kinds` receives the kernel of every node, "native" or "composed", when it is recorded.
+    """
     runs = [*_runs(network.ordered())]
+    needed = {*network.outputs, *network.state_updates.values()}
     nodes: list[Node] = []
     for i, run in enumerate(runs):
         if isinstance(run[0].operator, Custom):
             nodes += run
             continue
-        later = {x for other in runs[i + 1 :] for node in other for x in node.inputs}
-        nodes.append(
-            _joined(
-                f"part_{i}",
-                run,
-                {*network.outputs, *network.state_updates.values(), *later},
-                words,
-            )
-        )
-    made.nodes = nodes
-    return made
+        later = _inputs_of(runs[i + 1 :])
+        joined = _joined(f"part_{i}", run, needed | later, kernel_kinds)
+        nodes.append(joined)
+    whole = network.copy()
+    whole.nodes = nodes
+    return whole
 
 
 def _runs(nodes: Sequence[Node]) -> Iterator[list[Node]]:
-    """Custom nodes one by one, the others as they stand together."""
+    """Yield each custom node alone, and the nodes between two custom ones together."""
     run: list[Node] = []
     for node in nodes:
-        if isinstance(node.operator, Custom):
-            yield from [run, [node]] if run else [[node]]
-            run = []
-        else:
+        if not isinstance(node.operator, Custom):
             run.append(node)
+            continue
+        if run:
+            yield run
+        yield [node]
+        run = []
     if run:
         yield run
 
 
+def _inputs_of(runs: Sequence[list[Node]]) -> set[Any]:
+    inputs: set[Any] = set()
+    for run in runs:
+        for node in run:
+            inputs.update(node.inputs)
+    return inputs
+
+
 def _joined(
-    name: str, nodes: list[Node], wanted: Collection[Any], words: dict[str, str]
+    name: str, nodes: list[Node], needed: Collection[Any], kernel_kinds: dict[str, str]
 ) -> Node:
-    inside = [y for node in nodes for y in node.outputs]
-    inputs = [
-        *dict.fromkeys(
-            x
-            for node in nodes
-            for x in node.inputs
-            if isinstance(x, str) and x not in inside
-        )
-    ]
-    outputs = [y for y in inside if y in wanted] or inside[-1:]
-    return Node(
-        name,
-        Part(Nodes(tuple(nodes), tuple(inputs), tuple(outputs), words)),
-        tuple(inputs),
-        tuple(outputs),
-    )
+    """One node for several, with those of their outputs that are needed elsewhere."""
+    inside: list[str] = []
+    for node in nodes:
+        inside.extend(node.outputs)
+    outside: dict[str, None] = {}  # in order, each once
+    for node in nodes:
+        for value in node.inputs:
+            if isinstance(value, str) and value not in inside:
+                outside[value] = None
+    inputs = tuple(outside)
+    outputs = tuple([name for name in inside if name in needed])
+    if not outputs:
+        outputs = (inside[-1],)
+    part = Part(Nodes(tuple(nodes), inputs, outputs, kernel_kinds))
+    return Node(name, part, inputs, outputs)
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Some nodes of a network, with the values that go in and come out."""
+    """Some nodes of a network, with the names of the values that they take and compute."""
 
     nodes: tuple[Node, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    words: dict[str, str]  # how each node was recorded
+    kernel_kinds: dict[str, str]  # how each node was recorded: "native" or "composed"
 
 
 class Part(Operator):
@@ -186,69 +194,92 @@ class Part(Operator):
     domain: ClassVar[str] = "deep500.custom"
     outputs: ClassVar[tuple[str, ...]] = ("*ys",)
     inside: Nodes
-    training_mode: int = 1  # 0 in evaluation; until then every node decides for itself
+    training_mode: int = 1  # 0 is evaluation; with 1, every node decides for itself
 
     def forward(self, xp, *xs):  # an annotation would make them static
-        return tuple(_session(self, _kinds(xs), False, HOST.threads)(*xs))
+        run = _session(self, _kinds(xs), False, HOST.threads)
+        return tuple(run(*xs))
 
     def backward(self, xp: Any, xs: tuple, dys: tuple) -> tuple:
-        places = [i for i, x in enumerate(xs) if kind(x) == "float"]
-        found = dict(
-            zip(
-                places,
-                _session(self, _kinds(xs), True, HOST.threads)(*xs, *dys),
-                strict=True,
-            )
-        )
-        return tuple(found.get(i) for i in range(len(xs)))
+        run = _session(self, _kinds(xs), True, HOST.threads)
+        remaining = iter(run(*xs, *dys))
+        gradients = []
+        for x in xs:
+            gradients.append(next(remaining) if kind(x) == "float" else None)
+        return tuple(gradients)
 
 
 @cache
 def _session(
     part: Part, kinds: tuple[Tensor, ...], backward: bool, threads: int
 ) -> Callable[..., Sequence[Any]]:
-    """Outputs from inputs; or gradients of float inputs from inputs and gradients of outputs, forward done again."""
-    inside, training = part.inside, bool(part.training_mode)
-    nodes = inside.nodes if training else tuple(map(in_evaluation, inside.nodes))
-    given = {
-        name: argument(t.shape, t.dtype)
-        for name, t in zip(inside.inputs, kinds, strict=True)
-    }
-    found, record = tape.forward(
-        FRAMEWORK.xp,
-        nodes,
-        given,
-        inside.outputs,
-        recording_kernel(FRAMEWORK.xp, backward, inside.words),
-        record=backward,
-    )
-    made = [found[name] for name in inside.outputs]
-    inputs = [*given.values()]
-    if backward:
-        grads = {
-            name: argument(y.shape, y.dtype)
-            for name, y in zip(inside.outputs, made, strict=True)
-        }
-        inputs += grads.values()
-        seeds = {name: grad for name, grad in grads.items() if kind(grad) == "float"}
-        made = [
-            *tape.sweep(
-                FRAMEWORK.xp,
-                record,
-                seeds,
-                {n: x for n, x in given.items() if kind(x) == "float"},
-            ).values()
-        ]
-    names = [f"o{k}" for k in range(len(made))]
-    model = build(
-        {f"i{k}": x for k, x in enumerate(inputs)}, dict(zip(names, made, strict=True))
-    )
-    session = FRAMEWORK.session(model)
+    """A function that runs the part in a session.
+
+    It takes the inputs and returns the outputs. With `backward`, it takes the inputs and the gradients of the outputs,
+    computes the outputs again, and returns the gradients of the inputs that are floats.
+    """
+    inputs, results = _recorded(part, kinds, backward)
+    arguments = _numbered("i", inputs)
+    outputs = _numbered("o", results)
+    session = FRAMEWORK.session(build(arguments, outputs))
     used = {x.name for x in session.get_inputs()}
-    return lambda *xs: session.run(
-        names, {name: x for k, x in enumerate(xs) if (name := f"i{k}") in used}
+    places = []
+    for k, name in enumerate(arguments):
+        if name in used:
+            places.append((k, name))
+    output_names = [*outputs]
+
+    def run(*xs: np.ndarray) -> Sequence[Any]:
+        feed = {name: xs[k] for k, name in places}
+        return session.run(output_names, feed)
+
+    return run
+
+
+def _numbered(prefix: str, values: Sequence[Any]) -> dict[str, Any]:
+    numbered = {}
+    for k, value in enumerate(values):
+        numbered[f"{prefix}{k}"] = value
+    return numbered
+
+
+def _recorded(
+    part: Part, kinds: tuple[Tensor, ...], backward: bool
+) -> tuple[list[Any], list[Any]]:
+    """The arguments and the results of the part's recorded graph."""
+    xp = FRAMEWORK.xp
+    inside = part.inside
+    nodes = inside.nodes
+    if not part.training_mode:
+        nodes = tuple(map(in_evaluation, nodes))
+    values = _arguments(inside.inputs, kinds)
+    kernel = recording_kernel(xp, backward, inside.kernel_kinds)
+    outputs, record = tape.forward(
+        xp, nodes, values, inside.outputs, kernel, record=backward
     )
+    results = [outputs[name] for name in inside.outputs]
+    if not backward:
+        return [*values.values()], results
+    grads = _arguments(inside.outputs, results)
+    gradients = tape.sweep(xp, record, _floats(grads), _floats(values))
+    return [*values.values(), *grads.values()], [*gradients.values()]
+
+
+def _arguments(names: Sequence[str], tensors: Sequence[Any]) -> dict[str, Any]:
+    """Arguments of a recorded graph, with the shapes and dtypes of these tensors."""
+    arguments = {}
+    for name, tensor in zip(names, tensors, strict=True):
+        arguments[name] = argument(tensor.shape, tensor.dtype)
+    return arguments
+
+
+def _floats(values: dict[str, Any]) -> dict[str, Any]:
+    floats = {}
+    for name, value in values.items():
+        if kind(value) == "float":
+            floats[name] = value
+    return floats
 
 
 def _kinds(xs: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
-    return tuple(Tensor(x.shape, x.dtype.name) for x in xs)
+    return tuple([Tensor(x.shape, x.dtype.name) for x in xs])

@@ -1,4 +1,4 @@
-"""A network in ONNX Runtime: recorded graphs, one session for every shape of the inputs."""
+"""Runs a network in ONNX Runtime: graphs are recorded, and a session is created for every shape of the inputs."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
@@ -15,20 +15,19 @@ from ...onnx.recording.graphs import NEW, backward_model, inference_model
 from . import OnnxRuntime
 from .bound import BoundSession, is_direct, outputs_of, signature
 from .buffers import Buffers, FlatValues, owned
-from .kernels import kernel_word
+from .kernels import kernel_kind
 from .step import OnnxRuntimeStep
 from .values import to_numpy
 
-Record = Callable[
-    [dict[str, Sequence[int]]], onnx.ModelProto
-]  # a model for inputs of these shapes
+# Records a model for inputs of these shapes.
+Record = Callable[[dict[str, Sequence[int]]], onnx.ModelProto]
 
 
 class OnnxRuntimeExecutor(HostMemoryExecutor):
-    """Runs a network in sessions; gradients come from the backward pass recorded as ONNX.
+    """Runs a network in sessions; gradients are computed by the backward pass, which is recorded as ONNX, too.
 
-    `params` are the live buffers: a training step writes them again, `arrays` copies. Parameters are held twice, since
-    a step reads one set and writes the other.
+    `params` are the live buffers: a training step overwrites them, while `arrays` copies. Parameters are held twice,
+    since a step reads one set and writes the other.
 
     `compile` changes nothing: ONNX Runtime optimises every graph as far as it can (ORT_ENABLE_ALL) when it loads it.
     """
@@ -46,26 +45,26 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         self.flat = FlatValues(self.layout, network.params), FlatValues(self.layout)
         self.buffers = self._buffers(network)
         self.flat_gradient = FlatValues(self.layout)
-        self._dtypes = {
-            name: tensor.dtype for name, tensor in self.structure.inputs.items()
-        }
-        self._outputs: Programs[list[str]] = Programs()  # what these inputs suffice for
-        self._used: Programs[list[str]] = (
-            Programs()
-        )  # the inputs that these outputs need
-        self._bound: Programs[BoundSession] = (
-            Programs()
-        )  # for NumPy arrays of the same signature
+        inputs = self.structure.inputs
+        self._dtypes = {name: tensor.dtype for name, tensor in inputs.items()}
+        # the outputs that can be computed, by the names of the inputs
+        self._outputs: Programs[list[str]] = Programs()
+        # the inputs that are needed, by the names of the outputs
+        self._used: Programs[list[str]] = Programs()
+        # sessions for NumPy arrays, by their signature
+        self._bound: Programs[BoundSession] = Programs()
 
     def _buffers(self, network: Network) -> Buffers:
         trained, other = (flat.tensors for flat in self.flat)
-        first = {
-            name: trained[name] if name in trained else owned(value)
-            for name, value in network.params.items()
-        }
-        statistics = {
-            name: owned(network.params[name]) for name in network.state_updates
-        }
+        first = {}
+        for name, value in network.params.items():
+            if name in trained:
+                first[name] = trained[name]
+            else:
+                first[name] = owned(value)
+        statistics = {}
+        for name in network.state_updates:
+            statistics[name] = owned(network.params[name])
         return Buffers(first, other | statistics)
 
     @property
@@ -74,7 +73,7 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     @params.setter
     def params(self, values: Values) -> None:
-        """Set by the base class, to nothing."""
+        """Ignore the empty dictionary that the base class sets."""
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         key = (signature(inputs), self.buffers.turn, self.framework.threads)
@@ -84,20 +83,23 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         inputs = self.keyed(inputs)
         names = (self.decided, *inputs)
         outputs = self._outputs.find(names, lambda: self.structure.computable(inputs))
-        computed = [
-            name for name in outputs if name not in self.params and name not in inputs
-        ]
+        computed = []
+        for name in outputs:
+            if name not in self.params and name not in inputs:
+                computed.append(name)
         direct = key if computed == outputs else None
-        results = self._infer(computed, inputs, direct) if computed else {}
+        results = {}
+        if computed:
+            results = self._infer(computed, inputs, direct)
         return self.complete(results, inputs, outputs)
 
     def _infer(
         self, outputs: Sequence[str], inputs: Mapping[str, Any], key: Hashable
     ) -> Values:
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
-            words = self._kernel_words
+            kinds = self._kernel_kinds
             return inference_model(
-                self.framework.xp, self.structure, outputs, shapes, words
+                self.framework.xp, self.structure, outputs, shapes, kinds
             )
 
         values = self.natives(inputs, self._inputs_of(outputs))
@@ -112,8 +114,8 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         step: int = 0,
         first_row: int = 0,
     ) -> Values:
-        arrays, turn = signature(inputs), self.buffers.turn
-        key = (arrays, turn, self.framework.threads, y, self.training)
+        turn, threads = self.buffers.turn, self.framework.threads
+        key = (signature(inputs), turn, threads, y, self.training)
         bound = self._bound.get(key)
         if bound is None:
             results = self._differentiate(inputs, y, step, first_row, key)
@@ -122,8 +124,9 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         structure = self.structure
         self.gradients = self.flat_gradient.tensors
         self.generation += 1
-        for name in structure.state_updates if self.training else ():
-            self.params[name].update_inplace(results[NEW + name])
+        if self.training:
+            for name in structure.state_updates:
+                self.params[name].update_inplace(results[NEW + name])
         return self.complete(results, inputs, structure.outputs)
 
     def _differentiate(
@@ -137,70 +140,77 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         training = self.training
 
         def record(shapes: dict[str, Sequence[int]]) -> onnx.ModelProto:
-            words = self._kernel_words
+            kinds = self._kernel_kinds
             return backward_model(
-                self.framework.xp, structure, y, shapes, training, words
+                self.framework.xp, structure, y, shapes, training, kinds
             )
 
-        values = self.natives(self.keyed(inputs, step, first_row), self.needed(y))
+        keyed = self.keyed(inputs, step, first_row)
+        values = self.natives(keyed, self.needed(y))
         structure = self.structure
         session = self._session(("backprop", y, training), values, record)
-        gradients = {
-            name: self.flat_gradient.tensors[param]
-            for param, name in structure.gradient(y)
-        }
+        gradients = {}
+        for param, name in structure.gradient(y):
+            gradients[name] = self.flat_gradient.tensors[param]
         self._keep_bound(key, session, gradients)
         return self._run_into(session, values, gradients)
 
     def _keep_bound(self, key: Any, session: Any, places: Values) -> None:
-        """Bind the session for the calls to come, if they bring arrays in the declared dtypes and nothing else."""
-        if key is None or key[0] is None or not self.takes_inputs_as_they_are:
+        """Bind the session for later calls, if these pass arrays in the declared dtypes and nothing else."""
+        if key is None or not self.takes_inputs_as_they_are:
             return
-        if is_direct(key[0], self._dtypes):
+        arrays = key[0]
+        if arrays is not None and is_direct(arrays, self._dtypes):
             self._bound.find(key, lambda: BoundSession(session, self.params, places))
 
     def _training_step(self, optimizer: Optimizer, y: str) -> OnnxRuntimeStep:
         return OnnxRuntimeStep(self, optimizer, y)
 
     def choose(self, node: Node, inputs: Sequence[Any]) -> tuple[Any, str]:
-        """For a node that has not been recorded yet; recording notes its choice by itself."""
-        self._kernel_words[node.name] = kernel_word(
-            self.framework.xp, node, inputs, self.training
-        )
-        return None, self._kernel_words[node.name]
+        """Choose for a node that is not recorded yet; recording stores its choice itself."""
+        kind = kernel_kind(self.framework.xp, node, inputs, self.training)
+        self._kernel_kinds[node.name] = kind
+        return None, kind
 
     def complete(
         self, results: Values, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Values:
-        """These outputs, of which some may be parameters or inputs: no graph makes those."""
+        """Return these outputs; those that are parameters or inputs are in no graph's results, and added here."""
         missing = [name for name in outputs if name not in results]
         if not missing:
             return {name: results[name] for name in outputs}
-        passed = self.natives(
-            inputs, [name for name in missing if name not in self.params]
-        )
-        params = {
-            n: owned(to_numpy(self.params[n])) for n in missing if n in self.params
-        }
-        everything = results | passed | params
-        return {name: everything[name] for name in outputs}
+        passed = []
+        params = {}
+        for name in missing:
+            if name in self.params:
+                params[name] = owned(to_numpy(self.params[name]))
+            else:
+                passed.append(name)
+        values = results | self.natives(inputs, passed) | params
+        return {name: values[name] for name in outputs}
 
     def needed(self, y: str) -> list[str]:
-        """The inputs that a step towards y takes."""
-        return self._inputs_of(
-            [*self.structure.outputs, y, *self.structure.state_updates.values()]
-        )
+        """Return the inputs that a training step on y takes."""
+        structure = self.structure
+        outputs = [*structure.outputs, y, *structure.state_updates.values()]
+        return self._inputs_of(outputs)
 
     def _inputs_of(self, outputs: Sequence[str]) -> list[str]:
-        key = (self.decided, *outputs)
-        return self._used.find(key, lambda: self.structure.part(outputs)[1])
+        def needed_inputs() -> list[str]:
+            _, inputs = self.structure.part(outputs)
+            return inputs
+
+        return self._used.find((self.decided, *outputs), needed_inputs)
 
     def natives(self, inputs: Mapping[str, Any], used: Collection[str]) -> Values:
-        """The inputs that are used, checked, as OrtValues of their declared dtypes."""
-        values = {
-            name: self._native(name, inputs[name]) for name in used if name in inputs
-        }
-        shapes = {name: tuple(value.shape()) for name, value in values.items()}
+        """Return the used inputs as OrtValues of their declared dtypes; raises if their shapes are wrong."""
+        values = {}
+        shapes = {}
+        for name in used:
+            if name in inputs:
+                value = self._native(name, inputs[name])
+                values[name] = value
+                shapes[name] = tuple(value.shape())
         self.structure.check_shapes(used, shapes)
         return values
 
@@ -211,15 +221,16 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
 
     def _session(self, key: tuple, values: Values, record: Record) -> Any:
         shapes = {name: value.shape() for name, value in values.items()}
-        key = (self.decided, *key, self.framework.threads, *map(tuple, shapes.values()))
+        threads = self.framework.threads
+        key = (self.decided, *key, threads, *map(tuple, shapes.values()))
         return self.programs.find(key, lambda: self.framework.session(record(shapes)))
 
     def _feed(self, session: Any, values: Values) -> Values:
-        everything = values | self.params
-        return {i.name: everything[i.name] for i in session.get_inputs()}
+        available = values | self.params
+        return {i.name: available[i.name] for i in session.get_inputs()}
 
     def _run_into(self, session: Any, values: Values, places: Values) -> Values:
-        """The outputs of a session, of which those named in `places` are written there."""
+        """Run a session and return its outputs; those in `places` are written there."""
         binding = session.io_binding()
         for name, value in self._feed(session, values).items():
             binding.bind_ortvalue_input(name, value)
@@ -233,8 +244,10 @@ class OnnxRuntimeExecutor(HostMemoryExecutor):
         return outputs_of(binding, names)
 
     def computable_value(self, value: OrtValue | np.ndarray) -> np.ndarray:
-        """A NumPy copy: an OrtValue has no arithmetic."""
-        return value.copy() if isinstance(value, np.ndarray) else to_numpy(value)
+        """Return a copy as a NumPy array, since an OrtValue has no arithmetic."""
+        if isinstance(value, np.ndarray):
+            return value.copy()
+        return to_numpy(value)
 
     def _flat_params(self) -> dict[str, np.ndarray]:
         return self.flat[self.buffers.turn].arrays

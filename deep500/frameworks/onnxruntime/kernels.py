@@ -1,4 +1,4 @@
-"""What ONNX Runtime has on the CPU: dtypes, and kernels for ONNX's nodes."""
+"""Which dtypes and kernels for ONNX's nodes ONNX Runtime has on the CPU."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -13,20 +13,30 @@ from ...onnx.recording.kernels import OPSET, Kernels, type_name, typed_inputs
 from ...onnx.recording.namespace import Recorder
 from . import FRAMEWORK
 
-RECURRENT = dict.fromkeys(
-    ("RNN", "LSTM", "GRU"),
-    lambda settings: not settings["hidden_size"] or settings["layout"] == 1,
-)
-# Settings that ONNX Runtime has no kernels for.
-REFUSED: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "LRN": lambda settings: settings["size"] % 2 == 0,
-    **RECURRENT,
+Settings = dict[str, Any]
+
+
+def _has_even_size(settings: Settings) -> bool:
+    return settings["size"] % 2 == 0
+
+
+def _is_recurrent_refused(settings: Settings) -> bool:
+    """Whether the hidden size is missing, or the batch is the first axis."""
+    return not settings["hidden_size"] or settings["layout"] == 1
+
+
+# Settings that ONNX Runtime has no kernels for, by operator.
+REFUSED: dict[str, Callable[[Settings], bool]] = {
+    "LRN": _has_even_size,
+    "RNN": _is_recurrent_refused,
+    "LSTM": _is_recurrent_refused,
+    "GRU": _is_recurrent_refused,
 }
 DIVISIONS = ("Div", "Mod")
 
 
 class OnnxRuntimeKernels(Kernels):
-    """The choice by ONNX Runtime's own list of kernels; bfloat16, which has hardly one, goes by float32."""
+    """Chooses by ONNX Runtime's own list of kernels; bfloat16, which has hardly any, is computed in float32."""
 
     by_float32 = ("bfloat16",)
 
@@ -54,45 +64,51 @@ class OnnxRuntimeKernels(Kernels):
             return False
         name = type(operator).__name__
         if name in DIVISIONS and dtypes[0] in ("int32", "int64"):
-            return False  # the least integer by -1 ends the process
+            return False  # the smallest integer divided by -1 ends the process
         pairs = typed_inputs(name, dtypes)
         return any(_fits(types, pairs) for types in _kernel_types(name))
 
 
-def kernel_word(xp: Recorder, node: Node, inputs: Sequence[Any], training: bool) -> str:
-    """How a node will be recorded for inputs of these dtypes: "native" or "composed"."""
+def kernel_kind(xp: Recorder, node: Node, inputs: Sequence[Any], training: bool) -> str:
+    """Return how a node will be recorded for inputs of these dtypes: "native" or "composed"."""
     dtypes = [x.dtype if isinstance(x, Tensor) else None for x in inputs]
-    if not any(dtypes):  # nothing to choose a kernel by
-        return "native" if xp.kernels.has_node(node.operator) else "composed"
-    return "native" if is_native(xp, node.operator, dtypes, training) else "composed"
+    if any(dtypes):
+        native = is_native(xp, node.operator, dtypes, training)
+    else:  # there is nothing to choose a kernel by
+        native = xp.kernels.has_node(node.operator)
+    return "native" if native else "composed"
 
 
 def _fits(types: dict[str, list[str]], pairs: Sequence[tuple[Any, str]]) -> bool:
-    """Whether a kernel for these types, by ONNX's names of them, takes inputs of these dtypes."""
-    bound = [
-        (types[formal.type_str], dtype)
-        for formal, dtype in pairs
-        if formal.type_str in types
-    ]
-    return all(_runs_on(dtype) & {*names} for names, dtype in bound)
+    """Whether a kernel with these types, by the names of ONNX's type constraints, takes inputs of these dtypes."""
+    for formal, dtype in pairs:
+        names = types.get(formal.type_str)
+        if names is not None and _runs_on(dtype).isdisjoint(names):
+            return False
+    return True
 
 
 def _runs_on(dtype: str) -> set[str]:
-    """The types of kernels for a dtype: where needed, ONNX Runtime makes float16 float itself."""
-    own = {type_name(dtype)}
-    return own | {"tensor(float)"} if dtype == "float16" else own
+    """The types of kernels that take a dtype; ONNX Runtime converts float16 to float itself."""
+    types = {type_name(dtype)}
+    if dtype == "float16":
+        types.add("tensor(float)")
+    return types
 
 
 @cache
 def _kernel_types(operator: str) -> list[dict[str, list[str]]]:
-    """For every kernel on the CPU, the types of its inputs and outputs by the names that ONNX gives them."""
+    """For every kernel on the CPU, the types that it takes, by the names of ONNX's type constraints."""
     import onnxruntime  # type: ignore[import-untyped]
 
     since = onnx.defs.get_schema(operator, OPSET).since_version
     kernels: Callable = onnxruntime.capi.onnxruntime_pybind11_state.get_all_opkernel_def
-    return [
-        k.type_constraints
-        for k in kernels()
-        if (k.op_name, k.domain, k.provider) == (operator, "", "CPUExecutionProvider")
-        and k.version_range[0] <= since <= k.version_range[1]
-    ]
+    key = (operator, "", "CPUExecutionProvider")
+    constraints = []
+    for kernel in kernels():
+        if (kernel.op_name, kernel.domain, kernel.provider) != key:
+            continue
+        versions = kernel.version_range
+        if versions[0] <= since <= versions[1]:
+            constraints.append(kernel.type_constraints)
+    return constraints

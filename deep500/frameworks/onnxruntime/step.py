@@ -1,4 +1,4 @@
-"""A training step as one ONNX graph, or as two; parameters and the optimizer's state never leave their buffers."""
+"""A training step as one ONNX graph or as two; parameters and the optimizer's state never leave their buffers."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ DTYPES = {
 
 
 class OnnxRuntimeStep(TrainingStep):
-    """Forward, backward and update in one session per shape of the batch; the second half has one of its own."""
+    """Runs forward, backward and update in one session per shape of the batch, and `update` alone in another one."""
 
     executor: "OnnxRuntimeExecutor"
 
@@ -49,16 +49,11 @@ class OnnxRuntimeStep(TrainingStep):
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
         executor = self.executor
-        values = executor.natives(
-            executor.keyed(inputs, self.count, first_row), self._used
-        )
+        keyed = executor.keyed(inputs, self.count, first_row)
+        values = executor.natives(keyed, self._used)
         shapes = {name: tuple(value.shape()) for name, value in values.items()}
-        key = (
-            executor.decided,
-            executor.training,
-            executor.framework.threads,
-            *shapes.values(),
-        )
+        threads = executor.framework.threads
+        key = (executor.decided, executor.training, threads, *shapes.values())
         graph = self._graphs.find(
             key, lambda: _Graph(self, self._whole_model(shapes), values)
         )
@@ -70,9 +65,9 @@ class OnnxRuntimeStep(TrainingStep):
         return outputs
 
     def _update(self) -> None:
-        executor = self.executor
-        key = ("update", executor.framework.threads)
-        self._graphs.find(key, self._update_graph).run({}, self.count + 1)
+        key = ("update", self.executor.framework.threads)
+        graph = self._graphs.find(key, self._update_graph)
+        graph.run({}, self.count + 1)
         self._carry_statistics()
         self._swap()
 
@@ -82,31 +77,38 @@ class OnnxRuntimeStep(TrainingStep):
         return _Graph(self, model, {})
 
     def state(self) -> dict[str, np.ndarray]:
-        """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""
-        arrays = {name: to_numpy(value) for name, value in self.buffers.current.items()}
-        by_param = self._by_param(arrays) if self._is_flat else arrays
-        return {"step": np.asarray(self.count, np.float32), **by_param}
+        """Return the number of steps as "step", and every array of the optimizer's state as "parameter.name"."""
+        arrays = {}
+        for name, value in self.buffers.current.items():
+            arrays[name] = to_numpy(value)
+        if self._is_flat:
+            arrays = self._by_param(arrays)
+        return {"step": np.asarray(self.count, np.float32), **arrays}
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays.pop("step"))
-        by_buffer = self._by_buffer(arrays) if self._is_flat else arrays
-        for name, value in by_buffer.items():
+        if self._is_flat:
+            arrays = self._by_buffer(arrays)
+        for name, value in arrays.items():
             self.buffers.write(name, value)
 
     @property
     def turns(self) -> tuple[int, int]:
-        """Which sets are current: of the parameters, and of the state."""
+        """The numbers of the current sets of parameters and of state."""
         return self.executor.buffers.turn, self.buffers.turn
 
     def values_at(self, params_turn: int, state_turn: int) -> Values:
-        """What a graph may read when these sets are current."""
-        flat, gradient = self.executor.flat[params_turn], self.executor.flat_gradient
-        values = {GRADIENT + name: value for name, value in gradient.tensors.items()}
+        """Return the values that a graph may read when these sets are current."""
+        executor = self.executor
+        gradient = executor.flat_gradient
+        values: Values = {}
+        for name, value in gradient.tensors.items():
+            values[GRADIENT + name] = value
         if self._is_flat:
-            [values[FLAT]] = flat.vectors.values()
+            [values[FLAT]] = executor.flat[params_turn].vectors.values()
             [values[GRADIENT + FLAT]] = gradient.vectors.values()
-        params = self.executor.buffers.sets[params_turn]
+        params = executor.buffers.sets[params_turn]
         return values | params | self.buffers.sets[state_turn]
 
     def _swap(self) -> None:
@@ -114,9 +116,10 @@ class OnnxRuntimeStep(TrainingStep):
         self.buffers.swap()
 
     def _carry_statistics(self) -> None:
-        """Running statistics, which the first half has moved, go into the set that is next."""
+        """Copy running statistics, which `backprop` has updated, into the set that becomes current."""
         executor = self.executor
-        other = executor.buffers.sets[executor.buffers.turn ^ 1]
+        buffers = executor.buffers
+        other = buffers.sets[buffers.turn ^ 1]
         for name in executor.structure.state_updates:
             other[name].update_inplace(executor.params[name])
 
@@ -129,72 +132,77 @@ class OnnxRuntimeStep(TrainingStep):
             self.y,
             shapes,
             executor.training,
-            executor._kernel_words,
+            executor._kernel_kinds,
         )
 
     def _first_state(self) -> dict[str, np.ndarray]:
-        executor, xp = self.executor, self.executor.framework.xp
-        if not any(state_kinds(xp, executor.structure, self.optimizer).values()):
+        executor = self.executor
+        framework = executor.framework
+        recorded = (framework.xp, executor.structure, self.optimizer)
+        if not any(state_kinds(*recorded).values()):
             return {}
-        session = executor.framework.session(
-            state_model(xp, executor.structure, self.optimizer)
-        )
+        session = framework.session(state_model(*recorded))
         values: Values = dict(executor.params)
         if self._is_flat:
             [values[FLAT]] = executor.flat[executor.buffers.turn].vectors.values()
         names = [o.name for o in session.get_outputs()]
         feed = {i.name: values[i.name] for i in session.get_inputs()}
         results = session.run_with_ort_values(names, feed)
-        return {
-            name: to_numpy(value) for name, value in zip(names, results, strict=True)
-        }
+        return dict(zip(names, map(to_numpy, results), strict=True))
 
     def _by_param(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The state of the vector of all parameters as that of every parameter."""
+        """Convert the state of the vector of all parameters to the state of every parameter."""
         layout = self.executor.layout
         [dtype] = layout.sizes
+        params = [slot.name for slot in layout.slots]
         by_param: dict[str, np.ndarray] = {}
         for name, value in arrays.items():
             key = name.removeprefix(FLAT)
             if value.ndim:
                 views = layout.views({dtype: value})
-            else:  # a number is the same for all
-                views = dict.fromkeys([slot.name for slot in layout.slots], value)
-            by_param |= {param + key: view for param, view in views.items()}
+            else:  # a scalar is the same for all
+                views = dict.fromkeys(params, value)
+            for param, view in views.items():
+                by_param[param + key] = view
         return by_param
 
     def _by_buffer(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The other way round."""
+        """Convert the state of every parameter to the state of the vector of all parameters."""
         layout = self.executor.layout
         by_buffer = {}
         for name, value in self.buffers.current.items():
             key = name.removeprefix(FLAT)
-            by_param = {slot.name: state[slot.name + key] for slot in layout.slots}
-            if value.shape():
-                zeros = np.zeros(value.shape(), next(iter(by_param.values())).dtype)
-                for param, view in layout.views(
-                    dict.fromkeys(layout.sizes, zeros)
-                ).items():
-                    np.copyto(view, by_param[param])
-                by_buffer[name] = zeros
-            else:
-                by_buffer[name] = next(iter(by_param.values()))
+            by_param = {}
+            for slot in layout.slots:
+                by_param[slot.name] = state[slot.name + key]
+            first = next(iter(by_param.values()))
+            shape = value.shape()
+            if not shape:
+                by_buffer[name] = first
+                continue
+            vector = np.zeros(shape, first.dtype)
+            views = layout.views(dict.fromkeys(layout.sizes, vector))
+            for param, view in views.items():
+                np.copyto(view, by_param[param])
+            by_buffer[name] = vector
         return by_buffer
 
 
 class _Graph:
-    """A session bound to all buffers: it reads the current ones and writes the others."""
+    """A session bound to all buffers: it reads the current sets and writes the others."""
 
     def __init__(self, step: OnnxRuntimeStep, model: onnx.ModelProto, values: Values):
         self.step = step
         self.session = step.executor.framework.session(model)
-        self.inputs = {name: owned(to_numpy(value)) for name, value in values.items()}
+        self.inputs: Values = {}
+        for name, value in values.items():
+            self.inputs[name] = owned(to_numpy(value))
         self.inputs[STEP] = owned(np.zeros((), np.float32))
-        self.outputs = {
-            o.name: owned(np.zeros(o.shape, DTYPES[o.type]))
-            for o in self.session.get_outputs()
-            if not o.name.startswith(NEW)
-        }
+        self.outputs: Values = {}
+        for output in self.session.get_outputs():
+            if not output.name.startswith(NEW):
+                zeros = np.zeros(output.shape, DTYPES[output.type])
+                self.outputs[output.name] = owned(zeros)
         self._bindings: dict[tuple[int, int], Any] = {}
 
     def run(self, values: Values, count: int) -> Values:
@@ -208,18 +216,25 @@ class _Graph:
         return {name: owned(value.numpy()) for name, value in self.outputs.items()}
 
     def _bind(self, params_turn: int, state_turn: int) -> Any:
-        """From these buffers to the others."""
+        """A binding that reads these sets and writes the others."""
         binding = self.session.io_binding()
-        now = self.step.values_at(params_turn, state_turn) | self.inputs
-        then = self.step.values_at(params_turn ^ 1, state_turn ^ 1)
-        for i in self.session.get_inputs():
-            binding.bind_ortvalue_input(i.name, now[i.name])
-        for o in self.session.get_outputs():
-            new = o.name.startswith(NEW)
-            place = then[o.name.removeprefix(NEW)] if new else self.outputs[o.name]
-            binding.bind_ortvalue_output(o.name, place)
+        current = self.step.values_at(params_turn, state_turn) | self.inputs
+        following = self.step.values_at(params_turn ^ 1, state_turn ^ 1)
+        for session_input in self.session.get_inputs():
+            name = session_input.name
+            binding.bind_ortvalue_input(name, current[name])
+        for session_output in self.session.get_outputs():
+            name = session_output.name
+            if name.startswith(NEW):
+                place = following[name.removeprefix(NEW)]
+            else:
+                place = self.outputs[name]
+            binding.bind_ortvalue_output(name, place)
         return binding
 
 
 def _owned(arrays: Mapping[str, np.ndarray]) -> Values:
-    return {name: owned(value) for name, value in arrays.items()}
+    values = {}
+    for name, array in arrays.items():
+        values[name] = owned(array)
+    return values

@@ -1,4 +1,4 @@
-"""Between NumPy and OrtValue, for dtypes that ONNX Runtime does not hand to NumPy by itself too."""
+"""Converts between NumPy arrays and OrtValues, also of dtypes that ONNX Runtime does not convert itself."""
 
 import ctypes
 import math
@@ -15,48 +15,44 @@ from ...contracts.dtypes import (
 
 
 def from_numpy(array: np.ndarray) -> OrtValue:
-    """A value over the array's memory, or over that of a packed copy."""
+    """Return a value over the array's memory, or over that of a packed copy."""
     name = array.dtype.name
     if name not in SMALL:
         return OrtValue.ortvalue_from_numpy(array)
     raw = array.view(f"u{array.dtype.itemsize}")
-    if (
-        bits(name) == 4
-    ):  # two to a byte; ONNX Runtime reads the first half of a buffer of that many bytes
-        low, high = _nibbles(raw)
-        raw = (
-            np.resize(low | high << 4, raw.size).reshape(raw.shape)
-            if raw.size > 1
-            else raw & 15
-        )
+    if bits(name) == 4:
+        raw = _packed(raw)
     return OrtValue.ortvalue_from_numpy_with_onnx_type(raw, NUMBERS[name])
 
 
 def to_numpy(value: OrtValue) -> np.ndarray:
-    """A copy of the values."""
+    """Return a copy of the values as an array."""
     name = NAMES.get(value.element_type(), "")
     if name not in SMALL:
         return value.numpy().copy()
     shape = tuple(value.shape())
-    size, dtype = math.prod(shape), np.dtype(name)
-    if bits(name) == 4:
-        packed = np.frombuffer(
-            ctypes.string_at(value.data_ptr(), -(-size // 2)), "uint8"
-        )
-        codes = np.stack([packed & 15, packed >> 4], -1).reshape(-1)[:size]
-        signed = (
-            (codes ^ 8) - 8 if name == "int4" else codes
-        )  # ml_dtypes holds an int4 as an int8
-        return signed.astype("int8").astype(dtype).reshape(shape)
-    raw = np.frombuffer(
-        ctypes.string_at(value.data_ptr(), size * dtype.itemsize), dtype
-    )
-    return raw.copy().reshape(shape)
+    size = math.prod(shape)
+    dtype = np.dtype(name)
+    if bits(name) != 4:
+        memory = ctypes.string_at(value.data_ptr(), size * dtype.itemsize)
+        return np.frombuffer(memory, dtype).copy().reshape(shape)
+    memory = ctypes.string_at(value.data_ptr(), -(-size // 2))
+    packed = np.frombuffer(memory, "uint8")
+    pairs = np.stack([packed & 15, packed >> 4], -1)
+    codes = pairs.reshape(-1)[:size]
+    if name == "int4":
+        codes = (codes ^ 8) - 8  # ml_dtypes holds an int4 as an int8
+    return codes.astype("int8").astype(dtype).reshape(shape)
 
 
-def _nibbles(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The elements that become the lower and the upper halves of bytes."""
-    flat = np.append(raw.reshape(-1) & 15, np.zeros(raw.size % 2, "uint8")).astype(
-        "uint8"
-    )
-    return flat[::2], flat[1::2]
+def _packed(raw: np.ndarray) -> np.ndarray:
+    """The elements two to a byte, in the first half of an array of as many bytes, which is what ONNX Runtime reads."""
+    if raw.size <= 1:
+        return raw & 15
+    nibbles = raw.reshape(-1) & 15
+    padding = np.zeros(raw.size % 2, "uint8")
+    nibbles = np.append(nibbles, padding).astype("uint8")
+    low = nibbles[::2]
+    high = nibbles[1::2]
+    packed = low | high << 4
+    return np.resize(packed, raw.size).reshape(raw.shape)

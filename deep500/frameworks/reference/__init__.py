@@ -1,4 +1,4 @@
-"""NumPy: every operator through its formula, the yardstick for the other frameworks."""
+"""NumPy: runs every operator by its formula, as the reference that other frameworks are compared with."""
 
 import ctypes
 import os
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from .executor import ReferenceExecutor
 
 
-HALF = {np.dtype("float16"), np.dtype("bfloat16")}
+NUMPY = (np.ndarray, np.generic)
+HALF_NAMES = ("float16", "bfloat16")
+HALF = {np.dtype(name) for name in HALF_NAMES}
 
 
 class Reference(Framework):
-    """NumPy's arrays are the native values; operators of half precision compute in float32, and round once."""
+    """Native values are NumPy arrays; operators on half precision compute in float32 and round once at the end."""
 
     name = "reference"
     module_name = "numpy"
@@ -48,23 +50,26 @@ class Reference(Framework):
         return Allocations()
 
     def set_threads(self, count: int) -> None:
-        """The threads of the BLAS that NumPy's wheels bring; everything else in NumPy runs on one."""
+        """Set the threads of the BLAS in NumPy's wheels; everything else in NumPy runs on one thread."""
         folder = Path(np.__file__).parents[1] / "numpy.libs"
-        libraries = [ctypes.CDLL(str(path)) for path in folder.glob("*scipy_openblas*")]
-        for library in libraries:
+        paths = [*folder.glob("*scipy_openblas*")]
+        for path in paths:
+            library = ctypes.CDLL(str(path))
             library.scipy_openblas_set_num_threads64_(count)
-        if not libraries and os.environ.get("OMP_NUM_THREADS") != str(count):
+        if not paths and os.environ.get("OMP_NUM_THREADS") != str(count):
             raise Unsupported(
                 f"the threads of this NumPy's BLAS are set before it starts: OMP_NUM_THREADS={count}"
             )
 
     def formula(self, operator: Operator) -> Callable[..., tuple]:
-        run = super().formula(operator)
-        return lambda *inputs: (
-            rounded_once(self.xp, operator, run, inputs, ("float16", "bfloat16"))
-            if _halves(inputs)
-            else run(*inputs)
-        )
+        formula = super().formula(operator)
+
+        def run(*inputs: Any) -> tuple:
+            if _has_half(inputs):
+                return rounded_once(self.xp, operator, formula, inputs, HALF_NAMES)
+            return formula(*inputs)
+
+        return run
 
     def _gradient(
         self,
@@ -72,14 +77,15 @@ class Reference(Framework):
         inputs: Sequence[Any],
         grads: Sequence[np.ndarray | None],
     ) -> list[np.ndarray | None]:
-        found = super()._gradient(operator, _wide(inputs), _wide(grads))
-        return [
-            g if g is None or not _halves([x]) else g.astype(x.dtype)
-            for g, x in zip(found, inputs, strict=True)
-        ]
+        gradients = super()._gradient(operator, _widened(inputs), _widened(grads))
+        for i, value in enumerate(inputs):
+            gradient = gradients[i]
+            if gradient is not None and _has_half([value]):
+                gradients[i] = gradient.astype(value.dtype)
+        return gradients
 
     def _custom_op(self, operator: CustomOp) -> HostFunction:
-        """A function of NumPy arrays, with its `backward`."""
+        """Return a function of NumPy arrays that has a `backward`."""
         return HostFunction(operator)
 
     def _executor(
@@ -95,11 +101,14 @@ from_model = FRAMEWORK.from_model
 custom_op = FRAMEWORK.custom_op
 
 
-def _halves(values: Sequence[Any]) -> bool:
-    return any(
-        isinstance(x, np.ndarray | np.generic) and x.dtype in HALF for x in values
-    )
+def _has_half(values: Sequence[Any]) -> bool:
+    return any(isinstance(x, NUMPY) and x.dtype in HALF for x in values)
 
 
-def _wide(values: Sequence[Any]) -> list[Any]:
-    return [x.astype("float32") if _halves([x]) else x for x in values]
+def _widened(values: Sequence[Any]) -> list[Any]:
+    """The values, with those of half precision as float32."""
+    widened = list(values)
+    for i, value in enumerate(values):
+        if _has_half([value]):
+            widened[i] = value.astype("float32")
+    return widened

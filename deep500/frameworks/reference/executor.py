@@ -1,4 +1,4 @@
-"""A network in NumPy: formulas forward, derivatives backward, the optimizer's rule as it stands."""
+"""Runs a network in NumPy: formulas forward, their derivatives backward, and the optimizer's update rule."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,9 +14,9 @@ from ...errors import Unsupported
 
 
 class ReferenceExecutor(HostMemoryExecutor):
-    """Computes in the precision of the parameters and inputs: float32, or float64 to check the others against.
+    """Computes in the precision of the parameters and inputs: float32, or float64 to check other frameworks against.
 
-    Trained parameters are parts of flat buffers, which an update changes in place.
+    Trained parameters are views of flat buffers, which an update changes in place.
     """
 
     tells_forward = True
@@ -33,10 +33,12 @@ class ReferenceExecutor(HostMemoryExecutor):
         super().__init__(framework, network, seed)
         self._param_buffers = self.layout.gather(network.params)
         trained = self.layout.views(self._param_buffers)
-        self.params = {
-            name: trained[name] if name in trained else value.copy()
-            for name, value in network.params.items()
-        }
+        self.params = {}
+        for name, value in network.params.items():
+            if name in trained:
+                self.params[name] = trained[name]
+            else:
+                self.params[name] = value.copy()
         self._gradient_buffers: dict[str, np.ndarray] | None = None
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
@@ -44,8 +46,9 @@ class ReferenceExecutor(HostMemoryExecutor):
         outputs = self.structure.computable(inputs)
         nodes, used = self.structure.part(outputs, training=False)
         values = self._values(inputs, used)
+        xp = self.framework.xp
         results, _ = tape.forward(
-            self.framework.xp, nodes, values, outputs, self._kernel, record=False
+            xp, nodes, values, outputs, self._kernel, record=False
         )
         return self._detached(results)
 
@@ -57,23 +60,26 @@ class ReferenceExecutor(HostMemoryExecutor):
         first_row: int = 0,
     ) -> Values:
         inputs = self.keyed(inputs, step, first_row)
-        xp, structure = self.framework.xp, self.structure
+        xp = self.framework.xp
+        structure = self.structure
         updates = structure.state_updates if self.training else {}
-        wanted = {*structure.outputs, *updates.values(), y}
-        nodes, used = structure.part(wanted, self.training)
+        targets = {*structure.outputs, *updates.values(), y}
+        nodes, used = structure.part(targets, self.training)
         values = self._values(inputs, used)
-        self.gradients, self._gradient_buffers = (
-            {},
-            None,
-        )  # free before new ones are there
-        results, record = tape.forward(xp, nodes, values, wanted)
+        # free the last gradients before new ones are allocated
+        self.gradients = {}
+        self._gradient_buffers = None
+        results, record = tape.forward(xp, nodes, values, targets)
         if self.after_forward is not None:
             self.after_forward()
-        by = {name: self.params[name] for name in structure.trainable}
-        self.gradients = tape.backward(xp, record, y, tape.seed(xp, results[y], y), by)
+        trained = {name: self.params[name] for name in structure.trainable}
+        seed = tape.seed(xp, results[y], y)
+        self.gradients = tape.backward(xp, record, y, seed, trained)
         self.generation += 1
-        self.params |= {name: results[value] for name, value in updates.items()}
-        return self._detached({name: results[name] for name in structure.outputs})
+        for name, value in updates.items():
+            self.params[name] = results[value]
+        outputs = {name: results[name] for name in structure.outputs}
+        return self._detached(outputs)
 
     def _training_step(self, optimizer: Optimizer, y: str) -> "ReferenceStep":
         return ReferenceStep(self, optimizer, y)
@@ -91,72 +97,80 @@ class ReferenceExecutor(HostMemoryExecutor):
         return self._gradient_buffers
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        return self.choose(node, inputs)[0](*inputs)
+        kernel, _ = self.choose(node, inputs)
+        return kernel(*inputs)
 
     def _values(self, inputs: Mapping[str, Any], used: list[str]) -> Values:
-        """Inputs in their declared dtypes, and the parameters."""
+        """The inputs in their declared dtypes, and the parameters."""
         specs = self.structure.inputs
-        arrays = {
-            name: np.asarray(inputs[name], specs[name].dtype)
-            for name in used
-            if name in inputs
-        }
-        self.structure.check_shapes(
-            used, {name: value.shape for name, value in arrays.items()}
-        )
+        arrays = {}
+        shapes = {}
+        for name in used:
+            if name in inputs:
+                array = np.asarray(inputs[name], specs[name].dtype)
+                arrays[name] = array
+                shapes[name] = array.shape
+        self.structure.check_shapes(used, shapes)
         return arrays | self.params
 
     def _detached(self, outputs: Values) -> Values:
-        """The outputs, with copies of those that are parameters: an update changes these in place."""
-        buffers = self._param_buffers.values()
-        return {
-            name: np.array(value)
-            if any(np.may_share_memory(value, buffer) for buffer in buffers)
-            else value
-            for name, value in outputs.items()
-        }
+        """The outputs; those that share memory with a parameter are copied, since an update changes it in place."""
+        detached = dict(outputs)
+        for name, value in outputs.items():
+            for buffer in self._param_buffers.values():
+                if np.may_share_memory(value, buffer):
+                    detached[name] = np.array(value)
+        return detached
 
 
 class ReferenceStep(TrainingStep):
-    """One parameter after the other."""
+    """Updates one parameter after the other."""
 
     executor: ReferenceExecutor
 
     def __init__(self, executor: ReferenceExecutor, optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
-        xp, params = executor.framework.xp, executor.params
+        xp = executor.framework.xp
         self.states = {}
         for name in executor.structure.trainable:
-            first = optimizer.init_named(xp, name, params[name])
-            self.states[name] = _apart(first, params[name])
+            param = executor.params[name]
+            first = optimizer.init_named(xp, name, param)
+            self.states[name] = _unshared(first, param)
 
     def _update(self) -> None:
-        executor, xp = self.executor, self.executor.framework.xp
+        executor = self.executor
+        xp = executor.framework.xp
         step = np.asarray(self.count + 1, np.float32)
         params = {name: executor.params[name] for name in self.states}
-        for name, new, state in self.optimizer.updates(
+        updates = self.optimizer.updates(
             xp, params, executor.gradients, self.states, step
-        ):
-            self.states[name] = _apart(state, params[name])
+        )
+        for name, new, state in updates:
+            self.states[name] = _unshared(state, params[name])
             np.copyto(params[name], new)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The count of steps as "step", and "parameter.name" for every array of the optimizer's state."""
+        """Return the number of steps as "step", and every array of the optimizer's state as "parameter.name"."""
         arrays = {"step": np.asarray(self.count, np.float32)}
         for name, state in self.states.items():
-            arrays |= {f"{name}.{key}": np.array(value) for key, value in state.items()}
+            for key, value in state.items():
+                arrays[f"{name}.{key}"] = np.array(value)
         return arrays
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
         arrays = matching("optimizer state", self.state(), state)
         self.count = int(arrays["step"])
-        for name, own in self.states.items():
-            self.states[name] = {key: arrays[f"{name}.{key}"] for key in own}
+        for name, param_state in self.states.items():
+            loaded = {}
+            for key in param_state:
+                loaded[key] = arrays[f"{name}.{key}"]
+            self.states[name] = loaded
 
 
-def _apart(state: State, param: np.ndarray) -> State:
-    """The state, with copies of arrays that are the parameter itself, which will be changed in place."""
-    return {
-        key: np.array(value) if np.may_share_memory(value, param) else value
-        for key, value in state.items()
-    }
+def _unshared(state: State, param: np.ndarray) -> State:
+    """The state; arrays that share memory with the parameter are copied, since the parameter is changed in place."""
+    unshared = dict(state)
+    for key, value in state.items():
+        if np.may_share_memory(value, param):
+            unshared[key] = np.array(value)
+    return unshared

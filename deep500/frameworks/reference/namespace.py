@@ -1,4 +1,4 @@
-"""The namespace over NumPy."""
+"""The namespace of array functions over NumPy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from ...namespace import (
 
 
 class NumpyNamespace(Namespace):
-    """Arrays are np.ndarray; scalars that NumPy returns in their place behave alike."""
+    """Arrays are np.ndarray; the scalars that NumPy returns for arrays without axes behave in the same way."""
 
     abs, exp, log, sqrt = bind(np.abs, np.exp, np.log, np.sqrt)
     sin, cos, tanh, sign, floor, isnan = bind(
@@ -39,7 +39,7 @@ class NumpyNamespace(Namespace):
         return erf(x)
 
     def astype(self, x: Any, dtype: Any) -> Any:
-        with np.errstate(over="ignore"):  # what is too large for a float is infinite
+        with np.errstate(over="ignore"):  # values out of range become infinite
             return np.asarray(x).astype(dtype)
 
     def arange(self, n: int, dtype: Any) -> Any:
@@ -89,10 +89,10 @@ class NumpyNamespace(Namespace):
         return out
 
     def sort_descending(self, x: Any, axis: int) -> tuple[Any, Any]:
-        backwards = np.flip(
-            np.argsort(np.flip(x, axis), axis=axis, stable=True), axis
-        )  # unsigned types have no -x
-        indices = x.shape[axis] - 1 - backwards
+        # sort the reversed array, since unsigned types have no -x
+        ascending = np.argsort(np.flip(x, axis), axis=axis, stable=True)
+        descending = np.flip(ascending, axis)
+        indices = x.shape[axis] - 1 - descending
         return np.take_along_axis(x, indices, axis), indices
 
     def windows(
@@ -102,13 +102,12 @@ class NumpyNamespace(Namespace):
         strides: Sequence[int],
         dilations: Sequence[int],
     ) -> Any:
-        """A view: nothing is copied."""
-        span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
-        view = np.lib.stride_tricks.sliding_window_view(
-            x, span, tuple(range(x.ndim - len(kernel), x.ndim))
-        )
-        key: Any = (..., *(slice(None, None, step) for step in (*strides, *dilations)))
-        return view[key]
+        """Return a view: nothing is copied."""
+        spans = [d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True)]
+        axes = tuple(range(x.ndim - len(kernel), x.ndim))
+        view: Any = np.lib.stride_tricks.sliding_window_view(x, tuple(spans), axes)
+        steps = _every([*strides, *dilations])
+        return view[..., *steps]
 
     def fold(
         self,
@@ -118,20 +117,28 @@ class NumpyNamespace(Namespace):
         dilations: Sequence[int],
     ) -> Any:
         n = len(shape)
-        out: Any = np.zeros((*w.shape[: -2 * n], *shape), w.dtype)
-        for at in offsets(w.shape[-n:]):
-            out[(..., *elements(at, w.shape[-2 * n : -n], strides, dilations))] += w[
-                (..., *at)
-            ]
+        outer = w.shape[: -2 * n]
+        counts = w.shape[-2 * n : -n]
+        kernel = w.shape[-n:]
+        out: Any = np.zeros((*outer, *shape), w.dtype)
+        for offset in offsets(kernel):
+            places = elements(offset, counts, strides, dilations)
+            out[..., *places] += w[..., *offset]
         return out
 
     def stuff(self, x: Any, strides: Sequence[int]) -> Any:
         n = len(strides)
-        spatial = [(m - 1) * s + 1 for m, s in zip(x.shape[-n:], strides, strict=True)]
-        out: Any = np.zeros((*x.shape[:-n], *spatial), x.dtype)
-        out[(..., *(slice(None, None, s) for s in strides))] = x
+        outer, sizes = x.shape[:-n], x.shape[-n:]
+        spatial = [(m - 1) * s + 1 for m, s in zip(sizes, strides, strict=True)]
+        out: Any = np.zeros((*outer, *spatial), x.dtype)
+        out[..., *_every(strides)] = x
         return out
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:
     return None if axis is None else ints(axis)
+
+
+def _every(steps: Sequence[int]) -> list[slice]:
+    """Slices that take every step-th element of each axis."""
+    return [slice(None, None, step) for step in steps]

@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from .executor import TensorFlowExecutor
     from .wrapped import WrappedKeras
 
-THREADS = (
-    "TF_NUM_INTRAOP_THREADS",
-    "TF_NUM_INTEROP_THREADS",
-)  # read by TensorFlow when it starts its threads
+# Environment variables that TensorFlow reads when it starts its threads.
+THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
 
 
 class TensorFlow(Framework):
@@ -60,9 +58,8 @@ class TensorFlow(Framework):
 
     @cached_property
     def module(self) -> ModuleType:
-        os.environ.setdefault(
-            "TF_CPP_MIN_LOG_LEVEL", "3"
-        )  # or its import writes notes on the processor to stderr
+        # or the import of TensorFlow writes notes on the processor to stderr
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         return super().module
 
     def _namespace(self) -> Namespace:
@@ -71,25 +68,30 @@ class TensorFlow(Framework):
         return TensorFlowNamespace()
 
     def tensor(self, array: Any, dtype: str | None = None) -> Any:
-        """A copy: TensorFlow may share NumPy's memory, and relies on it never to change."""
+        """Return a copy, since TensorFlow may share NumPy's memory and relies on it never to change."""
         if self.module.is_tensor(array):
-            return array if dtype is None else self.module.cast(array, dtype)
+            if dtype is None:
+                return array
+            return self.module.cast(array, dtype)
         values = np.array(array, dtype)
         self.dtype(values.dtype.name)
         return self.module.convert_to_tensor(values)
 
     def array(self, tensor: Any) -> np.ndarray:
-        return np.asarray(tensor.numpy() if self.module.is_tensor(tensor) else tensor)
+        if self.module.is_tensor(tensor):
+            tensor = tensor.numpy()
+        return np.asarray(tensor)
 
     def seed_generator(self, seed: int) -> bool:
         self.module.random.set_seed(seed)
         return True
 
     def set_threads(self, count: int) -> None:
-        """Once, before anything is computed: TensorFlow starts its threads with the first tensor."""
+        """Set the number of threads before anything is computed; raises Unsupported after the first tensor."""
         threading = self.module.config.threading
         chosen = str(threading.get_intra_op_parallelism_threads() or "")
-        if all((chosen or os.environ.get(name)) == str(count) for name in THREADS):
+        current = [chosen or os.environ.get(name) for name in THREADS]
+        if all(threads == str(count) for threads in current):
             return
         try:
             threading.set_intra_op_parallelism_threads(count)
@@ -101,7 +103,7 @@ class TensorFlow(Framework):
             ) from None
 
     def compile(self, function: Callable) -> Callable:
-        """Through XLA."""
+        """Compile a function of tensors by XLA."""
         return self.module.function(function, jit_compile=True, autograph=False)
 
     def _derivative(
@@ -112,7 +114,7 @@ class TensorFlow(Framework):
         return derivative(function, arrays, grads)
 
     def _custom_op(self, operator: CustomOp) -> Callable[..., Any]:
-        """A differentiable function of tensors, for tf.function and GradientTape."""
+        """Return a differentiable function of tensors, for tf.function and GradientTape."""
         from .custom import custom_op
 
         return custom_op(operator)
@@ -127,12 +129,11 @@ class TensorFlow(Framework):
     def _wrap(
         self, model: Any, wrapping: Wrapping, seed: int | None, compile: bool
     ) -> "WrappedKeras":
-        if (
-            not isinstance(model, self.module.keras.Model)
-            or wrapping.params is not None
-        ):
+        keras = self.module.keras
+        if not isinstance(model, keras.Model) or wrapping.params is not None:
             raise self.not_taken(model, "a Keras model")
-        if (backend := self.module.keras.backend.backend()) != "tensorflow":
+        backend = keras.backend.backend()
+        if backend != "tensorflow":
             raise Unsupported(
                 f"Keras computes with {backend} here: set KERAS_BACKEND=tensorflow"
             )

@@ -1,4 +1,4 @@
-"""Custom operators in TensorFlow: Python and C++ alike are called back from the graph, over shared memory."""
+"""Custom operators in TensorFlow: the graph calls back into Python or C++, over shared memory."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,14 +13,16 @@ from .executor import formula
 
 @cache
 def custom_op(op: CustomOp) -> Callable[..., Any]:
-    """A differentiable function of tensors, for tf.function and GradientTape."""
+    """Return a differentiable function of tensors, for tf.function and GradientTape."""
 
     @tf.autograph.experimental.do_not_convert
     def call(*inputs: Any) -> Any:
         xs = [tf.convert_to_tensor(x) for x in inputs]
-        op.kinds(xs)  # refuses what does not match
-        if not op.differentiable:
-            return one_or_all(op.operator.run(FRAMEWORK.xp, *xs))
-        return one_or_all(formula(FRAMEWORK.xp, op.operator, xs))
+        op.kinds(xs)  # raises if the inputs do not match the signature
+        if op.differentiable:
+            results = formula(FRAMEWORK.xp, op.operator, xs)
+        else:
+            results = op.operator.run(FRAMEWORK.xp, *xs)
+        return one_or_all(results)
 
     return call

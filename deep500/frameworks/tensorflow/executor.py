@@ -1,4 +1,4 @@
-"""A network in TensorFlow: variables, and one traced graph for every shape of the inputs."""
+"""Runs a network in TensorFlow: parameters are variables, and a graph is traced for every shape of the inputs."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ ACTIVATIONS = {
 
 
 class TensorFlowExecutor(FunctionalExecutor):
-    """Runs a network as graphs; derivatives are TensorFlow's own through native kernels, ours through formulas.
+    """Runs a network as graphs; TensorFlow differentiates native kernels, and formulas have their own derivatives.
 
     `params` are the live variables: a training step assigns to them, while `arrays` copies.
     """
@@ -50,9 +50,8 @@ class TensorFlowExecutor(FunctionalExecutor):
 
     def inference(self, inputs: Mapping[str, Any]) -> Values:
         inputs = self.keyed(inputs)
-        program, used = self.program(
-            ("inference", *inputs), lambda: self._inference(inputs)
-        )
+        key = ("inference", *inputs)
+        program, used = self.program(key, lambda: self._inference(inputs))
         return program(self.natives(inputs, used))
 
     def inference_and_backprop(
@@ -78,12 +77,12 @@ class TensorFlowExecutor(FunctionalExecutor):
         return TensorFlowStep(self, optimizer, y)
 
     def backprop(self, y: str, training: bool) -> Program:
-        """A function of the inputs that gives outputs and gradients and moves the running statistics."""
+        """Return a function of the inputs that returns outputs and gradients and updates the running statistics."""
         structure = self.structure
         updates = structure.state_updates if training else {}
-        structure.gradient(y)  # which says so if there is no y
-        wanted = {*structure.outputs, *updates.values(), y}
-        nodes, used = structure.part(wanted, training)
+        structure.gradient(y)  # raises an error if there is no y
+        targets = {*structure.outputs, *updates.values(), y}
+        nodes, used = structure.part(targets, training)
 
         def run(inputs: Values) -> tuple[Values, Values]:
             check_traced(structure, inputs, used)
@@ -91,32 +90,37 @@ class TensorFlowExecutor(FunctionalExecutor):
             trained = {name: params[name] for name in structure.trainable}
             with tf.GradientTape(watch_accessed_variables=False) as record:
                 record.watch(trained)
-                results = self.forward(nodes, params | inputs, wanted)
+                results = self.forward(nodes, params | inputs, targets)
                 seed = tape.seed(self.framework.xp, results[y], y)
             zeros = tf.UnconnectedGradients.ZERO
             gradients = record.gradient(results[y], trained, seed, zeros)
             for name, value in updates.items():
                 self.params[name].assign(results[value])
-            return {name: results[name] for name in structure.outputs}, gradients
+            outputs = {name: results[name] for name in structure.outputs}
+            return outputs, gradients
 
         return run, used
 
     def traced(self, function: Callable[..., Any]) -> "Traced":
-        """The function as graphs, through XLA if the executor was made with `compile`."""
+        """Return the function as graphs, which XLA compiles if the executor was created with `compile`."""
         return Traced(function, self.compile)
 
     def native(self, value: Any, dtype: str) -> Any:
-        if tf.is_tensor(value):
-            return value if value.dtype.name == dtype else tf.cast(value, dtype)
-        return tf.convert_to_tensor(np.asarray(value, dtype))
+        if not tf.is_tensor(value):
+            return tf.convert_to_tensor(np.asarray(value, dtype))
+        if value.dtype.name == dtype:
+            return value
+        return tf.cast(value, dtype)
 
     def with_derivative(self, operator: Operator, inputs: Sequence[Any]) -> tuple:
         return formula(self.framework.xp, operator, inputs)
 
     def _kernel(self, node: Node, inputs: Sequence[Any]) -> tuple:
-        """An activation keeps the order of the channels that a convolution has computed with."""
-        if type(node.operator).__name__ in ACTIVATIONS and hasattr(inputs[0], LAST):
-            (y_last,) = super()._kernel(node, [getattr(inputs[0], LAST)])
+        """Run a node; an activation after a convolution keeps the order of channels that this has computed in."""
+        name = type(node.operator).__name__
+        if name in ACTIVATIONS and hasattr(inputs[0], LAST):
+            x_last = getattr(inputs[0], LAST)
+            (y_last,) = super()._kernel(node, [x_last])
             return (channels_second(tf, y_last),)
         return super()._kernel(node, inputs)
 
@@ -124,7 +128,10 @@ class TensorFlowExecutor(FunctionalExecutor):
         self.params[name].assign(value)
 
     def _own_variables(self, network: Network) -> Values:
-        return {name: tf.Variable(value) for name, value in network.params.items()}
+        variables = {}
+        for name, value in network.params.items():
+            variables[name] = tf.Variable(value)
+        return variables
 
     def _inference(self, inputs: Collection[str]) -> Program:
         structure = self.structure
@@ -142,36 +149,39 @@ class TensorFlowExecutor(FunctionalExecutor):
         return self.traced(run), used
 
     def _values(self) -> Values:
-        return {
-            name: tf.convert_to_tensor(variable)
-            for name, variable in self.params.items()
-        }
+        values = {}
+        for name, variable in self.params.items():
+            values[name] = tf.convert_to_tensor(variable)
+        return values
 
 
 class Traced:
-    """A function of named tensors, traced once for every shape of them."""
+    """A function of named tensors, traced once for every combination of their shapes."""
 
     def __init__(self, function: Callable[..., Any], compile: bool):
-        self.function = tf.function(
-            function, autograph=False, jit_compile=compile or None
-        )
+        jit_compile = compile or None
+        self.function = tf.function(function, autograph=False, jit_compile=jit_compile)
         self._graphs: dict[tuple, Any] = {}
 
     def __call__(self, inputs: Values) -> Any:
         shapes = (*inputs, *[tuple(value.shape) for value in inputs.values()])
         if shapes not in self._graphs:
-            specs = {
-                name: tf.TensorSpec(v.shape, v.dtype) for name, v in inputs.items()
-            }
-            self._graphs[shapes] = self.function.get_concrete_function(specs)
+            self._graphs[shapes] = self._trace(inputs)
         return self._graphs[shapes](inputs)
+
+    def _trace(self, inputs: Values) -> Any:
+        specs = {}
+        for name, value in inputs.items():
+            specs[name] = tf.TensorSpec(value.shape, value.dtype)
+        return self.function.get_concrete_function(specs)
 
 
 def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
-    """An operator's formula and its own derivative, as one step of TensorFlow's differentiation."""
-    places = [
-        i for i, value in enumerate(inputs) if tf.is_tensor(value)
-    ]  # the others are static
+    """Run an operator's formula as one step of TensorFlow's differentiation, with the operator's own derivative."""
+    places = []  # of the tensors; all other inputs are static
+    for i, value in enumerate(inputs):
+        if tf.is_tensor(value):
+            places.append(i)
 
     @tf.custom_gradient
     def run(*arrays: Any) -> tuple[tuple, Callable]:
@@ -186,4 +196,5 @@ def formula(xp: Any, operator: Operator, inputs: Sequence[Any]) -> tuple:
 
         return operator.published(results), backward
 
-    return run(*(inputs[i] for i in places))
+    tensors = [inputs[i] for i in places]
+    return run(*tensors)

@@ -6,7 +6,7 @@ import keras  # type: ignore[import-untyped]
 
 
 class Recorder(Protocol):
-    """What takes the numbers: a run of `d5.instrument`."""
+    """The interface of the object that stores the measurements: a run of `d5.instrument`."""
 
     def begin(self) -> None: ...
 
@@ -18,17 +18,18 @@ class Recorder(Protocol):
 
 
 class FitCallback(keras.callbacks.Callback):
-    """Every batch is a step, with the region "step"; what lies between batches is the data's.
+    """Records every batch as a step in the region "step", and the time between batches in the region "data".
 
-    Keras hands its callbacks the mean of the loss over the epoch so far, not the loss of the batch: it is recorded as
-    "mean_loss". The validation qualities of an epoch are those that Keras names "val_…".
+    Keras passes the mean of the loss over the epoch so far to its callbacks, not the loss of the batch; it is recorded
+    as "mean_loss". The qualities of a validation are the values that Keras names "val_…".
     """
 
     def __init__(self, recorder: Recorder, batch_size: int, examples: int):
         super().__init__()
         self.recorder = recorder
-        self.batch_size, self.examples = batch_size, examples
-        self.seen = 0  # examples of this epoch
+        self.batch_size = batch_size
+        self.examples = examples
+        self.seen = 0  # examples in this epoch
         self.open_regions: list[Any] = []
 
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
@@ -42,9 +43,11 @@ class FitCallback(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self._leave()
-        size = min(self.batch_size, self.examples - self.seen)
+        remaining = self.examples - self.seen
+        size = min(self.batch_size, remaining)
         self.seen += size
-        self.recorder.step(examples=size, mean_loss=(logs or {})["loss"])
+        mean_loss = (logs or {})["loss"]
+        self.recorder.step(examples=size, mean_loss=mean_loss)
         self._enter("data")
 
     def on_test_begin(self, logs: dict | None = None) -> None:
@@ -59,7 +62,8 @@ class FitCallback(keras.callbacks.Callback):
         qualities = {}
         for name, value in (logs or {}).items():
             if name.startswith("val_"):
-                qualities[name.removeprefix("val_")] = value
+                quality = name.removeprefix("val_")
+                qualities[quality] = value
         if qualities:
             self.recorder.evaluation(**qualities)
 
@@ -70,4 +74,5 @@ class FitCallback(keras.callbacks.Callback):
 
     def _leave(self) -> None:
         while self.open_regions:
-            self.open_regions.pop().__exit__(None, None, None)
+            region = self.open_regions.pop()
+            region.__exit__(None, None, None)

@@ -1,6 +1,6 @@
-"""The namespace over TensorFlow."""
+"""The namespace of array functions over TensorFlow."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from . import FRAMEWORK
 
 Tensor = Any  # tf.Tensor, which has no types
 NIBBLES = {"int4", "uint4"}
+# The dtypes in which remainders are computed that TensorFlow has no kernel for.
+WIDE = {"float16": tf.float32, "int8": tf.int32, "int16": tf.int32}
 
 
 def _pair(f: Callable) -> Callable:
-    """f of two tensors, for one tensor and a Python number too."""
+    """A function of two tensors as one that takes a Python number in place of either."""
 
     def both(self: Namespace, x: Any, y: Any) -> Tensor:
         return f(*_alike(x, y))
@@ -33,18 +35,18 @@ def _pair(f: Callable) -> Callable:
 
 def _alike(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     """Both as tensors; a Python number takes the other's dtype."""
-    return (x if tf.is_tensor(x) else _number(x, y.dtype)), (
-        y if tf.is_tensor(y) else _number(y, x.dtype)
-    )
+    x_tensor = x if tf.is_tensor(x) else _number(x, y.dtype)
+    y_tensor = y if tf.is_tensor(y) else _number(y, x.dtype)
+    return x_tensor, y_tensor
 
 
 def _number(value: Any, dtype: Any) -> Tensor:
-    """A Python number as a tensor: tf.cast would first round it to float32."""
+    """A Python number as a tensor; tf.cast of the number itself would first round it to float32."""
     return tf.cast(np.asarray(value), dtype)
 
 
 class TensorFlowNamespace(Namespace):
-    """Arrays are tf.Tensor, with values or in a graph; shapes are always known."""
+    """Arrays are tf.Tensor, eager or in a graph; shapes are always known."""
 
     abs, exp, log, sqrt = bind(tf.abs, tf.exp, tf.math.log, tf.sqrt)
     sin, cos, tanh, sign = bind(tf.sin, tf.cos, tf.tanh, tf.sign)
@@ -65,30 +67,28 @@ class TensorFlowNamespace(Namespace):
     )
 
     def astype(self, x: Tensor, dtype: Any) -> Tensor:
-        if {
-            FRAMEWORK.dtype(name_of(dtype)),
-            name_of(x.dtype),
-        } & NIBBLES:  # it converts these and int32 only
-            x = tf.cast(x, tf.int32)
+        target = FRAMEWORK.dtype(name_of(dtype))
+        if target in NIBBLES or name_of(x.dtype) in NIBBLES:
+            x = tf.cast(x, tf.int32)  # the only dtype that these are converted to
         return tf.cast(x, dtype)
 
     def bitcast(self, x: Tensor, dtype: Any) -> Tensor:
         name = FRAMEWORK.dtype(name_of(dtype))
-        return (
-            tf.cast(x, name) if "bool" in (name, x.dtype.name) else tf.bitcast(x, name)
-        )
+        if "bool" in (name, x.dtype.name):
+            return tf.cast(x, name)
+        return tf.bitcast(x, name)
 
     def fmod(self, x: Any, y: Any) -> Tensor:
         x, y = _alike(x, y)
-        if (name := x.dtype.name).startswith("uint"):
+        name = x.dtype.name
+        if name.startswith("uint"):
             return tf.math.floormod(x, y)
-        if (
-            wide := {"float16": tf.float32, "int8": tf.int32, "int16": tf.int32}.get(
-                name
-            )
-        ) is None:
+        if name not in WIDE:
             return tf.truncatemod(x, y)
-        return tf.cast(tf.truncatemod(tf.cast(x, wide), tf.cast(y, wide)), x.dtype)
+        wide_x = tf.cast(x, WIDE[name])
+        wide_y = tf.cast(y, WIDE[name])
+        remainder = tf.truncatemod(wide_x, wide_y)
+        return tf.cast(remainder, x.dtype)
 
     def where(self, condition: Tensor, x: Any, y: Any) -> Tensor:
         return tf.where(condition, *_alike(x, y))
@@ -106,9 +106,8 @@ class TensorFlowNamespace(Namespace):
         return tf.reverse(x, ints(axis))
 
     def enlarge(self, x: Tensor, pads: Pads, value: float) -> Tensor:
-        return tf.pad(
-            x, [list(pair) for pair in pads], constant_values=_number(value, x.dtype)
-        )
+        padding = [list(pair) for pair in pads]
+        return tf.pad(x, padding, constant_values=_number(value, x.dtype))
 
     def sum(self, x: Tensor, axis: Axis = None, keepdims: bool = False) -> Tensor:
         return tf.reduce_sum(x, _axes(axis), keepdims)
@@ -123,43 +122,43 @@ class TensorFlowNamespace(Namespace):
         return tf.reduce_min(x, _axes(axis), keepdims)
 
     def argmax(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
-        found = tf.argmax(x, axis)
-        return tf.expand_dims(found, axis) if keepdims else found
+        indices = tf.argmax(x, axis)
+        if keepdims:
+            return tf.expand_dims(indices, axis)
+        return indices
 
     def cumulative_sum(self, x: Tensor, axis: int) -> Tensor:
         return tf.cumsum(x, axis)
 
     def matmul(self, x: Tensor, y: Tensor) -> Tensor:
-        """tf.matmul takes no vectors."""
-        dropped = (-2,) * (x.ndim == 1) + (-1,) * (y.ndim == 1)
-        both = tf.matmul(
-            x[None] if x.ndim == 1 else x, y[:, None] if y.ndim == 1 else y
-        )
-        return tf.squeeze(both, dropped) if dropped else both
+        """Return the product of matrices or vectors; tf.matmul takes no vectors."""
+        added = []
+        if x.ndim == 1:
+            x = x[None]
+            added.append(-2)
+        if y.ndim == 1:
+            y = y[:, None]
+            added.append(-1)
+        product = tf.matmul(x, y)
+        if not added:
+            return product
+        return tf.squeeze(product, added)
 
     def einsum(self, formula: str, *xs: Tensor) -> Tensor:
-        """tf.einsum does not stretch an axis of length 1, but an operand may go without it."""
-        terms, arrow, result = formula.replace(" ", "").partition("->")
-        named = [
-            list(zip(term, x.shape, strict=True))
-            for term, x in zip(terms.split(","), xs, strict=True)
-        ]
-        long = {label for axes in named for label, n in axes if n != 1}
-        gone = [
-            [i for i, (label, n) in enumerate(axes) if n == 1 and label in long]
-            for axes in named
-        ]
-        terms = ",".join(
-            "".join(label for i, (label, _) in enumerate(axes) if i not in out)
-            for axes, out in zip(named, gone, strict=True)
-        )
-        return tf.einsum(
-            terms + arrow + result,
-            *(
-                tf.squeeze(x, out) if out else x
-                for x, out in zip(xs, gone, strict=True)
-            ),
-        )
+        """Return the sum of products; axes of length 1 are dropped, since tf.einsum does not broadcast them."""
+        inputs, arrow, result = formula.replace(" ", "").partition("->")
+        terms = inputs.split(",")
+        long = set()  # the axes that are longer than 1 in some operand
+        for term, x in zip(terms, xs, strict=True):
+            for label, size in zip(term, x.shape, strict=True):
+                if size != 1:
+                    long.add(label)
+        operands = []
+        for i, x in enumerate(xs):
+            terms[i], operand = _without_broadcast(terms[i], x, long)
+            operands.append(operand)
+        inputs = ",".join(terms)
+        return tf.einsum(inputs + arrow + result, *operands)
 
     def take(self, x: Tensor, indices: Tensor, axis: int = 0) -> Tensor:
         return tf.gather(x, indices, axis=axis)
@@ -176,7 +175,8 @@ class TensorFlowNamespace(Namespace):
         return tf.tensor_scatter_nd_add(x, _places(indices, axis), values)
 
     def sort_descending(self, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
-        indices = tf.cast(tf.argsort(x, axis, "DESCENDING", stable=True), tf.int64)
+        order = tf.argsort(x, axis, "DESCENDING", stable=True)
+        indices = tf.cast(order, tf.int64)
         return self.take_along_axis(x, indices, axis), indices
 
     def conv(
@@ -191,15 +191,10 @@ class TensorFlowNamespace(Namespace):
         if len(strides) != 2:
             return super().conv(x, w, strides, pads, dilations, groups)
         x = self.pad(x, [(0, 0), (0, 0), *pads])
-        return _channels_second(
-            tf.nn.conv2d(
-                _channels_last(x),
-                _kernels_first(w),
-                strides,
-                "VALID",
-                dilations=dilations,
-            )
-        )
+        images = _channels_last(x)
+        kernels = _kernels_first(w)
+        y = tf.nn.conv2d(images, kernels, strides, "VALID", dilations=dilations)
+        return _channels_second(y)
 
     def conv_transpose(
         self,
@@ -214,8 +209,9 @@ class TensorFlowNamespace(Namespace):
         if not _has_gradient(dilations, groups):
             return super().conv_transpose(y, w, shape, strides, pads, dilations, groups)
         padded = [size + lo + hi for size, (lo, hi) in zip(shape, pads, strict=True)]
+        batch, channels = y.shape[0], w.shape[1]
         x = tf.raw_ops.Conv2DBackpropInput(
-            input_sizes=(y.shape[0], *padded, w.shape[1]),
+            input_sizes=(batch, *padded, channels),
             filter=_kernels_first(w),
             out_backprop=_channels_last(y),
             strides=[1, *strides, 1],
@@ -236,9 +232,10 @@ class TensorFlowNamespace(Namespace):
         if not _has_gradient(dilations, groups):
             return super().conv_weight(x, y, kernel, strides, pads, dilations, groups)
         x = self.pad(x, [(0, 0), (0, 0), *pads])
+        channels, features = x.shape[1], y.shape[1]
         w = tf.raw_ops.Conv2DBackpropFilter(
             input=_channels_last(x),
-            filter_sizes=(*kernel, x.shape[1], y.shape[1]),
+            filter_sizes=(*kernel, channels, features),
             out_backprop=_channels_last(y),
             strides=[1, *strides, 1],
             padding="VALID",
@@ -250,24 +247,25 @@ class TensorFlowNamespace(Namespace):
     ) -> tuple[tuple, tuple]:
         if tf.executing_eagerly():
             return super().scan(f, carry, xs, length)
-        carry, first = f(
-            carry, tuple(x[0] for x in xs)
-        )  # which says what the rows are like
-        rows = tuple(
-            tf.TensorArray(y.dtype, length, element_shape=y.shape).write(0, y)
-            for y in first
-        )
+        # the first round shows the shapes and dtypes of the rows
+        first_rows = tuple([x[0] for x in xs])
+        carry, first = f(carry, first_rows)
+        arrays = []
+        for y in first:
+            array = tf.TensorArray(y.dtype, length, element_shape=y.shape)
+            arrays.append(array.write(0, y))
 
-        def body(t: Tensor, carry: tuple, rows: tuple) -> tuple:
-            carry, ys = f(carry, tuple(x[t] for x in xs))
-            return (
-                t + 1,
-                carry,
-                tuple(row.write(t, y) for row, y in zip(rows, ys, strict=True)),
-            )
+        def body(t: Tensor, carry: tuple, arrays: tuple) -> tuple:
+            rows = tuple([x[t] for x in xs])
+            carry, ys = f(carry, rows)
+            written = []
+            for array, y in zip(arrays, ys, strict=True):
+                written.append(array.write(t, y))
+            return t + 1, carry, tuple(written)
 
-        _, carry, rows = tf.while_loop(lambda t, *_: t < length, body, (1, carry, rows))
-        return carry, tuple(row.stack() for row in rows)
+        start = (1, carry, tuple(arrays))
+        _, carry, filled = tf.while_loop(lambda t, *_: t < length, body, start)
+        return carry, tuple([array.stack() for array in filled])
 
     def cond(
         self, condition: Tensor, yes: Function, no: Function, *args: Any
@@ -278,7 +276,8 @@ class TensorFlowNamespace(Namespace):
         return tf.while_loop(condition, body, state)
 
     def require(self, condition: Tensor, message: str, x: Tensor) -> Tensor:
-        with tf.control_dependencies([tf.debugging.Assert(condition, [message])]):
+        check = tf.debugging.Assert(condition, [message])
+        with tf.control_dependencies([check]):
             return tf.identity(x)
 
     def shift_left(self, x: Tensor, by: Tensor | int) -> Tensor:
@@ -290,45 +289,59 @@ class TensorFlowNamespace(Namespace):
     def host(
         self, function: Function, kinds: Sequence[Any], *xs: Tensor
     ) -> list[Tensor]:
-        """Called back from the graph, which knows the shapes; one of None is found when it runs."""
-        if (
-            tf.executing_eagerly()
-        ):  # there is nothing to call back from, and numpy_function would copy
-            return [
-                tf.convert_to_tensor(y) for y in function(*(x.__array__() for x in xs))
-            ]
-        made = tf.numpy_function(
-            lambda *arrays: list(function(*arrays)), xs, [kind.dtype for kind in kinds]
-        )
-        results = made if isinstance(made, list) else [made]
-        return [
-            tf.ensure_shape(y, kind.shape)
-            for y, kind in zip(results, kinds, strict=True)
-        ]
+        """Return the function's results, which have the shapes of `kinds`; sizes that are None are known at run time.
+
+        A graph calls the function back; eagerly it is called directly, where numpy_function would copy.
+        """
+        if tf.executing_eagerly():
+            arrays = [x.__array__() for x in xs]
+            return [tf.convert_to_tensor(y) for y in function(*arrays)]
+        dtypes = [kind.dtype for kind in kinds]
+        results = tf.numpy_function(lambda *arrays: list(function(*arrays)), xs, dtypes)
+        if not isinstance(results, list):
+            results = [results]
+        shaped = []
+        for result, kind in zip(results, kinds, strict=True):
+            shaped.append(tf.ensure_shape(result, kind.shape))
+        return shaped
+
+
+def _without_broadcast(
+    term: str, x: Tensor, long: Collection[str]
+) -> tuple[str, Tensor]:
+    """A term of an einsum and its operand, without axes of length 1 that are longer in other operands."""
+    labels, dropped = [], []
+    for i, label in enumerate(term):
+        if x.shape[i] == 1 and label in long:
+            dropped.append(i)
+        else:
+            labels.append(label)
+    if dropped:
+        x = tf.squeeze(x, dropped)
+    return "".join(labels), x
 
 
 def _axes(axis: Axis) -> tuple[int, ...] | None:
-    return None if axis is None else ints(axis)
+    if axis is None:
+        return None
+    return ints(axis)
 
 
 def _places(indices: Tensor, axis: int) -> Tensor:
-    """The whole place of every element in an array of which these are the indices along one axis."""
-    mesh = list(
-        tf.meshgrid(
-            *(tf.range(n, dtype=indices.dtype) for n in indices.shape), indexing="ij"
-        )
-    )
+    """The full index of every element, from the indices along one axis."""
+    ranges = [tf.range(n, dtype=indices.dtype) for n in indices.shape]
+    mesh = [*tf.meshgrid(*ranges, indexing="ij")]
     mesh[axis] = indices
     return tf.stack(mesh, -1)
 
 
 def _has_gradient(dilations: Sequence[int], groups: int) -> bool:
     """Whether TensorFlow can differentiate such a convolution on the CPU."""
-    return len(dilations) == 2 and groups == 1 and all(d == 1 for d in dilations)
+    return tuple(dilations) == (1, 1) and groups == 1
 
 
 def _channels_last(x: Tensor) -> Tensor:
-    """As TensorFlow's convolutions on the CPU want it."""
+    """The order of axes that TensorFlow's convolutions on the CPU need."""
     return tf.transpose(x, (0, 2, 3, 1))
 
 

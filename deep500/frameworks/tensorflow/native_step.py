@@ -1,4 +1,4 @@
-"""A training step by an optimizer of Keras, in the graph of the step."""
+"""A training step by a Keras optimizer, which is part of the step's graph."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
 
 class KerasOptimizerStep(TensorFlowStep):
-    """The state is in the variables of Keras's optimizer."""
+    """A step whose optimizer state is in the variables of a Keras optimizer."""
 
     def __init__(
         self, executor: "TensorFlowExecutor", optimizer: NativeOptimizer, y: str
     ):
         super().__init__(executor, optimizer, y)
-        self._keras_optimizer = optimizer.create(keras.optimizers, optimizer.rate_at(1))
-        self._keras_optimizer.build([executor.params[name] for name in self.states])
+        first_rate = optimizer.rate_at(1)
+        self._keras_optimizer = optimizer.create(keras.optimizers, first_rate)
+        variables = [executor.params[name] for name in self.states]
+        self._keras_optimizer.build(variables)
 
     def state(self) -> dict[str, np.ndarray]:
-        """The count of steps as "step", and the variables of the optimizer by number and name."""
+        """Return the number of steps as "step", and the variables of the optimizer by number and name."""
         arrays = {"step": np.asarray(self.count, np.float32)}
         for name, variable in self._variables().items():
             arrays[name] = np.array(variable.numpy())
@@ -40,11 +42,11 @@ class KerasOptimizerStep(TensorFlowStep):
             variable.assign(arrays[name])
 
     def _variables(self) -> dict[str, Any]:
-        """Keras gives the same name to several variables, but always in the same order."""
-        variables = self._keras_optimizer.variables
-        return {
-            f"{i}.{variable.name}": variable for i, variable in enumerate(variables)
-        }
+        """The optimizer's variables, numbered because several have the same name; their order is always the same."""
+        variables = {}
+        for i, variable in enumerate(self._keras_optimizer.variables):
+            variables[f"{i}.{variable.name}"] = variable
+        return variables
 
     def _assign(self, gradients: Values) -> Any:
         step = self._device_count.assign_add(1).read_value()
@@ -52,8 +54,9 @@ class KerasOptimizerStep(TensorFlowStep):
         schedule = self.optimizer.schedules.get("learning_rate")
         if schedule is not None:
             rate = schedule.value(self.executor.framework.xp, step)
-            optimizer.learning_rate.assign(tf.cast(rate, optimizer.learning_rate.dtype))
-        names = [*self.states]
-        variables = [self.executor.params[name] for name in names]
-        optimizer.apply([gradients[name] for name in names], variables)
+            variable = optimizer.learning_rate
+            variable.assign(tf.cast(rate, variable.dtype))
+        variables = [self.executor.params[name] for name in self.states]
+        ordered = [gradients[name] for name in self.states]
+        optimizer.apply(ordered, variables)
         return step

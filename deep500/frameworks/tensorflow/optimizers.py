@@ -1,4 +1,4 @@
-"""TensorFlow's own optimizers: those of Keras."""
+"""TensorFlow's own optimizers, which are those of Keras."""
 
 from typing import Any
 

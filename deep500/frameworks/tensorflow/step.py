@@ -1,4 +1,4 @@
-"""A training step in TensorFlow: forward, backward and the optimizer's pure formula in one graph or in two."""
+"""A training step in TensorFlow: forward, backward and the optimizer's formula in one graph or in two."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,25 +16,28 @@ if TYPE_CHECKING:
 
 
 class TensorFlowStep(FunctionalStep):
-    """The optimizer's state is in variables, which the graph assigns to."""
+    """A step whose optimizer state is in variables that the graph assigns to."""
 
     executor: "TensorFlowExecutor"
 
     def __init__(self, executor: "TensorFlowExecutor", optimizer: Optimizer, y: str):
         super().__init__(executor, optimizer, y)
+        xp = executor.framework.xp
         self.states = {}
         for name in executor.structure.trainable:
             param = tf.convert_to_tensor(executor.params[name])
-            first = optimizer.init_named(executor.framework.xp, name, param)
-            self.states[name] = {
-                key: tf.Variable(value) for key, value in first.items()
-            }
+            first = optimizer.init_named(xp, name, param)
+            variables = {}
+            for key, value in first.items():
+                variables[key] = tf.Variable(value)
+            self.states[name] = variables
         self.programs: Programs[Program] = Programs()
         self._half: Traced | None = None
         self._device_count = tf.Variable(tf.zeros((), "float32"))
 
     def __call__(self, inputs: Mapping[str, Any], first_row: int = 0) -> Values:
-        executor, training = self.executor, self.executor.training
+        executor = self.executor
+        training = executor.training
         inputs = executor.keyed(inputs, self.count, first_row)
         key = executor.decided, training
         program, used = self.programs.find(key, lambda: self._program(training))
@@ -56,7 +59,7 @@ class TensorFlowStep(FunctionalStep):
             self.states[name][key].assign(value)
 
     def _assign(self, gradients: Values) -> Any:
-        """TensorFlow's own kernels where the optimizer has some, or its formula, parameter by parameter."""
+        """Update by TensorFlow's own kernels if the optimizer has them, or by its formula, one parameter at a time."""
         framework = self.executor.framework
         step = self._device_count.assign_add(1).read_value()
         params: Values = {name: self.executor.params[name] for name in self.states}
@@ -84,7 +87,8 @@ class TensorFlowStep(FunctionalStep):
 
 
 def _tensors(variables: Mapping[str, Any]) -> Values:
-    """The values that the variables have now."""
-    return {
-        name: tf.convert_to_tensor(variable) for name, variable in variables.items()
-    }
+    """The current values of the variables."""
+    tensors = {}
+    for name, variable in variables.items():
+        tensors[name] = tf.convert_to_tensor(variable)
+    return tensors

@@ -1,4 +1,4 @@
-"""A Keras model as an executor: it keeps its variables, we name its inputs and outputs and train it."""
+"""An executor that runs and trains a Keras model, whose variables stay in the model."""
 
 import inspect
 import re
@@ -28,16 +28,17 @@ from ...contracts.wrapping import (
 from ...errors import Deep500Error
 from .executor import TensorFlowExecutor
 
-CALL_OPTIONS = ("training", "mask")  # which Keras passes by itself
+CALL_OPTIONS = ("training", "mask")  # arguments of `call` that Keras passes by itself
 NUMBERED = re.compile(r"(.+?)_\d+")
-UNNAMED = re.compile(r"(keras_tensor|input_layer)(_\d+)?")  # as Keras calls an input
+# The names that Keras gives to inputs without one.
+UNNAMED = re.compile(r"(keras_tensor|input_layer)(_\d+)?")
 
 
 class WrappedKeras(TensorFlowExecutor):
-    """Runs a Keras model as graphs. Its variables stay its own; those that it does not train are state.
+    """Runs a Keras model as graphs, on the model's own variables; those that it does not train are state.
 
-    Variables are named by their paths in the model, where the numbers that Keras counts per process start anew. What
-    layers add to the loss (regularisation) is part of it.
+    Variables are named by their paths in the model, with numbers that start anew in each model. Terms that layers add
+    to the loss (regularisation) are part of it.
     """
 
     def __init__(
@@ -56,9 +57,8 @@ class WrappedKeras(TensorFlowExecutor):
             )
         loss = self._loss(framework, wrapping.loss)
         arguments = _arguments(model, wrapping.inputs)
-        self._wrapped = Wrapped(
-            type(model).__name__, self._call, arguments, wrapping, loss
-        )
+        name = type(model).__name__
+        self._wrapped = Wrapped(name, self._call, arguments, wrapping, loss)
         super().__init__(framework, self._outline(), seed or 0, compile)
         if seed is not None:
             self._seed_generators(seed)
@@ -75,26 +75,29 @@ class WrappedKeras(TensorFlowExecutor):
                 seed = tape.seed(self.framework.xp, value, y)
             zeros = tf.UnconnectedGradients.ZERO
             gradients = record.gradient(value, trained, seed, zeros)
-            dense = {name: tf.convert_to_tensor(g) for name, g in gradients.items()}
+            dense = {}
+            for name, gradient in gradients.items():
+                dense[name] = tf.convert_to_tensor(gradient)
             return outputs, dense
 
         return run, self._wrapped.inputs
 
     def natives(self, inputs: Mapping[str, Any], used: Iterable[str]) -> Values:
-        """The inputs that the model or the loss takes, in the dtypes that they have."""
-        return {
-            name: tf.convert_to_tensor(inputs[name])
-            for name in self._wrapped.known(inputs)
-        }
+        """Return the inputs that the model or the loss takes, in the dtypes that they have."""
+        names = self._wrapped.known(inputs)
+        return {name: tf.convert_to_tensor(inputs[name]) for name in names}
 
     def _inference(self, inputs: Collection[str]) -> Program:
-        return self.traced(lambda values: self._run(values, training=False)), [*inputs]
+        program = self.traced(lambda values: self._run(values, training=False))
+        return program, [*inputs]
 
     def _run(self, inputs: Values, training: bool) -> Values:
         outputs = self._wrapped.run(inputs, training=training)
         if LOSS in outputs and self._model.losses:
-            outputs[LOSS] = tf.add_n([outputs[LOSS], *self._model.losses])
-        if self._wrapped.outputs != self.structure.outputs:  # known when it is traced
+            terms = [outputs[LOSS], *self._model.losses]
+            outputs[LOSS] = tf.add_n(terms)
+        # the names of the outputs are known when the model is traced
+        if self._wrapped.outputs != self.structure.outputs:
             self.structure = self._outline()
         return outputs
 
@@ -106,11 +109,11 @@ class WrappedKeras(TensorFlowExecutor):
 
     def _outline(self) -> Network:
         specs = {}
+        trained = []
         for name, variable in self._variables.items():
             specs[name] = Tensor(tuple(variable.shape), variable.dtype)
-        trained = [
-            name for name, variable in self._variables.items() if variable.trainable
-        ]
+            if variable.trainable:
+                trained.append(name)
         return self._wrapped.outline(specs, trained)
 
     def _own_variables(self, network: Network) -> Values:
@@ -131,42 +134,49 @@ class WrappedKeras(TensorFlowExecutor):
         return loss
 
     def _seed_generators(self, seed: int) -> None:
-        """Start the generators that layers draw by."""
+        """Set the state of the generators by which layers draw random numbers."""
         for name, variable in self._variables.items():
             if name.endswith("seed_generator_state"):
-                word = random_key.derive(seed, name, None, 0)[0]
-                variable.assign([word >> 1, 0])
+                key = random_key.derive(seed, name, None, 0)
+                variable.assign([key[0] >> 1, 0])
 
 
 def _arguments(model: keras.Model, names: Sequence[str] | None) -> Arguments:
-    """The inputs: of a Sequential "input", of a Functional as its user has named them, else as `call` names them."""
+    """The inputs by name: "input" of a Sequential, the user's names of a Functional, else the parameters of `call`."""
     if not isinstance(model, keras.Sequential | Functional):
         return arguments_of(model.call, names, skip=CALL_OPTIONS)
-    tensors = (
-        keras.tree.flatten(model.input) if isinstance(model, Functional) else [None]
-    )
-    own = tuple(_input_name(tensor, i) for i, tensor in enumerate(tensors))
-    if names is not None and len(names) != len(own):
-        raise Deep500Error(
-            f"the model takes {', '.join(own)}, and inputs names {', '.join(names) or 'none'}"
-        )
-    return Arguments(tuple(names or own))
+    model_names = _input_names(model)
+    if names is None:
+        return Arguments(model_names)
+    if len(names) != len(model_names):
+        expected = ", ".join(model_names)
+        received = ", ".join(names) or "none"
+        raise Deep500Error(f"the model takes {expected}, and inputs names {received}")
+    return Arguments(tuple(names))
+
+
+def _input_names(model: keras.Model) -> tuple[str, ...]:
+    if not isinstance(model, Functional):
+        return ("input",)
+    tensors = keras.tree.flatten(model.input)
+    return tuple([_input_name(tensor, i) for i, tensor in enumerate(tensors)])
 
 
 def _input_name(tensor: Any, place: int) -> str:
-    if tensor is not None and not UNNAMED.fullmatch(tensor.name):
+    if not UNNAMED.fullmatch(tensor.name):
         return tensor.name
     return f"input_{place}" if place else "input"
 
 
 def _named_variables(model: keras.Model) -> dict[str, Any]:
-    """The variables by their paths; numbers that Keras counts for the whole process are counted for this model."""
+    """The variables by their paths, with the numbers that Keras counts per process counted anew for this model."""
     numbers = _Renumbering()
     variables: dict[str, Any] = {}
     for variable in (*model.trainable_variables, *model.non_trainable_variables):
         path = variable.path.removeprefix(f"{model.name}/")
         *folders, last = path.split("/")
-        name = "/".join([*map(numbers.renumbered, folders), last])
+        renumbered = map(numbers.renumbered, folders)
+        name = "/".join([*renumbered, last])
         unique = name
         while unique in variables:
             unique = numbers.next(name)
@@ -175,7 +185,7 @@ def _named_variables(model: keras.Model) -> dict[str, Any]:
 
 
 class _Renumbering:
-    """dense_7, dense_9 → dense, dense_1: in the order in which they come."""
+    """Numbers names anew in the order in which they come: dense_7, dense_9 → dense, dense_1."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -184,7 +194,8 @@ class _Renumbering:
     def renumbered(self, name: str) -> str:
         if name not in self._names:
             numbered = NUMBERED.fullmatch(name)
-            self._names[name] = self.next(numbered[1] if numbered else name)
+            stem = numbered[1] if numbered else name
+            self._names[name] = self.next(stem)
         return self._names[name]
 
     def next(self, stem: str) -> str:
@@ -194,8 +205,9 @@ class _Renumbering:
 
 
 def _takes_label_first(loss: Callable) -> bool:
-    """Whether it is written as Keras writes losses: (y_true, y_pred)."""
+    """Whether the loss takes (y_true, y_pred), as Keras's own losses do."""
     if isinstance(loss, keras.losses.Loss):
         return True
     parameters = inspect.signature(loss).parameters
-    return next(iter(parameters), "") == "y_true"
+    first = next(iter(parameters), "")
+    return first == "y_true"
