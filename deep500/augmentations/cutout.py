@@ -1,4 +1,4 @@
-"""Pictures with a hole."""
+"""Cuts a hole into pictures."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ..errors import Deep500Error
 
 
 class Cutout(ImageAugmentation):
-    """Sets a square of `size` pixels to 0; its centre is any pixel, so that a part may lie outside."""
+    """Sets a random square of `size` pixels to 0; its centre is any pixel, so that a part may lie outside."""
 
     size: int = 8
 
@@ -24,8 +24,9 @@ class Cutout(ImageAugmentation):
         starts = centres - self.size // 2
         ends = starts + self.size
         changed = pictures.copy()
-        for picture, (top, left), (bottom, right) in zip(
-            changed, starts, ends, strict=True
-        ):
-            picture[:, max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)] = 0
+        first_pixels, end_pixels = np.maximum(starts, 0), np.maximum(ends, 0)
+        for picture, first, end in zip(changed, first_pixels, end_pixels, strict=True):
+            rows = slice(first[0], end[0])
+            columns = slice(first[1], end[1])
+            picture[:, rows, columns] = 0
         return changed

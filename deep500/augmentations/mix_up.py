@@ -1,4 +1,4 @@
-"""Pictures that are laid over each other."""
+"""Mixes pairs of examples."""
 
 from collections.abc import Mapping
 
@@ -11,9 +11,9 @@ from ..errors import Deep500Error
 class MixUp(Augmentation):
     """Mixes every example with another one of its batch: λ of itself, 1 - λ of the other; λ has a Beta distribution.
 
-    The first of `arrays` is mixed. So are the others if they are real numbers; one of whole numbers (a label) is taken
-    from the example itself with probability λ and from the other one otherwise, so that the expected cross-entropy
-    is that of the mixed label. The other example depends on which examples are in the batch.
+    The first of `arrays` is mixed, and so are the others if they hold real numbers. An array of integers (a label) is
+    taken from the example itself with probability λ and from the other one otherwise, so that the expected
+    cross-entropy is that of the mixed label. The other example depends on which examples are in the batch.
     """
 
     alpha: float = 0.2
@@ -23,57 +23,63 @@ class MixUp(Augmentation):
         super().__post_init__()
         if not self.alpha > 0 or not self.arrays:
             raise Deep500Error(
-                f"MixUp has alpha {self.alpha} and arrays {self.arrays}: alpha is above 0, and there is an "
-                "array"
+                f"MixUp has alpha {self.alpha} and arrays {self.arrays}: "
+                "alpha is above 0, and there is an array"
             )
 
     def apply(self, batch: Batch, draws: Draws) -> Batch:
-        numbers = draws.uniform(3)
-        shares = self._shares(numbers[:, 0])
-        others = _next_in_random_order(numbers[:, 1])
-        keeps = numbers[:, 2] < shares
+        for_share, for_partner, for_choice = draws.uniform(3).T
+        shares = self._shares(for_share)
+        partners = _next_in_random_order(for_partner)
+        keeps = for_choice < shares
         mixed = dict(batch)
         for name in self.arrays:
             values = batch[name]
+            others = values[partners]
             if values.dtype.kind == "f":
-                mixed[name] = _mixture(values, values[others], shares)
+                mixed[name] = _mixture(values, others, shares)
             else:
-                mixed[name] = _choice(values, values[others], keeps)
+                mixed[name] = _choice(values, others, keeps)
         return mixed
 
     def specs(self, specs: Mapping[str, Spec]) -> dict[str, Spec]:
         for name in self.arrays:
             if name not in specs:
+                present = ", ".join(specs)
                 raise Deep500Error(
-                    f"MixUp mixes {name!r}, and the data have: {', '.join(specs)}"
+                    f"MixUp mixes {name!r}, and the data have: {present}"
                 )
-        if specs[self.arrays[0]].dtype.kind != "f":
-            raise Deep500Error(
-                f"MixUp mixes real numbers, and {self.arrays[0]!r} holds {specs[self.arrays[0]].dtype}"
-            )
+        first = self.arrays[0]
+        dtype = specs[first].dtype
+        if dtype.kind != "f":
+            raise Deep500Error(f"MixUp mixes real numbers, and {first!r} holds {dtype}")
         return dict(specs)
 
     def _shares(self, uniform: np.ndarray) -> np.ndarray:
-        """Numbers with the distribution Beta(alpha, alpha), by its inverse."""
+        """Numbers with the distribution Beta(alpha, alpha), by inverting its cumulative distribution function."""
         from scipy.special import betaincinv
 
         return betaincinv(self.alpha, self.alpha, uniform)
 
 
 def _next_in_random_order(numbers: np.ndarray) -> np.ndarray:
-    """For every example another one: the next when they are sorted by these numbers."""
+    """The index of another example for each one: the next when they are sorted by these numbers."""
     order = np.argsort(numbers, kind="stable")
-    others = np.empty_like(order)
-    others[order] = np.roll(order, -1)
-    return others
+    partners = np.empty_like(order)
+    partners[order] = np.roll(order, -1)
+    return partners
 
 
 def _mixture(values: np.ndarray, others: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    shape = (-1, *[1] * (values.ndim - 1))
-    weights = shares.astype(values.dtype).reshape(shape)
+    weights = _per_example(shares.astype(values.dtype), values)
     return others + weights * (values - others)
 
 
 def _choice(values: np.ndarray, others: np.ndarray, keeps: np.ndarray) -> np.ndarray:
-    shape = (-1, *[1] * (values.ndim - 1))
-    return np.where(keeps.reshape(shape), values, others)
+    return np.where(_per_example(keeps, values), values, others)
+
+
+def _per_example(numbers: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """One number per example, reshaped so that it is broadcast over the values of the example."""
+    ones = [1] * (values.ndim - 1)
+    return numbers.reshape(-1, *ones)

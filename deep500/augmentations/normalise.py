@@ -1,4 +1,4 @@
-"""Pictures on another scale."""
+"""Shifts and scales pictures."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from ..errors import Deep500Error
 class Normalise(ImageAugmentation):
     """(x - mean) / deviation as float32, with one number for all channels or one for each.
 
-    For pictures of bytes these are numbers from 0 to 255.
+    For pictures of bytes, these numbers are on the scale from 0 to 255.
     """
 
     mean: tuple[float, ...] = (0.5,)
@@ -40,14 +40,16 @@ class Normalise(ImageAugmentation):
     def _normalise(self, pictures: np.ndarray, out: np.ndarray) -> None:
         shape = (-1, 1, 1)
         mean = np.array(self.mean, np.float32).reshape(shape)
-        factor = (1 / np.array(self.deviation)).astype(np.float32).reshape(shape)
+        inverse = 1 / np.array(self.deviation)
+        factor = inverse.astype(np.float32).reshape(shape)
         np.subtract(pictures, mean, out=out, dtype=np.float32)
         out *= factor
 
     def spec(self, before: Spec) -> Spec:
+        channels = before.shape[0]
         for numbers in (self.mean, self.deviation):
-            if len(numbers) not in (1, before.shape[0]):
+            if len(numbers) not in (1, channels):
                 raise Deep500Error(
-                    f"Normalise has {len(numbers)} numbers, and the pictures have {before.shape[0]} channels"
+                    f"Normalise has {len(numbers)} numbers, and the pictures have {channels} channels"
                 )
         return Spec(before.shape, np.dtype(np.float32))

@@ -1,4 +1,4 @@
-"""A random part of every picture."""
+"""Crops pictures at random."""
 
 import numpy as np
 
@@ -24,30 +24,39 @@ class RandomCrop(ImageAugmentation):
     def change(self, pictures: np.ndarray, draws: Draws) -> np.ndarray:
         rows, columns = pictures.shape[2:]
         height, width = self._size((rows, columns))
-        room = (
-            rows + 2 * self.padding - height + 1,
-            columns + 2 * self.padding - width + 1,
-        )
-        places = (draws.uniform(2) * room).astype(np.int64) - self.padding
+        row_choices = rows + 2 * self.padding - height + 1
+        column_choices = columns + 2 * self.padding - width + 1
+        offsets = (draws.uniform(2) * (row_choices, column_choices)).astype(np.int64)
+        corners = offsets - self.padding
         cropped = np.zeros((*pictures.shape[:2], height, width), pictures.dtype)
-        for number, (top, left) in enumerate(places.tolist()):
-            first_row, end_row = max(top, 0), min(top + height, rows)
-            first_column, end_column = max(left, 0), min(left + width, columns)
-            visible = pictures[number, :, first_row:end_row, first_column:end_column]
-            down, right = first_row - top, first_column - left
-            below, beyond = down + visible.shape[1], right + visible.shape[2]
-            cropped[number, :, down:below, right:beyond] = visible
+        for number, (first_row, first_column) in enumerate(corners.tolist()):
+            source_rows, target_rows = _overlap(first_row, height, rows)
+            source_columns, target_columns = _overlap(first_column, width, columns)
+            inside = pictures[number, :, source_rows, source_columns]
+            cropped[number, :, target_rows, target_columns] = inside
         return cropped
 
     def spec(self, before: Spec) -> Spec:
-        return Spec((before.shape[0], *self._size(before.shape[1:])), before.dtype)
+        channels = before.shape[0]
+        height, width = self._size(before.shape[1:])
+        return Spec((channels, height, width), before.dtype)
 
     def _size(self, before: tuple[int, ...]) -> tuple[int, int]:
-        height, width = self.height or before[0], self.width or before[1]
-        room = before[0] + 2 * self.padding, before[1] + 2 * self.padding
-        if height > room[0] or width > room[1]:
+        """The size of the cropped pictures; raises a Deep500Error if it is larger than a padded picture."""
+        rows, columns = before
+        height, width = self.height or rows, self.width or columns
+        padded_rows = rows + 2 * self.padding
+        padded_columns = columns + 2 * self.padding
+        if height > padded_rows or width > padded_columns:
             raise Deep500Error(
                 f"RandomCrop cuts out {height} × {width}, and a picture with its padding has only "
-                f"{room[0]} × {room[1]}"
+                f"{padded_rows} × {padded_columns}"
             )
         return height, width
+
+
+def _overlap(start: int, length: int, size: int) -> tuple[slice, slice]:
+    """Which of `length` pixels from `start` on are inside a picture: as a part of it, and as a part of the cut-out."""
+    first = max(start, 0)
+    end = max(first, min(start + length, size))
+    return slice(first, end), slice(first - start, end - start)

@@ -1,4 +1,4 @@
-"""Every other picture as in a mirror."""
+"""Mirrors pictures at random."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..contracts.augmentation import Draws, ImageAugmentation
 
 
 class RandomFlip(ImageAugmentation):
-    """Exchanges left and right with this probability."""
+    """Flips a picture horizontally with this probability."""
 
     probability: float = 0.5
 

@@ -12,9 +12,10 @@ TIMED = ("cost", "rate")
 
 
 class Faster(Claim):
-    """In every seed `a` is at least `factor` times as fast as `b`; both are costs, or both are rates.
+    """Over the seeds, `a` is at least `factor` times as fast as `b`; both are costs, or both are rates.
 
-    The logarithms of the ratios, one for each seed, have a Student's t-interval, which must lie beyond the factor.
+    The claim holds if the Student's t-interval of the logarithms of the ratios, one for each seed, lies above the
+    logarithm of the factor.
     """
 
     a: Metric
@@ -23,11 +24,11 @@ class Faster(Claim):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kinds = (self.a.kind, self.b.kind)
-        if kinds[0] != kinds[1] or kinds[0] not in TIMED:
+        kind_a, kind_b = self.a.kind, self.b.kind
+        if kind_a != kind_b or kind_a not in TIMED:
             raise Deep500Error(
-                f"Faster compares two costs or two rates, and {metric_words(self.a)} is a {kinds[0]}, "
-                f"{metric_words(self.b)} a {kinds[1]}"
+                f"Faster compares two costs or two rates, and {metric_words(self.a)} is a {kind_a}, "
+                f"{metric_words(self.b)} a {kind_b}"
             )
         if not 0 < self.factor < math.inf:
             raise Deep500Error(
@@ -35,22 +36,27 @@ class Faster(Claim):
             )
 
     def sentence(self) -> str:
-        return f"{metric_words(self.a)} is {self.factor:g} times as fast as {metric_words(self.b)}"
+        fast, slow = metric_words(self.a), metric_words(self.b)
+        return f"{fast} is {self.factor:g} times as fast as {slow}"
 
     def judge(self, summaries: Sequence[Summary]) -> Judgement:
-        of_a, of_b = (summary["values"] for summary in summaries)
+        summary_a, summary_b = summaries
         sign = 1 if self.a.kind == "rate" else -1
-        logs = []
-        for a, b in zip(of_a, of_b, strict=True):
+        log_ratios = []
+        for a, b in zip(summary_a["values"], summary_b["values"], strict=True):
             if a is None or b is None or a <= 0 or b <= 0:
                 return Judgement("not decided", "a seed has no value above 0")
-            logs.append(sign * (math.log(a) - math.log(b)))
+            log_ratios.append(sign * (math.log(a) - math.log(b)))
+        count = len(log_ratios)
         try:
-            known = mean_interval(logs, summaries[0]["level"])
+            interval = mean_interval(log_ratios, summary_a["level"])
         except TooFewSamples:
-            return Judgement("not decided", f"{len(logs)} seeds give no interval")
-        low, high = math.exp(known.low), math.exp(known.high)
-        reason = f"{math.exp(known.estimate):.4g} [{low:.4g}, {high:.4g}] times, n = {len(logs)}"
+            return Judgement("not decided", f"{count} seeds give no interval")
+        ratio = math.exp(interval.estimate)
+        low, high = math.exp(interval.low), math.exp(interval.high)
+        reason = f"{ratio:.4g} [{low:.4g}, {high:.4g}] times, n = {count}"
         if low >= self.factor:
             return Judgement("holds", reason)
-        return Judgement("fails" if high < self.factor else "not decided", reason)
+        if high < self.factor:
+            return Judgement("fails", reason)
+        return Judgement("not decided", reason)

@@ -1,4 +1,4 @@
-"""The command `d5`: a verb is one file with one function, which calls one function of the library."""
+"""The command `d5`: every verb is one file with one function, which calls one function of the library."""
 
 import argparse
 import sys
@@ -74,18 +74,19 @@ class _Parser(argparse.ArgumentParser):
         raise Deep500Error(f"{message} (see `{self.prog} --help`)")
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        """Refuse a word that is none of the choices with the nearest one; argparse only lists them."""
+        """Raise a Deep500Error that suggests the nearest choice; argparse would only list them."""
         if action.choices is None or value in action.choices:
             return
-        words = " ".join([*action.option_strings[:1], repr(value)])
-        known = list(map(str, action.choices))
+        argument = " ".join([*action.option_strings[:1], repr(value)])
+        choices = list(map(str, action.choices))
+        hint = did_you_mean(str(value), choices)
         raise Deep500Error(
-            f"`{self.prog}` does not know {words}.{did_you_mean(str(value), known)} Known: {', '.join(known)}"
+            f"`{self.prog}` does not know {argument}.{hint} Known: {', '.join(choices)}"
         )
 
 
 def parser() -> argparse.ArgumentParser:
-    """All verbs and their options."""
+    """The parser of all verbs and their options."""
     top = _Parser(
         prog="d5",
         description="Is it right? Is it fast? Would anyone else get the same answer?",
@@ -103,44 +104,51 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _parsed(words: Sequence[str]) -> argparse.Namespace:
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     top = parser()
-    args, rest = top.parse_known_args(words)
-    if not rest:
+    args, unparsed = top.parse_known_args(argv)
+    if not unparsed:
         return args
-    odd = rest[0].partition("=")[0]
-    if not odd.startswith("-"):
+    verb = args.verb
+    unknown = unparsed[0].partition("=")[0]
+    if not unknown.startswith("-"):
         raise Deep500Error(
-            f"`d5 {args.verb}` has no use for {odd!r} (see `d5 {args.verb} --help`)"
+            f"`d5 {verb}` has no use for {unknown!r} (see `d5 {verb} --help`)"
         )
-    hint = did_you_mean(odd, options_of(top)[args.verb])
+    hint = did_you_mean(unknown, options_of(top)[verb])
     raise Deep500Error(
-        f"`d5 {args.verb}` has no option {odd}.{hint} `d5 {args.verb} --help` lists them"
+        f"`d5 {verb}` has no option {unknown}.{hint} `d5 {verb} --help` lists them"
     )
 
 
 def options_of(top: argparse.ArgumentParser) -> dict[str, dict[str, argparse.Action]]:
-    """The options of every verb by their names; old spellings, which only name the new one, are left out."""
-    [verbs] = [a for a in top._actions if isinstance(a, argparse._SubParsersAction)]
-    found: dict[str, dict[str, argparse.Action]] = {}
+    """The options of every verb by name, without the old spellings that only refer to the new one."""
+    [verbs] = [
+        action
+        for action in top._actions
+        if isinstance(action, argparse._SubParsersAction)
+    ]
+    actions: dict[str, dict[str, argparse.Action]] = {}
     for verb, subparser in verbs.choices.items():
-        found[verb] = {}
+        actions[verb] = {}
         for action in subparser._actions:
             if action.help != argparse.SUPPRESS:
-                found[verb] |= dict.fromkeys(action.option_strings, action)
-    return found
+                actions[verb] |= dict.fromkeys(action.option_strings, action)
+    return actions
 
 
-def _joined(words: Sequence[str]) -> list[str]:
-    """A verb of two words, such as `bench operator`, as the parser knows it."""
-    both = " ".join(words[:2])
-    return [both, *words[2:]] if both in VERBS else list(words)
+def _joined(argv: Sequence[str]) -> list[str]:
+    """The arguments with a verb of two words, such as `bench operator`, joined into one, as the parser expects it."""
+    two_words = " ".join(argv[:2])
+    if two_words in VERBS:
+        return [two_words, *argv[2:]]
+    return list(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb; 0: good, 1: a check or gate said no, 2: bad input, said in one line, 3: not decided.
+    """Run one verb; returns its exit code (0: good, 1: a check or gate failed, 2: bad input, 3: not decided).
 
-    Without `argv` this is the command itself, which has its process to itself.
+    Without `argv` this is the command itself, which may change the state of its process.
     """
     if argv is not None:
         return _unbroken(argv)
@@ -148,20 +156,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _unbroken(sys.argv[1:])
 
 
-def _unbroken(words: Sequence[str]) -> int:
-    """With the exit code of the verdict, also where nobody reads the output."""
+def _unbroken(argv: Sequence[str]) -> int:
+    """Run one verb with the exit code of its verdict, even if nobody reads the output."""
     try:
         with unbroken():
-            return _run(words)
+            return _run(argv)
     except OSError as error:  # the output cannot be written: a full disk
         _complain(error)
         return 2
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(argv: Sequence[str]) -> int:
     try:
         with interruptible(), terminable():
-            args = _parsed(_joined(words))
+            args = _parsed(_joined(argv))
             return args.call(args)
     except Wrong as error:
         _complain(error, "wrong: ")
@@ -181,5 +189,6 @@ def _run(words: Sequence[str]) -> int:
         return 2
 
 
-def _complain(error: Exception, what: str = "") -> None:
-    print(f"d5: {what}{one_line(error, LONGEST_COMPLAINT)}", file=sys.stderr)
+def _complain(error: Exception, prefix: str = "") -> None:
+    message = one_line(error, LONGEST_COMPLAINT)
+    print(f"d5: {prefix}{message}", file=sys.stderr)

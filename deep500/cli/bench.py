@@ -107,52 +107,59 @@ def _candidates(args: argparse.Namespace) -> dict[str, object]:
         Statement,
     )
 
-    found: list[Candidate] = [
-        *(Statement(s, args.setup) for s in args.statements),
-        *(Function(f, args.setup) for f in args.function),
-        *(Command(c) for c in args.command),
-    ]
-    if not found:
+    candidates: list[Candidate] = []
+    candidates += [Statement(code, args.setup) for code in args.statements]
+    candidates += [Function(address, args.setup) for address in args.function]
+    candidates += [Command(command) for command in args.command]
+    if not candidates:
         raise Deep500Error(
             "nothing to measure: give a STATEMENT, --function module:name or --command CMD"
         )
-    if len(args.name) > len(found):
+    if len(args.name) > len(candidates):
         raise Deep500Error(
-            f"{len(args.name)} names for {len(found)} candidates: give at most one each"
+            f"{len(args.name)} names for {len(candidates)} candidates: give at most one each"
         )
     named: dict[str, object] = {}
-    for i, candidate in enumerate(found):
-        name = args.name[i] if i < len(args.name) else " ".join(candidate.text.split())
+    for i, candidate in enumerate(candidates):
+        name = " ".join(candidate.text.split())
+        if i < len(args.name):
+            name = args.name[i]
         if name in named:
             print(
                 f"d5: {name!r} is given twice; the second is called {name + ' #2'!r}",
                 file=sys.stderr,
             )
-            name = next(
-                n
-                for k in range(2, len(found) + 2)
-                if (n := f"{name} #{k}") not in named
-            )
+            name = _unused_name(name, named)
         named[name] = candidate
     return named
 
 
+def _unused_name(name: str, named: dict[str, object]) -> str:
+    """The name with the first number that is not taken."""
+    number = 2
+    while f"{name} #{number}" in named:
+        number += 1
+    return f"{name} #{number}"
+
+
 def _factors(texts: list[str]) -> dict[str, list]:
-    found: dict[str, list] = {}
+    """The levels of every factor by its name; raises a Deep500Error for a text of another form."""
+    factors: dict[str, list] = {}
     for text in texts:
         form = "name=level,level,… with numbers or words"
         name, levels = options.named_value("--factor", text, form)
         if not levels or set("[](){}") & set(levels):
             raise Deep500Error(f"--factor {text!r} is not of the form {form}")
-        if name in found:
+        if name in factors:
             raise Deep500Error(
                 f"--factor {name} is given twice: list all its levels at once"
             )
-        found[name] = [_level(v) for v in levels.split(",")]
-    return found
+        factors[name] = [_level(level) for level in levels.split(",")]
+    return factors
 
 
 def _level(text: str) -> int | float | str:
+    """The level as a number, if it is one."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -73,7 +73,7 @@ def call(args: argparse.Namespace) -> int:
         )
         plan = replace(plan, about={**plan.about, "moment": moment.to_json()})
 
-        def take_apart(record: Recording) -> None:
+        def append_breakdown(record: Recording) -> None:
             seconds = BREAKDOWN_SHARE * args.budget
             for block in breakdown_blocks(
                 plan, seconds, BREAKDOWN_PROCESSES, lambda text: progress(1.0, text)
@@ -81,6 +81,6 @@ def call(args: argparse.Namespace) -> int:
                 record.append(block)
 
         record = recorded_run(
-            plan, args.out, progress, kind="network_bench", more=take_apart
+            plan, args.out, progress, kind="network_bench", more=append_breakdown
         )
     return show_record(args, record, page=args.report)

@@ -117,14 +117,14 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _refute_peaks(record: "Record") -> None:
-    """Whatever ran faster than a kept peak shows that the peak is too low."""
+    """Discard stored peaks of the machine that a measurement has exceeded, with a warning."""
     from ..measure.bounds.roofline import refute_peak
 
-    for planned, entry in zip(
-        record.plan["entries"], (record.derived or {})["entries"], strict=True
-    ):
-        line = entry["rates"].get("roofline") or {}
-        if not line.get("alarm") or line["limited_by"] != "compute":
+    planned_entries = record.plan["entries"]
+    entries = (record.derived or {})["entries"]
+    for planned, entry in zip(planned_entries, entries, strict=True):
+        roofline = entry["rates"].get("roofline") or {}
+        if not roofline.get("alarm") or roofline["limited_by"] != "compute":
             continue
         dtype, rate = planned["work"]["dtype"], entry["rates"]["flops"]["value"]
         if refute_peak(dtype, rate):
@@ -136,6 +136,7 @@ def _refute_peaks(record: "Record") -> None:
 
 
 def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
+    """The problems to measure, and the scope of the suite that they come from."""
     from ..validation.benching.jobs import Problem
     from ..validation.benching.suites import part, suite
     from ..validation.shapes import SYNTAX
@@ -145,14 +146,12 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
             raise Deep500Error(
                 "--suite brings its operators, shapes and attributes: leave yours out"
             )
-        found = suite(args.suite, args.tier)
+        whole = suite(args.suite, args.tier)
         if not args.part:
-            return found.problems, found.scope
-        chosen = part(found.problems, args.part)
-        return (
-            chosen,
-            f"{found.scope}; of these part {args.part}, {len(chosen)} problems",
-        )
+            return whole.problems, whole.scope
+        chosen = part(whole.problems, args.part)
+        scope = f"{whole.scope}; of these part {args.part}, {len(chosen)} problems"
+        return chosen, scope
     if not args.operators:
         raise Deep500Error(
             "nothing to measure: give an OPERATOR with --shape, or --suite deepbench:gemm"
@@ -162,6 +161,8 @@ def _problems(args: argparse.Namespace) -> "tuple[list[Problem], str]":
     attributes = options.settings(args.set)
     if not args.shape:
         raise Deep500Error(f"no --shape for {args.operators[0]}: {SYNTAX}")
-    return [
-        Problem(op, attributes, shape) for op in args.operators for shape in args.shape
-    ], ""
+    problems = []
+    for operator in args.operators:
+        for shape in args.shape:
+            problems.append(Problem(operator, attributes, shape))
+    return problems, ""

@@ -38,9 +38,7 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error(
             f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
         )
-    load_codec(
-        args.codec
-    )  # what is wrong with its name is said before anything is started
+    load_codec(args.codec)  # reports a wrong name before anything is started
     with (
         recording("check", _plan(args, LOOPS), args.out) as record,
         ProgressLine() as line,
@@ -56,7 +54,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace, loops: tuple[str, ...]) -> dict[str, Any]:
-    """What is asked, as it is written into the bundle."""
+    """The request as it is written into the bundle."""
     return {
         "operator": args.codec,
         "attributes": {},

@@ -53,15 +53,16 @@ def call(args: argparse.Namespace) -> int:
     from ..contracts.network import Network
     from ..evidence.recording import recording
 
-    _refuse_nonsense(args)
+    _check_arguments(args)
     networks = [Network.from_onnx(path) for path in args.models]
     plan = _plan(args, networks)
     with recording("network_check", plan, args.out) as record, ProgressLine() as line:
-        found = _report(args, networks, line)
-        for side in found.sides:
+        report = _report(args, networks, line)
+        for side in report.sides:
             record.append(side.to_json())
-        finished = record.finish(files=found.files)
-    files = [str(Path(str(finished.bundle)) / name) for name in found.files]
+        finished = record.finish(files=report.files)
+    folder = Path(str(finished.bundle))
+    files = [str(folder / name) for name in report.files]
     code = show_record(args, finished, args.report, {"files": files})
     if files and not args.json:
         print(f"to send to its developers: {', '.join(files)}")
@@ -77,11 +78,13 @@ def _report(
     from ..validation.networks.checking.data import data_from_file
 
     first, last = networks[0], networks[-1]
+    against = first if len(networks) > 1 else None
+    data = data_from_file(first, args.data) if args.data else None
     return check_network(
         last,
         args.framework,
-        against=first if len(networks) > 1 else None,
-        data=data_from_file(first, args.data) if args.data else None,
+        against=against,
+        data=data,
         optimizer=args.optimizer,
         seed=args.seed,
         dimensions=options.settings(args.set),
@@ -91,30 +94,33 @@ def _report(
 
 
 def _plan(args: argparse.Namespace, networks: "list[Network]") -> dict[str, Any]:
-    """What is asked, as it is written into the bundle."""
+    """The request as it is written into the bundle."""
     from ..validation.networks.checking.remarks import remarks_of
 
+    remarks: list[Any] = []
+    for network in networks:
+        remarks += remarks_of(network)
     return {
         "models": args.models,
         "frameworks": args.framework,
         "optimizer": args.optimizer,
         "dimensions": options.settings(args.set),
         "data": str(args.data) if args.data else "",
-        "remarks": [remark for network in networks for remark in remarks_of(network)],
+        "remarks": remarks,
         "seed": args.seed,
     }
 
 
-def _refuse_nonsense(args: argparse.Namespace) -> None:
+def _check_arguments(args: argparse.Namespace) -> None:
     from .. import registry
     from ..frameworks import framework
 
     if len(args.models) > 2:
         raise Deep500Error(f"{len(args.models)} files: give one, or two to be compared")
     registry.find("optimizers", args.optimizer)
-    for wanted in map(framework, args.framework):
-        if not wanted.available():
-            wanted.require()  # says in one line what to install
+    for adapter in map(framework, args.framework):
+        if not adapter.available():
+            adapter.require()  # raises an error that says what to install
     if not args.timeout > 0:
         raise Deep500Error(
             f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"

@@ -74,13 +74,14 @@ def call(args: argparse.Namespace) -> int:
     from ..evidence.recording import recording
     from ..results.check import check_block
 
-    _refuse_nonsense(args)
+    _check_arguments(args)
     pictured: list[Pictured] = []
     with recording("check", _plan(args), args.out) as record, ProgressLine() as line:
         for i, name in enumerate(args.framework):
-            say = partial(line, i / len(args.framework))
-            wanted = pictured if i == 0 and _pictures(args) else None
-            record.append(check_block(_report(args, name, say, wanted)))
+            show_progress = partial(line, i / len(args.framework))
+            to_picture = pictured if i == 0 and _pictures(args) else None
+            report = _report(args, name, show_progress, to_picture)
+            record.append(check_block(report))
         drawn = _draw(args, pictured[0]) if pictured else []
         finished = record.finish()
     code = show_record(args, finished, more={"pictures": drawn})
@@ -93,7 +94,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> dict[str, Any]:
-    """What is asked, as it is written into the bundle."""
+    """The request as it is written into the bundle."""
     return {
         "operator": args.operator,
         "attributes": options.settings(args.set),
@@ -110,33 +111,39 @@ def _plan(args: argparse.Namespace) -> dict[str, Any]:
 def _report(
     args: argparse.Namespace,
     framework: str,
-    say: Callable[[str], None],
+    show_progress: Callable[[str], None],
     pictured: "list[Pictured] | None",
 ) -> "OperatorReport":
-    """The checks on one framework."""
+    """Check the operator on one framework; the outputs to draw are appended to `pictured`."""
     from ..validation.checking.isolated import Request, check_elsewhere, named_address
     from ..validation.checking.subjects import as_domain
 
+    operator = named_address(args.operator, options.settings(args.set))
+    reference = domain = None
+    if args.reference:
+        reference = named_address(args.reference, {}, function=True)
+    if args.domain:
+        domain = as_domain(args.domain)
     request = Request(
-        named_address(args.operator, options.settings(args.set)),
+        operator,
         framework,
-        named_address(args.reference, {}, function=True) if args.reference else None,
+        reference,
         shapes=args.shape,
         dtypes=args.dtype,
         seed=args.seed,
-        domain=as_domain(args.domain) if args.domain else None,
+        domain=domain,
         timeout_s=args.timeout,
         sanitize=args.sanitize,
     )
-    return check_elsewhere(request, say, pictured)
+    return check_elsewhere(request, show_progress, pictured)
 
 
-def _refuse_nonsense(args: argparse.Namespace) -> None:
+def _check_arguments(args: argparse.Namespace) -> None:
     from ..frameworks import framework
 
-    for wanted in map(framework, args.framework):
-        if not wanted.available():
-            _ = wanted.module  # says in one line what to install
+    for adapter in map(framework, args.framework):
+        if not adapter.available():
+            _ = adapter.module  # raises an error that says what to install
     if not args.timeout > 0:
         raise Deep500Error(
             f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
@@ -149,16 +156,21 @@ def _refuse_nonsense(args: argparse.Namespace) -> None:
 
 
 def _pictures(args: argparse.Namespace) -> bool:
+    """Whether pictures are requested."""
     return bool(args.heatmap or args.variance)
 
 
-def _draw(args: argparse.Namespace, kept: "Pictured") -> list[str]:
+def _draw(args: argparse.Namespace, pictured: "Pictured") -> list[str]:
+    """Draw the requested pictures; returns their paths."""
     from ..validation.checking.heatmaps import difference_map, variance_map
 
-    title = f"{kept.name} on {args.framework[0]}, {kept.got.dtype.name}"
-    made = []
+    dtype = pictured.got.dtype.name
+    title = f"{pictured.name} on {args.framework[0]}, {dtype}"
+    paths = []
     if args.heatmap:
-        made.append(difference_map(args.heatmap, kept.got, kept.want, title))
+        path = difference_map(args.heatmap, pictured.got, pictured.want, title)
+        paths.append(path)
     if args.variance:
-        made.append(variance_map(args.variance, kept.runs, title))
-    return [str(path) for path in made]
+        path = variance_map(args.variance, pictured.runs, title)
+        paths.append(path)
+    return [str(path) for path in paths]

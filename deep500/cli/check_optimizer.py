@@ -47,7 +47,7 @@ def call(args: argparse.Namespace) -> int:
     from ..results.check import check_block
     from ..validation.optimizers.checking import check_optimizer_elsewhere
 
-    _refuse_nonsense(args)
+    _check_arguments(args)
     plan = _plan(args)
     with recording("optimizer_check", plan, args.out) as record, ProgressLine() as line:
         for i, name in enumerate(args.framework):
@@ -68,7 +68,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> dict[str, Any]:
-    """What is asked, as it is written into the bundle."""
+    """The request as it is written into the bundle."""
     return {
         "optimizer": args.optimizer,
         "settings": options.settings(args.set),
@@ -80,13 +80,13 @@ def _plan(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _refuse_nonsense(args: argparse.Namespace) -> None:
+def _check_arguments(args: argparse.Namespace) -> None:
     from ..frameworks import framework
     from ..validation.optimizers.subjects import load_optimizer
 
-    for wanted in map(framework, args.framework):
-        if not wanted.available():
-            _ = wanted.module  # says in one line what to install
+    for adapter in map(framework, args.framework):
+        if not adapter.available():
+            _ = adapter.module  # raises an error that says what to install
     if not args.timeout > 0:
         raise Deep500Error(
             f"--timeout {args.timeout:g} leaves no time: give more than 0 seconds"
@@ -95,5 +95,7 @@ def _refuse_nonsense(args: argparse.Namespace) -> None:
         raise Deep500Error(f"--steps {args.steps} are too few: give at least 2")
     if args.reference:
         load_optimizer(args.reference)
-    if ".py:" not in args.optimizer:  # a file's code runs in a process of its own only
+    if (
+        ".py:" not in args.optimizer
+    ):  # code from a file runs only in a process of its own
         load_optimizer(args.optimizer, options.settings(args.set))

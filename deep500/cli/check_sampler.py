@@ -56,7 +56,9 @@ def call(args: argparse.Namespace) -> int:
         )
     settings = options.settings(args.set)
     settings.setdefault("seed", args.seed)
-    named_sampler(args.sampler, settings)  # says at once what is wrong with them
+    named_sampler(
+        args.sampler, settings
+    )  # reports wrong settings before anything is started
     plan: dict[str, Any] = {
         "sampler": args.sampler,
         "settings": settings,
@@ -65,9 +67,8 @@ def call(args: argparse.Namespace) -> int:
         "level": LEVEL,
     }
     function = f"{check_named_sampler.__module__}:{check_named_sampler.__name__}"
-    arguments = {
-        "name" if key == "sampler" else key: value for key, value in plan.items()
-    }
+    arguments = dict(plan)
+    arguments["name"] = arguments.pop("sampler")
     with recording("sampler_check", plan, args.out) as record, ProgressLine() as line:
         line(0.0, f"{args.epochs} epochs")
         record.append(isolated(function, arguments, args.timeout))

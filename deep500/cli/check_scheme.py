@@ -64,7 +64,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace, frameworks: list[str]) -> dict[str, Any]:
-    """What is asked, as it is written into the bundle."""
+    """The request as it is written into the bundle."""
     return {
         "operator": args.scheme,
         "attributes": {"ranks": args.ranks},

@@ -72,7 +72,9 @@ def call(args: argparse.Namespace) -> int:
         print(blocks_text(compared.blocks()))
     if not compared.verified or (args.gate and compared.worse):
         return 1
-    return EQUIVALENCE_CODES[compared.equivalence] if args.equivalent is not None else 0
+    if args.equivalent is None:
+        return 0
+    return EQUIVALENCE_CODES[compared.equivalence]
 
 
 def _profile(args: argparse.Namespace) -> int:
@@ -83,11 +85,12 @@ def _profile(args: argparse.Namespace) -> int:
     from ..reports.terminal import terminal
 
     paths = [find_bundle(name) for name in (args.a, args.b, *args.more)]
-    found = profile_bundles(paths, args.metric, args.level)
+    profiles = profile_bundles(paths, args.metric, args.level)
     if args.out:
-        write_page(Path(args.out), rendered(html, found.report()))
+        write_page(Path(args.out), rendered(html, profiles.report()))
     if args.json:
-        print_json(found.to_json() | {"page": str(args.out) if args.out else None})
+        page = str(args.out) if args.out else None
+        print_json(profiles.to_json() | {"page": page})
     else:
-        print(rendered(terminal, found.report()))
-    return 0 if found.verified else 1
+        print(rendered(terminal, profiles.report()))
+    return 0 if profiles.verified else 1

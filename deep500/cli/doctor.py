@@ -38,10 +38,12 @@ def _renew_peaks(args: argparse.Namespace) -> int:
         quiet_moment(args, progress, options.cpus())
         before = kept_peaks()
         progress(0.0, "measuring the peaks")
-        found = peaks(refresh=True)
+        current = peaks(refresh=True)
     if args.json:
         old = before.to_json() if before else None
-        print_json({"peaks": found.to_json(), "caveat": found.caveat, "before": old})
+        print_json(
+            {"peaks": current.to_json(), "caveat": current.caveat, "before": old}
+        )
     else:
-        print(blocks_text(peaks_blocks(found, before)))
+        print(blocks_text(peaks_blocks(current, before)))
     return 0

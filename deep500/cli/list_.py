@@ -11,7 +11,7 @@ from ..errors import Deep500Error, visible
 from . import options
 from .output import print_json
 
-MOST_PROBLEMS = 10  # of the ledger that are said
+MOST_PROBLEMS = 10  # the most problems of the ledger that are printed
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _ledger_code() -> int:
-    """1 if somebody changed the ledger, which is then said."""
+    """Print the problems of the ledger; returns 1 if there are any."""
     from ..evidence.ledger import Ledger
 
     problems = Ledger().problems()
@@ -41,13 +41,9 @@ def _print_list(args: argparse.Namespace) -> None:
     from ..reports.terminal import table_text
     from ..reports.text import clean
 
-    most = (
-        args.most
-        if args.most is not None
-        else 100
-        if args.what == "runs"
-        else sys.maxsize
-    )
+    most = args.most
+    if most is None:
+        most = 100 if args.what == "runs" else sys.maxsize
     if most < 1:
         raise Deep500Error(f"--most {most} shows nothing: give at least 1")
     headers, rows = LISTS[args.what](most)
@@ -55,32 +51,25 @@ def _print_list(args: argparse.Namespace) -> None:
         print_json([dict(zip(headers, row, strict=True)) for row in rows])
     elif not rows:
         print(f"no {args.what} yet: `d5 bench` makes one")
-    elif (
-        args.what == "frameworks"
-    ):  # few rows and many columns: across, for the sake of narrow terminals
+    elif args.what == "frameworks":
+        # few rows and many columns: transposed, so that the table fits narrow terminals
         first, *others = zip(headers, *rows, strict=True)
         print(table_text(Table(first, others), sys.stdout.isatty()))
         print("\nyes: the framework has it by itself; d5: it has it through Deep500")
     else:
         cells = [[clean(cell) for cell in row] for row in rows]
-        print(
-            table_text(
-                Table(headers, cells, "lt" if len(headers) == 2 else ""),
-                sys.stdout.isatty(),
-            )
-        )
+        alignment = "lt" if len(headers) == 2 else ""
+        table = Table(headers, cells, alignment)
+        print(table_text(table, sys.stdout.isatty()))
 
 
 def _runs(most: int) -> tuple[list[str], list[list]]:
     from ..evidence.ledger import Ledger
 
-    return (
-        ["run", "state", "started", "kind", "folder", "detail"],
-        [
-            [r.run, r.state, r.started, r.kind, r.folder, r.detail]
-            for r in Ledger().runs()[:most]
-        ],
-    )
+    rows: list[list] = []
+    for run in Ledger().runs()[:most]:
+        rows.append([run.run, run.state, run.started, run.kind, run.folder, run.detail])
+    return ["run", "state", "started", "kind", "folder", "detail"], rows
 
 
 def _sensors(most: int) -> tuple[list[str], list[list]]:
@@ -88,13 +77,11 @@ def _sensors(most: int) -> tuple[list[str], list[list]]:
 
     with sensors() as sensing:
         pass
-    return (
-        ["sensor", "unit", "source", "unavailable"],
-        [
-            [name, r.unit, r.source, r.unavailable or ""]
-            for name, r in list(sensing.readings().items())[:most]
-        ],
-    )
+    rows: list[list] = []
+    for name, reading in list(sensing.readings().items())[:most]:
+        unavailable = reading.unavailable or ""
+        rows.append([name, reading.unit, reading.source, unavailable])
+    return ["sensor", "unit", "source", "unavailable"], rows
 
 
 def _frameworks(most: int) -> tuple[list[str], list[list]]:
@@ -108,29 +95,30 @@ def _frameworks(most: int) -> tuple[list[str], list[list]]:
         adapter = framework(name)
         row = [name, _word(name in installed)]
         for column in columns:
+            by_itself = getattr(adapter.abilities, column)
             through_us = adapter.trains and column in THROUGH_DEEP500
-            row.append(_offered(getattr(adapter.abilities, column), through_us))
+            row.append(_offered(by_itself, through_us))
         rows.append(row)
-    return [
-        "framework",
-        "installed",
-        *(column.replace("_", " ") for column in columns),
-    ], rows
+    headers = ["framework", "installed"]
+    headers += [column.replace("_", " ") for column in columns]
+    return headers, rows
 
 
 def _recipes(most: int) -> tuple[list[str], list[list]]:
     from ..recipe_files import known_recipes
 
-    return ["recipe", "file"], [
-        [name, str(path)] for name, path in list(known_recipes().items())[:most]
-    ]
+    recipes = list(known_recipes().items())[:most]
+    rows: list[list] = [[name, str(path)] for name, path in recipes]
+    return ["recipe", "file"], rows
 
 
 def _definitions(kind: str, most: int) -> tuple[list[str], list[list]]:
-    found = [registry.find(kind, name) for name in registry.known(kind)[:most]]
-    return ["name", "what it is"], [
-        [c.__name__, (c.__doc__ or "").splitlines()[0]] for c in found
-    ]
+    rows: list[list] = []
+    for name in registry.known(kind)[:most]:
+        definition = registry.find(kind, name)
+        summary = (definition.__doc__ or "").splitlines()[0]
+        rows.append([definition.__name__, summary])
+    return ["name", "what it is"], rows
 
 
 def _offered(by_itself: bool, through_us: bool) -> str:
@@ -146,7 +134,7 @@ def _word(ability: bool) -> str:
     return "yes" if ability else "–"
 
 
-# What every framework that trains gets from Deep500, whatever it has by itself
+# what every framework that trains gets from Deep500, whatever it has by itself
 THROUGH_DEEP500 = (
     "autodiff",
     "datasets",

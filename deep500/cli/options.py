@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from ..errors import Deep500Error
 
 Parser = argparse.ArgumentParser
-FLOATS = ("float16", "bfloat16", "float32", "float64")  # those of operators
+FLOATS = ("float16", "bfloat16", "float32", "float64")  # the dtypes of operators
 
 
 def json(parser: Parser) -> None:
@@ -22,7 +22,7 @@ def json(parser: Parser) -> None:
 
 def framework(
     parser: Parser,
-    said: str,
+    default_text: str,
     default: Sequence[str] | None = None,
     several: bool = True,
 ) -> None:
@@ -31,27 +31,27 @@ def framework(
         nargs="+" if several else None,
         default=default,
         metavar="NAME",
-        help=f"where it runs, as `d5 list frameworks` names it ({said})",
+        help=f"where it runs, as `d5 list frameworks` names it ({default_text})",
     )
 
 
-def set_(parser: Parser, what: str) -> None:
+def set_(parser: Parser, meaning: str) -> None:
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help=f"a setting to change: {what}",
+        help=f"a setting to change: {meaning}",
     )
 
 
-def shape(parser: Parser, each: str) -> None:
+def shape(parser: Parser, participle: str) -> None:
     parser.add_argument(
         "--shape",
         nargs="+",
         default=[],
         metavar="SHAPE",
-        help=f"the inputs: 64x64,64x64, int64<9:4x5, 0.1*8x8, =[1,2], () or - each (several: each is {each})",
+        help=f"the inputs: 64x64,64x64, int64<9:4x5, 0.1*8x8, =[1,2], () or - each (several: each is {participle})",
     )
 
 
@@ -77,24 +77,24 @@ def reference(parser: Parser) -> None:
     )
 
 
-def seed(parser: Parser, what: str, default: int | None = None) -> None:
-    said = "drawn and recorded" if default is None else default
+def seed(parser: Parser, subject: str, default: int | None = None) -> None:
+    default_text = "drawn and recorded" if default is None else default
     parser.add_argument(
         "--seed",
         type=int,
         default=default,
         metavar="N",
-        help=f"the seed of {what} ({said})",
+        help=f"the seed of {subject} ({default_text})",
     )
 
 
-def random_seed(parser: Parser, what: str, default: int) -> None:
+def random_seed(parser: Parser, subject: str, default: int) -> None:
     parser.add_argument(
         "--seed",
         type=_number_or_random,
         default=default,
         metavar="N",
-        help=f"the seed of {what} ({default}); `random` draws one and says which",
+        help=f"the seed of {subject} ({default}); `random` draws one and says which",
     )
 
 
@@ -119,13 +119,17 @@ def budget(parser: Parser, default: float) -> None:
     )
 
 
-def timeout(parser: Parser, what: str, default: float | None, said: str = "") -> None:
+def timeout(
+    parser: Parser, subject: str, default: float | None, default_text: str = ""
+) -> None:
+    if not default_text:
+        default_text = f"{default:g}"
     parser.add_argument(
         "--timeout",
         type=float,
         default=default,
         metavar="SECONDS",
-        help=f"the longest wait for {what} ({said or f'{default:g}'})",
+        help=f"the longest wait for {subject} ({default_text})",
     )
 
 
@@ -150,7 +154,7 @@ def level(parser: Parser) -> None:
 
 
 def measuring(parser: Parser, budget_s: float, processes: str) -> None:
-    """What every measurement takes: how long, how precise, how many processes."""
+    """The options of every measurement: how long, how precise, how many processes."""
     budget(parser, budget_s)
     parser.add_argument(
         "--precision",
@@ -181,7 +185,7 @@ def wait_for_quiet(parser: Parser) -> None:
 
 
 def cpus() -> int:
-    """How many CPUs this process may use."""
+    """The number of CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -195,28 +199,31 @@ def threads(parser: Parser) -> None:
     )
 
 
-def checked_threads(asked: int | None) -> int:
-    if asked is not None and not 0 <= asked <= 4096:
+def checked_threads(requested: int | None) -> int:
+    """The number of threads, by default that of CPUs; raises a Deep500Error if it is out of range."""
+    if requested is None:
+        return cpus()
+    if not 0 <= requested <= 4096:
         raise Deep500Error(
-            f"--threads {asked}: give 1 or more, or 0 for each framework's own choice"
+            f"--threads {requested}: give 1 or more, or 0 for each framework's own choice"
         )
-    return cpus() if asked is None else asked
+    return requested
 
 
-def tier(parser: Parser, default: str, said: str) -> None:
+def tier(parser: Parser, default: str, choices_text: str) -> None:
     parser.add_argument(
         "--tier",
         default=default,
         metavar="TIER",
-        help=f"how much of it: {said} ({default})",
+        help=f"how much of it: {choices_text} ({default})",
     )
 
 
 def out(
-    parser: Parser, what: str = "the bundle's new folder (under $DEEP500_HOME)"
+    parser: Parser, item: str = "the bundle's new folder (under $DEEP500_HOME)"
 ) -> None:
     parser.add_argument(
-        "--out", type=Path, default=None, metavar="PATH", help=f"where to write {what}"
+        "--out", type=Path, default=None, metavar="PATH", help=f"where to write {item}"
     )
 
 
@@ -228,13 +235,13 @@ def report(parser: Parser) -> None:
     )
 
 
-def most(parser: Parser, said: str, default: int | None = None) -> None:
+def most(parser: Parser, default_text: str, default: int | None = None) -> None:
     parser.add_argument(
         "--most",
         type=int,
         default=default,
         metavar="N",
-        help=f"how many rows are shown ({said})",
+        help=f"how many rows are shown ({default_text})",
     )
 
 
@@ -246,7 +253,7 @@ def model(parser: Parser) -> None:
     )
 
 
-def batch(parser: Parser, default: int | Sequence[int], said: str = "") -> None:
+def batch(parser: Parser, default: int | Sequence[int], remark: str = "") -> None:
     several = not isinstance(default, int)
     parser.add_argument(
         "--batch",
@@ -254,18 +261,20 @@ def batch(parser: Parser, default: int | Sequence[int], said: str = "") -> None:
         nargs="+" if several else None,
         default=default,
         metavar="N",
-        help=f"the size of the batch{said}",
+        help=f"the size of the batch{remark}",
     )
 
 
 def bundle(parser: Parser, required: bool = False) -> None:
+    help_text = "a folder, a zip or a run of `d5 list`"
+    if not required:
+        help_text += " (the last one)"
     parser.add_argument(
         "bundle",
         nargs=None if required else "?",
         default=None,
         metavar="BUNDLE",
-        help="a folder, a zip or a run of `d5 list`"
-        + ("" if required else " (the last one)"),
+        help=help_text,
     )
 
 
@@ -288,18 +297,18 @@ def data(parser: Parser) -> None:
     )
 
 
-def equivalent(parser: Parser, default: float | None, said: str) -> None:
+def equivalent(parser: Parser, default: float | None, remark: str) -> None:
     parser.add_argument(
         "--equivalent",
         type=float,
         default=default,
         metavar="MARGIN",
-        help=f"the difference of a quality that does not matter: points of a %%, else %% of its median {said}",
+        help=f"the difference of a quality that does not matter: points of a %%, else %% of its median {remark}",
     )
 
 
 def literal_call(option: str, text: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """A name, or a call such as Adam(0.01, beta1=0.8): the name and its arguments, which must be literals."""
+    """Parse a name, or a call such as Adam(0.01, beta1=0.8): the name and its arguments, which must be literals."""
     problem = Deep500Error(
         f"{option} {text!r} is neither a name nor a name with numbers, such as 'Adam(0.01, beta1=0.8)'"
     )
@@ -313,14 +322,16 @@ def literal_call(option: str, text: str) -> tuple[str, tuple[Any, ...], dict[str
         raise problem
     try:
         args = tuple(ast.literal_eval(argument) for argument in tree.args)
-        settings = {str(k.arg): ast.literal_eval(k.value) for k in tree.keywords}
+        settings = {}
+        for keyword in tree.keywords:
+            settings[str(keyword.arg)] = ast.literal_eval(keyword.value)
     except ValueError:
         raise problem from None
     return tree.func.id, args, settings
 
 
 def renamed(parser: Parser, old: str, new: str) -> None:
-    """Answer an option's old spelling with one line that names the new one."""
+    """Accept the old spelling of an option, only to raise a Deep500Error that names the new one."""
 
     class Renamed(argparse.Action):
         def __call__(self, *_: Any, **__: Any) -> NoReturn:
@@ -330,16 +341,16 @@ def renamed(parser: Parser, old: str, new: str) -> None:
 
 
 def settings(texts: Sequence[str]) -> dict[str, Any]:
-    """NAME=VALUE, each VALUE a literal of Python (a list becomes a tuple) or else the text itself."""
-    found: dict[str, Any] = {}
+    """Parse NAME=VALUE, where VALUE is a Python literal (a list becomes a tuple) or else a string."""
+    values: dict[str, Any] = {}
     for text in texts:
         name, value = named_value("--set", text)
-        found[name] = _literal(value)
-    return found
+        values[name] = _literal(value)
+    return values
 
 
 def named_value(option: str, text: str, form: str = "name=value") -> tuple[str, str]:
-    """The two sides of the first equals sign."""
+    """The two sides of the first equals sign; raises a Deep500Error if the first is not an identifier."""
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise Deep500Error(f"{option} {text!r} is not of the form {form}")

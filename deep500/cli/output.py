@@ -1,4 +1,4 @@
-"""What a verb prints of a result: tables for people, JSON for programs."""
+"""Prints the result of a verb: tables for people, JSON for programs."""
 
 import argparse
 import json
@@ -18,13 +18,14 @@ def print_json(value: object) -> None:
 
 
 def json_text(value: object) -> str:
-    """JSON for programs that is also safe on a terminal: what would drive it is written as an escape of JSON."""
+    """JSON that is also safe to print on a terminal, whose control characters are written as JSON escapes."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-    return "\n".join(line.translate(_ESCAPES) for line in text.split("\n"))
+    lines = [line.translate(_ESCAPES) for line in text.split("\n")]
+    return "\n".join(lines)
 
 
 def write_page(path: Path, text: str) -> Path:
-    """Write a report, or say in one line why not."""
+    """Write a report; raises a Deep500Error if the file cannot be written."""
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -33,7 +34,7 @@ def write_page(path: Path, text: str) -> Path:
 
 
 def beside(bundle: str | Path | None) -> Path:
-    """Where the page of a bundle goes: inside, it would not be part of what the hashes bind."""
+    """The path for the page of a bundle: beside its folder, since the hashes do not cover it."""
     path = Path(str(bundle)).absolute()
     return path.with_name(path.name + ".html")
 
@@ -44,21 +45,22 @@ def show_record(
     page: bool = False,
     more: dict[str, Any] | None = None,
 ) -> int:
-    """Print a result, with its page beside the bundle if one is wanted; returns the exit code of the verb."""
+    """Print a result and, with `page`, write its page beside the bundle; returns the exit code of the verb."""
     from ..evidence.loading import as_json, rendered, report_of
     from ..reports.html import html
     from ..reports.markdown import markdown
     from ..reports.terminal import terminal
 
-    shown = markdown if getattr(args, "verbose", False) else terminal
+    renderer = markdown if getattr(args, "verbose", False) else terminal
     report = report_of(record)
     extra = dict(more or {})
     if page:
-        extra["report"] = str(write_page(beside(record.bundle), rendered(html, report)))
+        path = write_page(beside(record.bundle), rendered(html, report))
+        extra["report"] = str(path)
     if args.json:
         print_json(as_json(record) | extra)
     else:
-        print(rendered(shown, report))
+        print(rendered(renderer, report))
         if page:
             print(f"report: {visible(extra['report'])}")
     return record.kind.exit_code(record)

@@ -1,4 +1,4 @@
-"""What a verb does before it measures: wait for a quiet machine if asked, and warn if there is none."""
+"""Waits for a quiet machine before a verb measures, if requested, and warns if it is busy."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ def quiet_moment(
     threads: int = 1,
     fewer_threads: str = "",
 ) -> "Moment":
-    """Wait as long as --wait-for-quiet allows; a warning goes to standard error."""
+    """Wait for a quiet machine, at most as long as --wait-for-quiet allows, and print a warning if CPUs are lacking."""
     from ..measure.quiet import lack_of_cpus, wait_for_quiet
 
     moment = wait_for_quiet(args.wait_for_quiet or 0.0, progress)

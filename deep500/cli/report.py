@@ -31,17 +31,20 @@ def call(args: argparse.Namespace) -> int:
     bundle = find_bundle(args.bundle)
     record = load(bundle)
     text = _rendered(report_of(record), args.format)
-    out = args.out or (beside(bundle) if args.format == "html" else None)
+    out = args.out
+    if not out and args.format == "html":
+        out = beside(bundle)
     if out:
         write_page(out, text)
     if args.json:
-        place = str(out) if out else None
         about = {
             "bundle": str(bundle),
             "verified": record.verified,
             "problems": list(record.problems),
+            "report": str(out) if out else None,
+            "text": None if out else text,
         }
-        print_json(about | {"report": place, "text": None if out else text})
+        print_json(about)
     else:
         _print(text, out, record.problems)
     return 0 if record.verified else 1

@@ -102,7 +102,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
-    """The recipe with what the options change."""
+    """The recipe with the changes that the options request."""
     from ..contracts.device import CPUDevice, GPUDevice
     from ..frameworks import framework
 
@@ -125,7 +125,7 @@ def changed_recipe(recipe: "Recipe", args: argparse.Namespace) -> "Recipe":
 
 
 def _optimizer(text: str) -> dict[str, Any]:
-    """The entries for an optimizer that is given as a name, or as a call with literals."""
+    """The recipe entries for an optimizer, which is a name or a call with literals."""
     name, args, settings = options.literal_call("--optimizer", text)
     entries: dict[str, Any] = {"optimizer": name}
     if args:
@@ -136,7 +136,7 @@ def _optimizer(text: str) -> dict[str, Any]:
 
 
 def _optimizer_class(recipe: "Recipe", name: str) -> Any:
-    """A class of the recipe's file, or one of ours."""
+    """The optimizer of this name, from the recipe's file or else from this package."""
     from .. import registry
 
     return recipe.definitions.get(name) or registry.named("optimizers", name)

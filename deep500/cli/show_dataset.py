@@ -50,9 +50,8 @@ def call(args: argparse.Namespace) -> int:
         write_page(args.histogram, bias_svg(bias))
     facts = _facts(splits, dataset.checksums(), bias)
     if args.json:
-        print_json(
-            facts | {"histogram": str(args.histogram) if args.histogram else None}
-        )
+        histogram = str(args.histogram) if args.histogram else None
+        print_json(facts | {"histogram": histogram})
     else:
         print(_text(facts))
         if args.histogram:
@@ -85,9 +84,10 @@ def _text(facts: dict[str, Any]) -> str:
     for name, split in facts["splits"].items():
         arrays = []
         for array, spec in split["arrays"].items():
-            arrays.append(f"{array} {spec['dtype']} {tuple(spec['shape'])}")
-        described = f"{split['examples']} examples of {', '.join(arrays)}"
-        lines.append(f"{name}: {described}; sha256 {split['digest']}")
+            dtype, shape = spec["dtype"], tuple(spec["shape"])
+            arrays.append(f"{array} {dtype} {shape}")
+        contents = f"{split['examples']} examples of {', '.join(arrays)}"
+        lines.append(f"{name}: {contents}; sha256 {split['digest']}")
     for name, digest in facts["files"].items():
         lines.append(f"file, {name}: sha256 {digest}")
     if facts["bias"]:

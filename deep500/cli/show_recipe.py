@@ -31,7 +31,7 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _of_bundle(name: str) -> dict[str, Any] | None:
-    """What the plan of a bundle says about its recipe; None if this is no bundle."""
+    """The recipe in the plan of a bundle; None if this is not a bundle."""
     from ..bundle.encoding import MANIFEST
     from ..errors import Deep500Error
     from ..evidence.loading import load
@@ -44,9 +44,8 @@ def _of_bundle(name: str) -> dict[str, Any] | None:
         bundle = find_bundle(name)
     except Deep500Error:
         return None
-    if bundle.is_dir() and not any(
-        (bundle / file).exists() for file in (MANIFEST, "plan.json")
-    ):
+    is_bundle = (bundle / MANIFEST).exists() or (bundle / "plan.json").exists()
+    if bundle.is_dir() and not is_bundle:
         return None
     record = load(bundle)
     if record.kind.name != "recipe":
@@ -65,7 +64,7 @@ def _of_file(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _about(plan: dict[str, Any]) -> dict[str, Any]:
-    """The part of a plan that is about the recipe; older bundles have less of it."""
+    """The entries of a plan that describe the recipe; older bundles have fewer of them."""
     from ..contracts.canonical_form import form_hash
 
     about = {

@@ -35,13 +35,12 @@ def call(args: argparse.Namespace) -> int:
 
 
 def _passphrase(key: Path, folder: Path) -> bytes:
-    """Ask on the terminal; where there is none, name the command that uses an agent."""
+    """Ask for the passphrase on the terminal; without one, raise a Deep500Error that suggests to use ssh-agent."""
     if not sys.stdin.isatty():
         from ..evidence.signing import NAMESPACE
 
-        command = (
-            f"ssh-keygen -Y sign -n {NAMESPACE} -f {key} {folder / 'manifest.json'}"
-        )
+        manifest = folder / "manifest.json"
+        command = f"ssh-keygen -Y sign -n {NAMESPACE} -f {key} {manifest}"
         raise Deep500Error(
             f"{key} has a passphrase, and there is no terminal to ask on: `{command}` signs with ssh-agent"
         )

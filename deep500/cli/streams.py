@@ -1,4 +1,4 @@
-"""Standard output and error while a verb runs: a reader who goes away early changes nothing of the exit code."""
+"""Standard output and error while a verb runs: if their reader goes away early, the exit code stays the same."""
 
 import io
 import os
@@ -9,7 +9,7 @@ from typing import BinaryIO, TextIO
 
 
 class _Unbroken(io.RawIOBase):
-    """Hands bytes on until nobody reads them any more, and then drops them; what is not `needed` may fail otherwise."""
+    """Passes bytes on until the reader is gone, then drops them; other errors are raised only if it is `needed`."""
 
     def __init__(self, target: BinaryIO, needed: bool) -> None:
         self.target = target
@@ -29,7 +29,7 @@ class _Unbroken(io.RawIOBase):
             self.target.write(data)
             self.target.flush()
         except OSError as error:
-            self._drop()  # else Python tries again when it ends, and complains
+            self._drop()  # otherwise Python tries again when it exits, and prints an error
             if self.needed and not isinstance(error, BrokenPipeError):
                 raise
         return len(data)
@@ -42,7 +42,7 @@ class _Unbroken(io.RawIOBase):
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Within it, print never raises BrokenPipeError, and shows what the terminal's encoding lacks as an escape."""
+    """Inside this context, print never raises BrokenPipeError, and escapes characters that the encoding lacks."""
     with ExitStack() as stack:
         out = stack.enter_context(redirect_stdout(_wrapped(sys.stdout, needed=True)))
         error = stack.enter_context(redirect_stderr(_wrapped(sys.stderr, needed=False)))

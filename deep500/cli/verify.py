@@ -44,19 +44,20 @@ def call(args: argparse.Namespace) -> int:
         raise Deep500Error("--recipe is for --replay: give both")
     path = find_bundle(args.bundle)
     try:
-        found = verify(path)
+        verification = verify(path)
     except Deep500Error as error:
         if args.json:
             print_json({"ok": False, "problems": [str(error)]})
         raise
-    further = _further_checks(args, path) if found.ok else {}
-    codes = [0 if found.ok else 1, *(check.exit_code for check in further.values())]
+    further = _further_checks(args, path) if verification.ok else {}
+    codes = [0 if verification.ok else 1]
+    codes += [check.exit_code for check in further.values()]
     code = 1 if 1 in codes else max(codes)
     if args.json:
         answers = {name: check.to_json() for name, check in further.items()}
-        print_json(found.to_json() | answers | {"ok": code == 0})
+        print_json(verification.to_json() | answers | {"ok": code == 0})
         return code
-    print("\n".join(found.lines))
+    print("\n".join(verification.lines))
     for check in further.values():
         for line in check.lines:
             print(line)
@@ -66,7 +67,7 @@ def call(args: argparse.Namespace) -> int:
 def _further_checks(
     args: argparse.Namespace, path: Path
 ) -> "dict[str, Attestations | Replay]":
-    """What is looked at once the bundle itself holds."""
+    """The checks of a bundle that verifies: its signatures and, if requested, the replay."""
     from ..evidence.signing import attestations
 
     checks: dict[str, Any] = {"signatures": attestations(path, args.signer)}

@@ -13,9 +13,9 @@ __getattr__, __dir__ = registry.attach(__name__)
 
 def load(name: str, **settings: Any) -> dict[str, "Split"]:
     """The splits "train", "validation" and "test" of the data set of that name: `load("digits")`."""
-    definition = registry.named("datasets", name)
+    dataset_class = registry.named("datasets", name)
     try:
-        dataset = definition(**settings)
+        dataset = dataset_class(**settings)
     except TypeError as error:
         raise Deep500Error(f"the data set {name!r} cannot be made: {error}") from None
     return dataset.load()

@@ -1,4 +1,4 @@
-"""Columns over arrays and memory maps: rows that are chosen, pixels that become numbers from 0 to 1."""
+"""Columns over arrays and memory maps: selected rows, pixels scaled to 0 to 1, windows of a text."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,9 +12,8 @@ class Rows(Column):
     """Some rows of an array or a memory map, which is not copied."""
 
     def __init__(self, source: np.ndarray, rows: np.ndarray):
-        self.source = np.asarray(
-            source
-        )  # indexing a np.memmap makes another one every time
+        # an ndarray, since indexing an np.memmap creates another one every time
+        self.source = np.asarray(source)
         self.rows = rows
         self.shape = (len(rows), *source.shape[1:])
         self.dtype = source.dtype
@@ -28,11 +27,12 @@ class Rows(Column):
 
 
 class Pixels(Column):
-    """Some rows of arrays of bytes, as float32 from 0 to 1; the arrays follow each other."""
+    """Some rows of the concatenation of arrays of bytes, as float32 from 0 to 1."""
 
     def __init__(self, parts: Sequence[np.ndarray], rows: np.ndarray):
         self.parts = [np.asarray(part) for part in parts]
-        self.starts = np.cumsum([0, *(len(part) for part in parts)])
+        lengths = [len(part) for part in parts]
+        self.starts = np.cumsum([0, *lengths])
         self.rows = rows
         self.shape = (len(rows), *parts[0].shape[1:])
         self.dtype = np.dtype(np.float32)
@@ -44,9 +44,10 @@ class Pixels(Column):
             return
         numbers = np.searchsorted(self.starts, rows, side="right") - 1
         for number in np.unique(numbers):
-            chosen = numbers == number
-            pixels = self.parts[number][rows[chosen] - self.starts[number]]
-            out[chosen] = pixels * SCALE
+            in_part = numbers == number
+            part_rows = rows[in_part] - self.starts[number]
+            pixels = self.parts[number][part_rows]
+            out[in_part] = pixels * SCALE
 
     def digest(self) -> str:
         return digest_of_elements(self)
@@ -56,7 +57,7 @@ class Pixels(Column):
 
 
 class Windows(Column):
-    """Every `length` tokens of a text, `stride` after the ones before; from the token `first` on."""
+    """Windows of `length` tokens of a text, which start `stride` tokens apart, the first at token `first`."""
 
     def __init__(
         self, tokens: np.ndarray, first: int, count: int, length: int, stride: int
@@ -69,14 +70,15 @@ class Windows(Column):
 
     def read(self, indices: np.ndarray, out: np.ndarray) -> None:
         starts = self.first + indices * self.stride
-        out[:] = self.tokens[starts[:, None] + np.arange(self.shape[1])]
+        positions = starts[:, None] + np.arange(self.shape[1])
+        out[:] = self.tokens[positions]
 
     def digest(self) -> str:
         return digest_of_elements(self)
 
 
 def digest_of_elements(column: Column) -> str:
-    """SHA-256 of all elements in order."""
+    """SHA-256 of all elements of a column, in order."""
     total = hashlib.sha256()
     for part in chunks(column):
         update_digest(total, part)

@@ -1,4 +1,4 @@
-"""Decoding pictures: JPEG through libjpeg-turbo (simplejpeg) or Pillow, other formats through Pillow."""
+"""Decodes pictures: JPEG through libjpeg-turbo (simplejpeg) or Pillow, other formats through Pillow."""
 
 import io
 from collections.abc import Callable
@@ -9,15 +9,13 @@ import numpy as np
 from ..errors import Deep500Error, Unsupported, one_line
 
 Decoder = Callable[[bytes, np.ndarray], None]
-MOST_PIXELS = (
-    1 << 26
-)  # of one picture: a small file can announce a picture that fills the memory
+MOST_PIXELS = 1 << 26  # a small file can announce a picture that fills the memory
 JPEG = b"\xff\xd8\xff"
 DECODERS = ("auto", "simplejpeg", "pillow")
 
 
 def decoder_named(name: str) -> Decoder:
-    """The function that decodes a picture's bytes into an array (row, column, channel) of its size."""
+    """The function that decodes the bytes of a picture into an array of its size (row, column, channel)."""
     if name not in DECODERS:
         raise Deep500Error(
             f"no decoder is named {name!r}: there are {', '.join(DECODERS)}"
@@ -33,7 +31,7 @@ def decoder_named(name: str) -> Decoder:
 
 
 def decode_fast(data: bytes, out: np.ndarray) -> None:
-    """JPEG of the right size through simplejpeg, everything else through Pillow."""
+    """Decode JPEG of the right size with simplejpeg, everything else with Pillow."""
     import simplejpeg
 
     if not data.startswith(JPEG) or picture_size(data) != out.shape[:2]:
@@ -46,10 +44,10 @@ def decode_fast(data: bytes, out: np.ndarray) -> None:
 
 
 def decode_with_pillow(data: bytes, out: np.ndarray) -> None:
-    """Any format that Pillow knows; a picture of another size is resized (bilinear)."""
+    """Decode any format that Pillow supports; a picture of another size is resized (bilinear)."""
     import PIL.Image
 
-    picture_size(data)  # refuses what is too large, before anything is decoded
+    picture_size(data)  # raises an error if it is too large, before anything is decoded
     height, width = out.shape[:2]
     try:
         with PIL.Image.open(io.BytesIO(data)) as picture:
@@ -63,7 +61,7 @@ def decode_with_pillow(data: bytes, out: np.ndarray) -> None:
 
 
 def picture_size(data: bytes) -> tuple[int, int]:
-    """Height and width that a picture announces, if it is not too large to decode."""
+    """The height and width in a picture's header; raises a Deep500Error if it is too large to decode."""
     height, width = _announced_size(data)
     if height * width > MOST_PIXELS:
         raise Deep500Error(

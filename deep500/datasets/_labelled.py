@@ -1,4 +1,4 @@
-"""Splits of pictures with labels: the given test part, and validation drawn from the training part."""
+"""Splits of labelled pictures: the test split is given, validation is drawn from the training examples."""
 
 from collections.abc import Sequence
 
@@ -16,25 +16,30 @@ def labelled_splits(
     validation: float,
     seed: int,
 ) -> dict[str, Split]:
-    """The three splits from pictures (arrays of bytes that follow each other) and labels."""
-    train_rows, validation_rows = train_and_validation(len(train[1]), validation, seed)
+    """The three splits; `train` and `test` are pairs of pictures (arrays of bytes to be concatenated) and labels."""
+    train_pictures, train_labels = train
+    test_pictures, test_labels = test
+    rows = train_and_validation(len(train_labels), validation, seed)
+    train_rows, validation_rows = rows
+    test_rows = np.arange(len(test_labels))
     return {
-        "train": _split(*train, train_rows),
-        "validation": _split(*train, validation_rows),
-        "test": _split(*test, np.arange(len(test[1]))),
+        "train": _split(train_pictures, train_labels, train_rows),
+        "validation": _split(train_pictures, train_labels, validation_rows),
+        "test": _split(test_pictures, test_labels, test_rows),
     }
 
 
 def _split(
     pictures: Sequence[np.ndarray], labels: np.ndarray, rows: np.ndarray
 ) -> Split:
-    return Split({"x": Pixels(pictures, rows), "label": labels[rows].astype(np.int64)})
+    label = labels[rows].astype(np.int64)
+    return Split({"x": Pixels(pictures, rows), "label": label})
 
 
 def train_and_validation(
     size: int, validation: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows for training and for choosing, of data whose test part is given."""
+    """The rows for training and for validation, drawn with the seed from `size` examples."""
     if not 0 < validation < 1:
         raise Deep500Error(
             f"validation is {validation}: it is the share of the training examples that is for "
@@ -51,9 +56,9 @@ def train_and_validation(
 
 
 def check_labels(name: str, labels: np.ndarray, classes: int) -> None:
-    """Refuse labels beyond the classes that a data set has."""
-    if labels.max() >= classes or labels.min() < 0:
+    """Raise a Deep500Error if there are labels beyond the classes of a data set."""
+    low, high = labels.min(), labels.max()
+    if high >= classes or low < 0:
         raise Deep500Error(
-            f"{name} has labels from {labels.min()} to {labels.max()}, and there are {classes} "
-            f"classes: 0 to {classes - 1}"
+            f"{name} has labels from {low} to {high}, and there are {classes} classes: 0 to {classes - 1}"
         )

@@ -1,4 +1,4 @@
-"""The four IDX files that MNIST introduced, from which several data sets are made."""
+"""Reads the four IDX files that MNIST introduced and that other data sets also use."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..contracts.dataset import Split
 from ..errors import Deep500Error
-from ._files import find_files, shown
+from ._files import find_files, printable_path
 from ._idx import read_idx
 from ._labelled import check_labels, labelled_splits
 
@@ -20,7 +20,7 @@ STEMS = {
 
 
 def mnist_files(name: str, folder: str, subfolders: Sequence[str]) -> dict[str, Path]:
-    """The four files, plain or gzipped, by their roles."""
+    """The paths of the four files, plain or gzipped, by their roles."""
     choices = {role: (stem, f"{stem}.gz") for role, stem in STEMS.items()}
     return find_files(name, folder, subfolders, choices)
 
@@ -28,17 +28,18 @@ def mnist_files(name: str, folder: str, subfolders: Sequence[str]) -> dict[str, 
 def mnist_splits(
     paths: dict[str, Path], validation: float, seed: int
 ) -> dict[str, Split]:
-    parts = {part: _pictures_and_labels(paths, part) for part in ("train", "test")}
-    return labelled_splits(parts["train"], parts["test"], validation, seed)
+    train = _pictures_and_labels(paths, "train")
+    test = _pictures_and_labels(paths, "test")
+    return labelled_splits(train, test, validation, seed)
 
 
 def _pictures_and_labels(
     paths: dict[str, Path], part: str
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    path = paths[f"{part} pictures"]
-    pictures = read_idx(path, 3)
-    labels = np.asarray(read_idx(paths[f"{part} labels"], 1))
-    file = shown(path)
+    picture_path, label_path = paths[f"{part} pictures"], paths[f"{part} labels"]
+    pictures = read_idx(picture_path, 3)
+    labels = np.asarray(read_idx(label_path, 1))
+    file = printable_path(picture_path)
     if pictures.shape[1:] != (28, 28):
         raise Deep500Error(
             f"{file} has pictures of {pictures.shape[1:]}, and 28 × 28 is wanted"
@@ -47,5 +48,5 @@ def _pictures_and_labels(
         raise Deep500Error(
             f"{file} has {len(pictures)} pictures, and the file with their labels {len(labels)}"
         )
-    check_labels(shown(paths[f"{part} labels"]), labels, 10)
+    check_labels(printable_path(label_path), labels, 10)
     return [pictures[:, None]], labels

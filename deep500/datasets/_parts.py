@@ -1,4 +1,4 @@
-"""Cutting examples into train, validation and test: the same with every version of NumPy."""
+"""Divides examples into train, validation and test, in the same way with every version of NumPy."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..errors import Deep500Error
 def random_parts(
     size: int, validation: float, test: float, seed: int
 ) -> dict[str, np.ndarray]:
-    """The rows of the three splits, drawn with the seed; each has one at least."""
+    """The rows of the three splits, drawn with the seed; each has at least one."""
     if not (0 < validation < 1 and 0 < test < 1 and validation + test < 1):
         raise Deep500Error(
             f"validation is {validation} and test is {test}: each is a share of the examples above 0, "
@@ -27,11 +27,13 @@ def random_parts(
             f"of {size} examples none is left to train on: make validation smaller"
         )
     order = random_order(size, seed)
-    train, chosen, reported = np.split(
-        order, [train_count, train_count + validation_count]
-    )
-    parts = {"train": train, "validation": chosen, "test": reported}
-    return {name: np.sort(rows) for name, rows in parts.items()}
+    cuts = [train_count, train_count + validation_count]
+    train_rows, validation_rows, test_rows = np.split(order, cuts)
+    return {
+        "train": np.sort(train_rows),
+        "validation": np.sort(validation_rows),
+        "test": np.sort(test_rows),
+    }
 
 
 def check_seed(seed: int) -> None:
@@ -42,11 +44,11 @@ def check_seed(seed: int) -> None:
 
 
 def random_order(size: int, seed: int) -> np.ndarray:
-    """All numbers below `size` in a random order: raw random bits, sorted stably."""
-    bits = np.random.Philox(key=[seed, STREAM]).random_raw(size)
+    """All numbers below `size` in random order, by a stable sort of raw random bits."""
+    generator = np.random.Philox(key=[seed, STREAM])
+    bits = generator.random_raw(size)
     return np.argsort(bits, kind="stable")
 
 
-STREAM = (
-    1 << 63
-)  # keeps these apart from the random numbers of samplers, whose second key is the epoch
+# keeps these random numbers apart from those of samplers, whose second key is the epoch
+STREAM = 1 << 63

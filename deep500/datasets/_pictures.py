@@ -1,4 +1,4 @@
-"""Pictures in files, as a column that is read by index."""
+"""A column of pictures in files, which are read by index."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from ._decoding import decoder_named
 
 
 class Pictures(Column):
-    """Files of pictures (channel, row, column), decoded when they are read: float32 from 0 to 1, or the bytes."""
+    """Pictures (channel, row, column), decoded when they are read: float32 from 0 to 1, or bytes."""
 
     def __init__(
         self,
@@ -42,14 +42,17 @@ class Pictures(Column):
             np.multiply(channels_first, SCALE, out=out)
 
     def digest(self) -> str:
-        """SHA-256 of the files' contents, in order, and of the size they are decoded to."""
+        """SHA-256 of the contents of the files, in order, and of the size of the decoded pictures."""
         total = hashlib.sha256(repr(self.size).encode())
         for path in self.paths:
-            total.update(hashlib.sha256(_contents(path)).digest())
+            file_digest = hashlib.sha256(_contents(path))
+            total.update(file_digest.digest())
         return total.hexdigest()
 
     def bounds(self) -> Bounds:
-        return Bounds(0, 255) if self.dtype == np.uint8 else Bounds(0.0, 1.0)
+        if self.dtype == np.uint8:
+            return Bounds(0, 255)
+        return Bounds(0.0, 1.0)
 
 
 def _contents(path: str) -> bytes:

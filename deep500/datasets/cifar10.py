@@ -27,9 +27,12 @@ class Cifar10(Dataset):
 
     def load(self) -> dict[str, Split]:
         paths = self.files()
-        batches = [read_cifar(paths[name], 1, self.classes) for name in TRAIN]
-        pictures = [batch_pictures for batch_pictures, _ in batches]
-        labels = np.concatenate([batch_labels for _, batch_labels in batches])
+        pictures, labels = [], []
+        for name in TRAIN:
+            file_pictures, file_labels = read_cifar(paths[name], 1, self.classes)
+            pictures.append(file_pictures)
+            labels.append(file_labels)
+        train = pictures, np.concatenate(labels)
         test_pictures, test_labels = read_cifar(paths[TEST], 1, self.classes)
         test = [test_pictures], test_labels
-        return labelled_splits((pictures, labels), test, self.validation, self.seed)
+        return labelled_splits(train, test, self.validation, self.seed)

@@ -18,7 +18,8 @@ class Cifar100(Dataset):
 
     def files(self) -> dict[str, Path]:
         folders = ("cifar-100-binary", "cifar-100-python")
-        return cifar_files("cifar100", self.folder, *folders, ("train.bin", "test.bin"))
+        files = ("train.bin", "test.bin")
+        return cifar_files("cifar100", self.folder, *folders, files)
 
     def load(self) -> dict[str, Split]:
         parts = []

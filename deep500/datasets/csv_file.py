@@ -1,4 +1,4 @@
-"""A table of numbers in a text file, with names in its first line."""
+"""A table of numbers in a CSV file, with column names in its first line."""
 
 import csv
 import io
@@ -16,11 +16,11 @@ MOST_BYTES = 1 << 29
 
 
 class CsvFile(Dataset):
-    """Columns of a table: the features are "x", and either numbers ("target") or classes ("label") are learnt.
+    """Columns of a table: "x" has the features; what is learnt are numbers ("target") or classes ("label").
 
-    `target` names columns of numbers, `label` one column of classes, whose texts are numbered in sorted order; without
-    either, the last column is the target. With `standardise`, features have mean 0 and deviation 1 over the training
-    data; the other splits are changed by the same numbers.
+    `target` names columns of numbers, `label` one column of classes, which are numbered in sorted order; without
+    either, the last column is the target. With `standardise`, features have mean 0 and standard deviation 1 over the
+    training data; the other splits are shifted and scaled by the same numbers.
     """
 
     file: str = ""
@@ -48,83 +48,91 @@ class CsvFile(Dataset):
         return {"table": one_file("csv_file", self.folder, self.file)}
 
     def class_names(self) -> list[str]:
-        """The texts of the label column, in the order of their numbers."""
+        """The names of the classes in the label column, in the order of their numbers."""
         names, rows = self._table()
-        place = self._places(names, (self.label,))[0]
-        return sorted({row[place] for row in rows})
+        [column] = self._column_indices(names, (self.label,))
+        classes = {row[column] for row in rows}
+        return sorted(classes)
 
     def load(self) -> dict[str, Split]:
         names, rows = self._table()
-        learnt = self.target or (self.label or names[-1],)
-        places = self._places(names, learnt)
-        features = [place for place in range(len(names)) if place not in places]
+        targets = self._column_indices(names, self._target_names(names))
+        features = [index for index in range(len(names)) if index not in targets]
         if not features:
-            raise Deep500Error(f"{self._shown()} has no column left to learn from")
+            raise Deep500Error(
+                f"{self._printable_file()} has no column left to learn from"
+            )
         x = self._numbers(names, rows, features)
+        arrays: dict[str, np.ndarray] = {}
         if self.label:
-            texts = [row[places[0]] for row in rows]
-            answers = {"label": _numbered(texts)}
+            classes = [row[targets[0]] for row in rows]
+            arrays["label"] = _numbered(classes)
         else:
-            answers = {"target": self._numbers(names, rows, places).astype(np.float32)}
+            numbers = self._numbers(names, rows, targets)
+            arrays["target"] = numbers.astype(np.float32)
         parts = random_parts(len(rows), self.validation, self.test, self.seed)
         if self.standardise:
             x = _standardised(x, parts["train"])
-        arrays = {"x": x.astype(np.float32), **answers}
+        x = x.astype(np.float32)
         splits: dict[str, Split] = {}
-        for split, some in parts.items():
-            splits[split] = Split(
-                {name: values[some] for name, values in arrays.items()}
-            )
+        for split, part in parts.items():
+            columns = {"x": x[part]}
+            for name, values in arrays.items():
+                columns[name] = values[part]
+            splits[split] = Split(columns)
         return splits
 
-    def _shown(self) -> str:
+    def _target_names(self, names: list[str]) -> tuple[str, ...]:
+        """The columns to learn: those that were named, by default the last one."""
+        if self.target:
+            return self.target
+        return (self.label or names[-1],)
+
+    def _printable_file(self) -> str:
         return visible(self.file)
 
-    def _places(self, names: list[str], wanted: tuple[str, ...]) -> list[int]:
-        for name in wanted:
+    def _column_indices(self, names: list[str], selected: tuple[str, ...]) -> list[int]:
+        for name in selected:
             if name not in names:
+                columns = visible(", ".join(names))
                 raise Deep500Error(
-                    f"{self._shown()} has no column {name!r}; it has: {visible(', '.join(names))}"
+                    f"{self._printable_file()} has no column {name!r}; it has: {columns}"
                 )
-        return [names.index(name) for name in wanted]
+        return [names.index(name) for name in selected]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        """The names of the columns, and all rows as texts."""
+        """The names of the columns, and all rows as strings."""
         path = self.files()["table"]
+        file = self._printable_file()
         try:
             text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
-            reader = csv.reader(
-                io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True
-            )
+            lines = io.StringIO(text, newline="")
+            reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
             rows = [row for row in reader if row]
         except (UnicodeDecodeError, csv.Error) as error:
-            raise Deep500Error(
-                f"{self._shown()} is no table: {one_line(error)}"
-            ) from None
+            raise Deep500Error(f"{file} is no table: {one_line(error)}") from None
         if len(rows) < 2:
-            raise Deep500Error(
-                f"{self._shown()} is empty: a line of names and rows are needed"
-            )
+            raise Deep500Error(f"{file} is empty: a line of names and rows are needed")
         names = [name.strip() for name in rows[0]]
         if len(set(names)) < len(names):
-            raise Deep500Error(f"{self._shown()} has two columns of the same name")
+            raise Deep500Error(f"{file} has two columns of the same name")
         for number, row in enumerate(rows[1:], 2):
             if len(row) != len(names):
                 raise Deep500Error(
-                    f"{self._shown()}: row {number} has {len(row)} entries, and there are {len(names)} "
-                    "columns"
+                    f"{file}: row {number} has {len(row)} entries, and there are {len(names)} columns"
                 )
         return names, rows[1:]
 
     def _numbers(
-        self, names: list[str], rows: list[list[str]], places: list[int]
+        self, names: list[str], rows: list[list[str]], columns: list[int]
     ) -> np.ndarray:
-        numbers = np.empty((len(rows), len(places)))
-        for number, row in enumerate(rows):
-            for column, place in enumerate(places):
-                numbers[number, column] = self._number(
-                    row[place], number + 2, names[place]
-                )
+        """The entries of these columns as numbers."""
+        numbers = np.empty((len(rows), len(columns)))
+        for row_index, row in enumerate(rows):
+            line = row_index + 2
+            for position, column in enumerate(columns):
+                number = self._number(row[column], line, names[column])
+                numbers[row_index, position] = number
         return numbers
 
     def _number(self, text: str, row: int, name: str) -> float:
@@ -133,20 +141,23 @@ class CsvFile(Dataset):
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
+            file = self._printable_file()
+            entry, column = visible(text[:40]), visible(name)
             raise Deep500Error(
-                f"{self._shown()}: row {row} has {visible(text[:40])!r} in the column {visible(name)!r}, "
-                "and a finite number is needed"
+                f"{file}: row {row} has {entry!r} in the column {column!r}, and a finite number is needed"
             )
         return value
 
 
 def _standardised(x: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """Mean 0 and deviation 1 over the training rows; a feature that does not vary becomes 0."""
+    """Shift and scale to mean 0 and standard deviation 1 over the training rows; a constant feature becomes 0."""
+    mean = x[train].mean(axis=0)
     deviation = x[train].std(axis=0)
-    return (x - x[train].mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+    return (x - mean) / np.where(deviation > 0, deviation, 1)
 
 
-def _numbered(texts: list[str]) -> np.ndarray:
-    """For every text its place among the different ones."""
-    places = {text: place for place, text in enumerate(sorted(set(texts)))}
-    return np.array([places[text] for text in texts], np.int64)
+def _numbered(classes: list[str]) -> np.ndarray:
+    """Replace every class by its index among the sorted distinct ones."""
+    distinct = sorted(set(classes))
+    numbers = {name: number for number, name in enumerate(distinct)}
+    return np.array([numbers[name] for name in classes], np.int64)

@@ -1,4 +1,4 @@
-"""The digits of scikit-learn: 1797 grey pictures of 8 × 8, which come with the package."""
+"""The digits data set of scikit-learn: 1797 grey pictures of 8 × 8, which are part of that package."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ..errors import Deep500Error
 
 
 class Digits(Dataset):
-    """Handwritten digits in three fixed parts of about 60, 20 and 20 per cent of every class."""
+    """Handwritten digits in three fixed splits of about 60, 20 and 20 per cent of every class."""
 
     shape = (1, 8, 8)
     classes = 10
@@ -23,23 +23,26 @@ class Digits(Dataset):
         images, labels = load_digits(return_X_y=True)
         x = (images / 16).astype(np.float32).reshape(-1, *self.shape)
         label = labels.astype(np.int64)
-        return {
-            name: Split({"x": x[rows], "label": label[rows]})
-            for name, rows in _parts(label).items()
-        }
+        splits = {}
+        for name, rows in _parts(label).items():
+            splits[name] = Split({"x": x[rows], "label": label[rows]})
+        return splits
 
 
 def _parts(label: np.ndarray) -> dict[str, np.ndarray]:
-    """The rows of each split. Raw random bits, sorted stably: the same with every version of NumPy."""
-    order = np.argsort(np.random.Philox(key=500).random_raw(len(label)), kind="stable")
+    """The rows of each split.
+
+    They result from a stable sort of raw random bits, and so are the same with every version of NumPy.
+    """
+    bits = np.random.Philox(key=500).random_raw(len(label))
+    order = np.argsort(bits, kind="stable")
     parts: dict[str, list[np.ndarray]] = {"train": [], "validation": [], "test": []}
     for digit in np.unique(label):
         rows = order[label[order] == digit]
         fifth = round(len(rows) / 5)
-        for part, some in zip(
-            parts.values(),
-            np.split(rows, [len(rows) - 2 * fifth, len(rows) - fifth]),
-            strict=True,
-        ):
-            part.append(some)
-    return {name: np.sort(np.concatenate(part)) for name, part in parts.items()}
+        cuts = [len(rows) - 2 * fifth, len(rows) - fifth]
+        train, validation, test = np.split(rows, cuts)
+        parts["train"].append(train)
+        parts["validation"].append(validation)
+        parts["test"].append(test)
+    return {name: np.sort(np.concatenate(rows)) for name, rows in parts.items()}

@@ -19,9 +19,8 @@ class FashionMnist(Dataset):
     classes = 10
 
     def files(self) -> dict[str, Path]:
-        return mnist_files(
-            "fashion_mnist", self.folder, ("fashion_mnist", "FashionMNIST/raw")
-        )
+        subfolders = ("fashion_mnist", "FashionMNIST/raw")
+        return mnist_files("fashion_mnist", self.folder, subfolders)
 
     def load(self) -> dict[str, Split]:
         return mnist_splits(self.files(), self.validation, self.seed)

@@ -1,4 +1,4 @@
-"""Heat that spreads along a rod: from the temperatures at the start, those some time later."""
+"""Heat conduction along a rod: the temperatures at the start, and those some time later."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from ._random_bits import RandomBits, fifths
 
 
 class HeatEquation(Dataset):
-    """From the temperatures along a rod at the start to those at `time`: a partial differential equation to learn.
+    """Temperatures along a rod at the start and at `time`: the solution of a partial differential equation to learn.
 
     u_t = diffusivity u_xx on a rod of length 1 whose ends are kept at 0, solved by Crank-Nicolson steps, of second
-    order in space and time. "x" are the temperatures at the start, at `points` places between the ends: a sum of
+    order in space and time. "x" are the temperatures at the start, at `points` points between the ends: a sum of
     `modes` sine waves with random amplitudes, smaller for shorter waves. "target" are those at `time`.
     """
 
@@ -41,30 +41,34 @@ class HeatEquation(Dataset):
         end = self.solve(start)
         splits: dict[str, Split] = {}
         for name, rows in parts.items():
-            inputs, outputs = start[rows].astype("float32"), end[rows].astype("float32")
+            inputs = start[rows].astype("float32")
+            outputs = end[rows].astype("float32")
             splits[name] = Split({"x": inputs, "target": outputs})
         return splits
 
     def amplitudes(self) -> np.ndarray:
-        """Of every example's sine waves: (size, modes)."""
+        """The amplitudes of the sine waves of each example: (size, modes)."""
         numbers = RandomBits(self.seed).uniform(self.size, self.modes)
         return numbers / np.arange(1, self.modes + 1)
 
     def waves(self) -> np.ndarray:
         """sin(k π x) at the points, for k from 1: (modes, points)."""
-        places = np.arange(1, self.points + 1) / (self.points + 1)
-        return np.sin(np.pi * np.outer(np.arange(1, self.modes + 1), places))
+        positions = np.arange(1, self.points + 1) / (self.points + 1)
+        wave_numbers = np.arange(1, self.modes + 1)
+        return np.sin(np.pi * np.outer(wave_numbers, positions))
 
     def solve(self, start: np.ndarray) -> np.ndarray:
         """The temperatures at `time`, in float64."""
         step = self.time / self.steps
         distance = 1 / (self.points + 1)
         ratio = self.diffusivity * step / distance**2 / 2
+        identity = np.eye(self.points)
         neighbours = np.eye(self.points, k=1) + np.eye(self.points, k=-1)
-        laplacian = neighbours - 2 * np.eye(self.points)
-        implicit = np.eye(self.points) - ratio * laplacian
-        explicit = np.eye(self.points) + ratio * laplacian
+        laplacian = neighbours - 2 * identity
+        implicit = identity - ratio * laplacian
+        explicit = identity + ratio * laplacian
         one_step = np.linalg.solve(implicit, explicit)
-        return start @ np.linalg.matrix_power(
-            one_step, self.steps
-        )  # both matrices are symmetric
+        all_steps = np.linalg.matrix_power(one_step, self.steps)
+        return (
+            start @ all_steps
+        )  # the matrix is symmetric, so that rows may stand on its left

@@ -1,4 +1,4 @@
-"""Pictures in folders, one folder for each class, as ImageNet has them."""
+"""Pictures in folders, one folder for each class, as in ImageNet."""
 
 import os
 from pathlib import Path
@@ -9,23 +9,23 @@ from ..contracts.dataset import Dataset, Split
 from ..errors import Deep500Error, visible
 from ..home import data_folder
 from ._decoding import decoder_named, picture_size
-from ._files import checked_file, read_bytes, shown
+from ._files import checked_file, printable_path, read_bytes
 from ._labelled import train_and_validation
 from ._parts import random_parts
 from ._pictures import Pictures
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
-MOST_BYTES = 1 << 28  # of one picture's file
+MOST_BYTES = 1 << 28  # the largest file of a picture
 Examples = tuple[list[str], np.ndarray]
 
 
 class ImageFolder(Dataset):
-    """JPEG and other pictures in `folder/train/CLASS/`, or in `folder/CLASS/` without given splits.
+    """JPEG and other pictures in `folder/train/CLASS/`, or in `folder/CLASS/` if there are no folders for splits.
 
     The test data are those in `test`, or else in `validation` (or `val`), or else the share `test` of all; `validation`
-    is a share of the training data unless there are folders for both. Pictures are read with this height and width; by
-    default with those of the first one, to which others are resized. The decoder is simplejpeg (for JPEG) or pillow.
-    Pixels are float32 from 0 to 1, or the bytes as they are (uint8), which Normalise makes float32.
+    is a share of the training data unless there are folders for both. Pictures are resized to this height and width, by
+    default to those of the first one. The decoder is simplejpeg (for JPEG) or pillow. Pixels are float32 from 0 to 1,
+    or bytes (uint8), which Normalise converts to float32.
     """
 
     folder: str = ""
@@ -39,7 +39,8 @@ class ImageFolder(Dataset):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.height < 0 or self.width < 0 or bool(self.height) != bool(self.width):
+        is_negative = self.height < 0 or self.width < 0
+        if is_negative or bool(self.height) != bool(self.width):
             raise Deep500Error(
                 f"height is {self.height} and width is {self.width}: give both, or neither"
             )
@@ -62,64 +63,76 @@ class ImageFolder(Dataset):
         """The names of the classes, in the order of their labels."""
         root = data_folder(self.folder)
         train = root / "train"
-        return _class_names(train if train.is_dir() else root, root)
+        if train.is_dir():
+            return _class_names(train, root)
+        return _class_names(root, root)
 
     def _parts(self) -> dict[str, Examples]:
         """The pictures and labels of the three splits."""
         root = data_folder(self.folder)
         names = self.class_names()
-        if not (root / "train").is_dir():
-            paths, labels = _examples(root, names, root)
-            rows = random_parts(len(paths), self.validation, self.test, self.seed)
-            return {split: _chosen(paths, labels, some) for split, some in rows.items()}
-        train = _examples(root / "train", names, root)
+        train_folder = root / "train"
+        if not train_folder.is_dir():
+            return self._divided(_examples(root, names, root))
+        train = _examples(train_folder, names, root)
         others = []
-        for folder in ("test", "validation", "val"):
-            if (root / folder).is_dir():
-                others.append(_examples(root / folder, names, root))
+        for name in ("test", "validation", "val"):
+            folder = root / name
+            if folder.is_dir():
+                others.append(_examples(folder, names, root))
         if not others:
-            rows = random_parts(len(train[0]), self.validation, self.test, self.seed)
-            return {split: _chosen(*train, some) for split, some in rows.items()}
+            return self._divided(train)
         if len(others) > 1:
             return {"train": train, "validation": others[1], "test": others[0]}
-        train_rows, chosen_rows = train_and_validation(
-            len(train[0]), self.validation, self.seed
-        )
+        size = len(train[0])
+        rows = train_and_validation(size, self.validation, self.seed)
+        train_rows, validation_rows = rows
         return {
-            "train": _chosen(*train, train_rows),
-            "validation": _chosen(*train, chosen_rows),
+            "train": _chosen(train, train_rows),
+            "validation": _chosen(train, validation_rows),
             "test": others[0],
         }
+
+    def _divided(self, examples: Examples) -> dict[str, Examples]:
+        """All examples, divided at random into three splits."""
+        size = len(examples[0])
+        parts = random_parts(size, self.validation, self.test, self.seed)
+        return {split: _chosen(examples, rows) for split, rows in parts.items()}
 
     def _size(self, paths: list[str]) -> tuple[int, int]:
         if self.height:
             return self.height, self.width
+        first_path = paths[0]
         try:
-            return picture_size(read_bytes(Path(paths[0]), MOST_BYTES))
+            data = read_bytes(Path(first_path), MOST_BYTES)
+            return picture_size(data)
         except Deep500Error as error:
-            raise Deep500Error(f"{visible(paths[0])} {error}") from None
+            raise Deep500Error(f"{visible(first_path)} {error}") from None
 
 
 def _class_names(folder: Path, root: Path) -> list[str]:
-    """The subfolders that stand for classes; what leads outside of the data folder is refused."""
+    """The names of the classes' subfolders; raises a Deep500Error for a link that leads out of the data folder."""
     names = []
     for entry in _entries(folder):
         if entry.name.startswith(".") or not entry.is_dir():
             continue
-        if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(
-            root.resolve()
-        ):
+        if entry.is_symlink() and not _is_inside(entry, root):
             raise Deep500Error(
-                f"{visible(entry.path)} leads outside of the folder {shown(root)}: a data set "
+                f"{visible(entry.path)} leads outside of the folder {printable_path(root)}: a data set "
                 "reads only what is in its folder"
             )
         names.append(entry.name)
     if not names:
         raise Deep500Error(
-            f"{shown(folder)} has no folders, and image_folder needs one folder of pictures for "
+            f"{printable_path(folder)} has no folders, and image_folder needs one folder of pictures for "
             "each class"
         )
     return sorted(names)
+
+
+def _is_inside(entry: os.DirEntry[str], root: Path) -> bool:
+    target = Path(entry.path).resolve()
+    return target.is_relative_to(root.resolve())
 
 
 def _examples(folder: Path, names: list[str], root: Path) -> Examples:
@@ -128,18 +141,18 @@ def _examples(folder: Path, names: list[str], root: Path) -> Examples:
     if unknown:
         first = visible(min(unknown))
         raise Deep500Error(
-            f"{shown(folder)} has the class {first!r}, which train has not"
+            f"{printable_path(folder)} has the class {first!r}, which train has not"
         )
     paths: list[str] = []
     labels: list[int] = []
     for label, name in enumerate(names):
-        of_class = _pictures_in(folder / name, root)
-        paths += of_class
-        labels += [label] * len(of_class)
+        pictures = _pictures_in(folder / name, root)
+        paths += pictures
+        labels += [label] * len(pictures)
     if not paths:
+        endings = ", ".join(ENDINGS)
         raise Deep500Error(
-            f"{shown(folder)} holds no pictures in its {len(names)} folders: {', '.join(ENDINGS)} "
-            "are looked for"
+            f"{printable_path(folder)} holds no pictures in its {len(names)} folders: {endings} are looked for"
         )
     return paths, np.array(labels, np.int64)
 
@@ -152,7 +165,9 @@ def _pictures_in(folder: Path, root: Path) -> list[str]:
         if not entry.name.lower().endswith(ENDINGS):
             continue
         if entry.is_symlink() or not entry.is_file():
-            checked_file(Path(entry.path), root)  # refuses what it should not be
+            checked_file(
+                Path(entry.path), root
+            )  # raises an error unless it is a readable file inside the folder
         paths.append(entry.path)
     return sorted(paths)
 
@@ -162,5 +177,7 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return list(entries)
 
 
-def _chosen(paths: list[str], labels: np.ndarray, rows: np.ndarray) -> Examples:
-    return [paths[row] for row in rows], labels[rows]
+def _chosen(examples: Examples, rows: np.ndarray) -> Examples:
+    paths, labels = examples
+    chosen_paths = [paths[row] for row in rows]
+    return chosen_paths, labels[rows]

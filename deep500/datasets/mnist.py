@@ -9,7 +9,7 @@ from ._mnist_files import mnist_files, mnist_splits
 class Mnist(Dataset):
     """Handwritten digits of 28 × 28, from four files in the data folder or its `mnist` or `MNIST/raw`.
 
-    The files are plain or gzipped. `validation` is the share of the training file that is for choosing, drawn with the
+    The files are plain or gzipped. `validation` is the share of the training examples for validation, drawn with the
     seed.
     """
 

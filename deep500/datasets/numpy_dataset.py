@@ -1,4 +1,4 @@
-"""Arrays that are there already, cut into three parts."""
+"""Arrays in memory, divided into three splits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from ._parts import random_parts
 class NumpyDataset(Dataset):
     """Arrays of equal length by name. `validation` and `test` are shares of the examples, drawn with the seed.
 
-    Memory maps stay in their files and are read by index.
+    Memory maps are not loaded into memory but read by index.
     """
 
     arrays: Mapping[str, np.ndarray]
@@ -29,27 +29,24 @@ class NumpyDataset(Dataset):
                 "NumpyDataset takes arrays by name, such as "
                 'd5.NumpyDataset({"x": inputs, "label": labels})'
             )
-        arrays = {
-            str(name): np.asanyarray(values) for name, values in self.arrays.items()
-        }
-        lengths = {name: values.shape[:1] for name, values in arrays.items()}
-        if len(set(lengths.values())) > 1 or () in lengths.values():
-            shapes = ", ".join(
-                f"{name} {values.shape}" for name, values in arrays.items()
-            )
+        arrays: dict[str, np.ndarray] = {}
+        for name, values in self.arrays.items():
+            arrays[str(name)] = np.asanyarray(values)
+        lengths = {values.shape[:1] for values in arrays.values()}
+        if len(lengths) > 1 or () in lengths:
             raise Deep500Error(
-                f"the arrays have one entry per example each, and these differ: {shapes}"
+                f"the arrays have one entry per example each, and these differ: {_shapes(arrays)}"
             )
         object.__setattr__(self, "arrays", arrays)
         self._parts()
 
     def load(self) -> dict[str, Split]:
         splits: dict[str, Split] = {}
-        for name, rows in self._parts().items():
-            columns = {
-                key: _chosen_rows(values, rows) for key, values in self.arrays.items()
-            }
-            splits[name] = Split(columns)
+        for split, rows in self._parts().items():
+            columns = {}
+            for name, values in self.arrays.items():
+                columns[name] = _chosen_rows(values, rows)
+            splits[split] = Split(columns)
         return splits
 
     def _parts(self) -> dict[str, np.ndarray]:
@@ -57,9 +54,7 @@ class NumpyDataset(Dataset):
         return random_parts(size, self.validation, self.test, self.seed)
 
     def __repr__(self) -> str:
-        shapes = ", ".join(
-            f"{name} {values.shape}" for name, values in self.arrays.items()
-        )
+        shapes = _shapes(self.arrays)
         return (
             f"NumpyDataset({shapes}; {self.validation}, {self.test}, seed={self.seed})"
         )
@@ -72,6 +67,11 @@ class NumpyDataset(Dataset):
 
     def _digest(self) -> tuple[Any, ...]:
         return Split(self.arrays).digest(), self.validation, self.test, self.seed
+
+
+def _shapes(arrays: Mapping[str, np.ndarray]) -> str:
+    shapes = [f"{name} {values.shape}" for name, values in arrays.items()]
+    return ", ".join(shapes)
 
 
 def _chosen_rows(values: np.ndarray, rows: np.ndarray) -> np.ndarray | Column:

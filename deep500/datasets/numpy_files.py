@@ -1,4 +1,4 @@
-"""Arrays in files of NumPy: memory maps of .npy files, or the members of an .npz file."""
+"""Arrays in NumPy files: memory maps of .npy files, or the members of an .npz file."""
 
 import zipfile
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..contracts.dataset import Dataset, Split
 from ..errors import Deep500Error, one_line, visible
-from ._files import MOST_BYTES, find_files, shown
+from ._files import MOST_BYTES, find_files, printable_path
 from .numpy_dataset import NumpyDataset
 
 
@@ -37,41 +37,43 @@ class NumpyFiles(Dataset):
             arrays = _members(paths["arrays"], self.names)
         else:
             arrays = {name: memory_map(path) for name, path in paths.items()}
-        return NumpyDataset(arrays, self.validation, self.test, self.seed).load()
+        dataset = NumpyDataset(arrays, self.validation, self.test, self.seed)
+        return dataset.load()
 
 
 def memory_map(path: Path) -> np.ndarray:
-    """The array of a .npy file, which stays in the file."""
+    """A memory map of a .npy file."""
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # NumPy raises many kinds for a damaged file
         raise Deep500Error(
-            f"{shown(path)} is no complete .npy file of numbers: {one_line(error)}"
+            f"{printable_path(path)} is no complete .npy file of numbers: {one_line(error)}"
         ) from None
 
 
 def _members(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-    """The arrays of these names, in memory."""
-    file = shown(path)
+    """The members of these names, in memory."""
+    file = printable_path(path)
     try:
         with zipfile.ZipFile(path) as container:
-            size = sum(member.file_size for member in container.infolist())
+            members = container.infolist()
+            size = sum(member.file_size for member in members)
             if size > MOST_BYTES:
                 raise Deep500Error(
                     f"{file} unpacks to {size} bytes, and at most {MOST_BYTES} are read: use .npy files"
                 )
         with np.load(path, allow_pickle=False) as arrays:
-            missing = [name for name in names if name not in arrays]
-            if missing:
-                raise Deep500Error(
-                    f"{file} has no array {missing[0]!r}; it has: {visible(', '.join(arrays))}"
-                )
+            for name in names:
+                if name not in arrays:
+                    present = visible(", ".join(arrays))
+                    raise Deep500Error(
+                        f"{file} has no array {name!r}; it has: {present}"
+                    )
             return {name: arrays[name] for name in names}
     except Deep500Error:
         raise
-    except (
-        Exception
-    ) as error:  # zipfile, zlib and NumPy raise many kinds for a damaged file
+    # zipfile, zlib and NumPy raise many kinds of errors for a damaged file
+    except Exception as error:
         raise Deep500Error(
             f"{file} is no complete .npz file of numbers: {one_line(error)}"
         ) from None

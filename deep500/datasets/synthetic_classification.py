@@ -10,8 +10,8 @@ from ._random_bits import RandomBits, fifths
 class SyntheticClassification(Dataset):
     """Clouds of points, one for each class.
 
-    Every class has a centre in a cube; a point is its centre and `spread` times the sum of four random numbers. The
-    classes follow each other, so that all are equally frequent. A smaller spread is easier to learn.
+    Every class has a centre in a cube; a point is its centre plus `spread` times the sum of four random numbers. The
+    classes alternate, so that all are equally frequent. A smaller spread is easier to learn.
     """
 
     size: int = 1000
@@ -35,7 +35,7 @@ class SyntheticClassification(Dataset):
         label = np.arange(self.size) % self.classes
         noise = bits.uniform(4, self.size, self.features).sum(axis=0)
         x = (centres[label] + self.spread * noise).astype(np.float32)
-        return {
-            name: Split({"x": x[rows], "label": label[rows]})
-            for name, rows in parts.items()
-        }
+        splits = {}
+        for name, rows in parts.items():
+            splits[name] = Split({"x": x[rows], "label": label[rows]})
+        return splits

@@ -1,20 +1,19 @@
-"""Random images with a rule that can be learnt, made so that no two pixels of an image are equal."""
+"""Random images whose classes can be learnt, generated so that no two pixels of an image are equal."""
 
 import numpy as np
 
 from ..contracts.dataset import Dataset, Split
 from ..errors import Deep500Error
 
-STREAM = (
-    1 << 63
-)  # keeps the data's random numbers apart from those of samplers, whose second key is the epoch
+# keeps the random numbers of the data apart from those of samplers, whose second key is the epoch
+STREAM = 1 << 63
 
 
 class SyntheticImages(Dataset):
-    """Each image shuffles the same 64 evenly spaced values; a random linear rule over them gives its class.
+    """Each image shuffles the same 64 evenly spaced values; a random linear function of them determines its class.
 
-    Pixels differ by 1/64 at least, so that rounding decides no maximum; all is whole numbers until the last division,
-    so that the data are the same everywhere.
+    Pixels differ by at least 1/64, so that rounding decides no maximum; the computation uses integers until the last
+    division, so that the data are the same on every machine.
     """
 
     size: int = 1000
@@ -31,27 +30,25 @@ class SyntheticImages(Dataset):
             )
 
     def load(self) -> dict[str, Split]:
-        bits, pixels = (
-            np.random.Philox(key=[self.seed, STREAM]),
-            int(np.prod(self.shape)),
-        )
-        rule = (bits.random_raw(pixels * self.classes) % 201).astype(np.int64).reshape(
-            pixels, self.classes
-        ) - 100
-        ranks = np.argsort(
-            bits.random_raw(self.size * pixels).reshape(self.size, pixels),
-            axis=1,
-            kind="stable",
-        )
-        x = ((2 * ranks + 1) / (2 * pixels)).astype(np.float32).reshape(-1, *self.shape)
-        label = np.argmax((2 * ranks - pixels + 1) @ rule, axis=1).astype(np.int64)
+        bits = np.random.Philox(key=[self.seed, STREAM])
+        pixels = int(np.prod(self.shape))
+        rule_bits = bits.random_raw(pixels * self.classes)
+        weights = (rule_bits % 201).astype(np.int64) - 100
+        rule = weights.reshape(pixels, self.classes)
+        rank_bits = bits.random_raw(self.size * pixels)
+        by_image = rank_bits.reshape(self.size, pixels)
+        ranks = np.argsort(by_image, axis=1, kind="stable")
+        values = (2 * ranks + 1) / (2 * pixels)
+        x = values.astype(np.float32).reshape(-1, *self.shape)
+        centred = 2 * ranks - pixels + 1
+        label = np.argmax(centred @ rule, axis=1).astype(np.int64)
         fifth = self.size // 5
-        cuts = {
+        parts = {
             "train": slice(0, -2 * fifth),
             "validation": slice(-2 * fifth, -fifth),
             "test": slice(-fifth, None),
         }
-        return {
-            name: Split({"x": x[rows], "label": label[rows]})
-            for name, rows in cuts.items()
-        }
+        splits = {}
+        for name, rows in parts.items():
+            splits[name] = Split({"x": x[rows], "label": label[rows]})
+        return splits

@@ -1,4 +1,4 @@
-"""A linear rule with noise."""
+"""A linear function with noise."""
 
 from ..contracts.dataset import Dataset, Split
 from ..errors import Deep500Error
@@ -6,9 +6,9 @@ from ._random_bits import RandomBits, fifths
 
 
 class SyntheticRegression(Dataset):
-    """A linear rule with noise: target = x @ rule + noise * u, where x, the rule and u are uniform from -1 to 1.
+    """A linear function with noise: target = x @ rule + noise * u, where x, the rule and u are uniform from -1 to 1.
 
-    The least mean squared error that can be expected is noise**2 / 3, the variance of the noise.
+    The smallest mean squared error that can be expected is noise**2 / 3, the variance of the noise.
     """
 
     size: int = 1000
@@ -34,6 +34,7 @@ class SyntheticRegression(Dataset):
         target = x @ rule + noise
         splits: dict[str, Split] = {}
         for name, rows in parts.items():
-            inputs, outputs = x[rows].astype("float32"), target[rows].astype("float32")
+            inputs = x[rows].astype("float32")
+            outputs = target[rows].astype("float32")
             splits[name] = Split({"x": inputs, "target": outputs})
         return splits

@@ -1,4 +1,4 @@
-"""A text, character by character, for a model of language."""
+"""A text, character by character, for language models."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import numpy as np
 from ..contracts.dataset import Dataset, Split
 from ..errors import Deep500Error
 from ._columns import Windows
-from ._files import one_file, read_bytes, shown
+from ._files import one_file, printable_path, read_bytes
 
 MOST_BYTES = 1 << 30
 
@@ -15,8 +15,8 @@ MOST_BYTES = 1 << 30
 class TextFile(Dataset):
     """A text as sequences of `length` characters ("tokens") and the characters that follow them ("next").
 
-    A character's number is its place among the sorted characters of the file. The first part of the text is for
-    training, then come validation and test; sequences begin `stride` characters apart (0: `length`).
+    A character's number is its index among the sorted distinct characters of the file. The first part of the text is
+    for training, then come validation and test; sequences begin `stride` characters apart (0: `length`).
     """
 
     file: str = ""
@@ -44,20 +44,20 @@ class TextFile(Dataset):
         return {"text": one_file("text_file", self.folder, self.file)}
 
     def vocabulary(self) -> str:
-        """All characters of the text: the one at place n has the number n."""
-        return "".join(sorted(set(self._text())))
+        """All distinct characters of the text: the one at index n has the number n."""
+        characters = set(self._text())
+        return "".join(sorted(characters))
 
     def load(self) -> dict[str, Split]:
         tokens = self._tokens()
         size = len(tokens)
         first_of_test = size - round(size * self.test)
         first_of_validation = first_of_test - round(size * self.validation)
-        ends = {
-            "train": (0, first_of_validation),
-            "validation": (first_of_validation, first_of_test),
-            "test": (first_of_test, size),
+        return {
+            "train": self._split(tokens, 0, first_of_validation),
+            "validation": self._split(tokens, first_of_validation, first_of_test),
+            "test": self._split(tokens, first_of_test, size),
         }
-        return {name: self._split(tokens, *part) for name, part in ends.items()}
 
     def _split(self, tokens: np.ndarray, first: int, end: int) -> Split:
         stride = self.stride or self.length
@@ -72,9 +72,10 @@ class TextFile(Dataset):
         return Split({"tokens": inputs, "next": following})
 
     def _tokens(self) -> np.ndarray:
-        """The number of every character."""
-        points = np.frombuffer(self._text().encode("utf-32-le"), np.uint32)
-        _, numbers = np.unique(points, return_inverse=True)
+        """The text as the numbers of its characters."""
+        encoded = self._text().encode("utf-32-le")
+        code_points = np.frombuffer(encoded, np.uint32)
+        _, numbers = np.unique(code_points, return_inverse=True)
         return numbers.astype(np.int32)
 
     def _text(self) -> str:
@@ -82,9 +83,10 @@ class TextFile(Dataset):
         try:
             text = read_bytes(path, MOST_BYTES).decode("utf-8")
         except UnicodeDecodeError as error:
+            reason, position = error.reason, error.start
             raise Deep500Error(
-                f"{shown(path)} is no UTF-8 text: {error.reason} at byte {error.start}"
+                f"{printable_path(path)} is no UTF-8 text: {reason} at byte {position}"
             ) from None
         if not text:
-            raise Deep500Error(f"{shown(path)} is empty")
+            raise Deep500Error(f"{printable_path(path)} is empty")
         return text

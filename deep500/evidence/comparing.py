@@ -1,4 +1,4 @@
-"""Two bundles of one kind side by side, and what differs between their environments."""
+"""Compares two bundles of the same kind, and their environments."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ DIFFERENCES_SHOWN = 12
 
 @dataclass(frozen=True)
 class BundleComparison:
-    """B against A; the two ran at different times, so the environments belong to the answer."""
+    """B compared with A; as they ran at different times, the result includes differences of their environments."""
 
     a: str
     b: str
@@ -25,16 +25,18 @@ class BundleComparison:
     environments: tuple[Difference, ...]
     problems_of_a: Sequence[str] = ()
     problems_of_b: Sequence[str] = ()
-    tests: Contrast | None = None  # of equivalence, if these were asked for
+    tests: Contrast | None = None  # of equivalence, if requested
 
     @property
     def equivalence(self) -> str:
-        """The verdict of the tests of equivalence; empty if none were asked for."""
-        return self.tests.data["equivalence"]["verdict"] if self.tests else ""
+        """The verdict of the tests of equivalence; empty if none were requested."""
+        if not self.tests:
+            return ""
+        return self.tests.data["equivalence"]["verdict"]
 
     @property
     def worse(self) -> Sequence[str]:
-        """The names of what is worse in B."""
+        """The names of the measurements that are worse in B."""
         return self.contrast.worse
 
     @property
@@ -42,25 +44,29 @@ class BundleComparison:
         return not (self.problems_of_a or self.problems_of_b)
 
     def to_json(self) -> dict[str, Any]:
-        about = {
+        problems = {"a": list(self.problems_of_a), "b": list(self.problems_of_b)}
+        content: dict[str, Any] = {
             "a": self.a,
             "b": self.b,
             "verified": self.verified,
-            "problems": {"a": list(self.problems_of_a), "b": list(self.problems_of_b)},
+            "problems": problems,
         }
-        environments = [asdict(difference) for difference in self.environments]
-        tests = self.tests.data if self.tests else {}
-        return about | {**self.contrast.data, **tests, "environment": environments}
+        content |= self.contrast.data
+        if self.tests:
+            content |= self.tests.data
+        content["environment"] = [asdict(fact) for fact in self.environments]
+        return content
 
     def blocks(self) -> list[Block]:
-        sides = Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}")
-        problems = [
-            *unverified(self.problems_of_a, "A"),
-            *unverified(self.problems_of_b, "B"),
-        ]
-        tests = self.tests.blocks if self.tests else []
-        environments = _environments(self.environments)
-        return [*problems, sides, *tests, *self.contrast.blocks, *environments]
+        blocks: list[Block] = []
+        blocks += unverified(self.problems_of_a, "A")
+        blocks += unverified(self.problems_of_b, "B")
+        blocks.append(Sentence(f"A: {clean(self.a)}\nB: {clean(self.b)}"))
+        if self.tests:
+            blocks += self.tests.blocks
+        blocks += self.contrast.blocks
+        blocks += _environments(self.environments)
+        return blocks
 
 
 def compare_bundles(
@@ -70,9 +76,10 @@ def compare_bundles(
     level: float = 0.95,
     equivalent: float | None = None,
 ) -> BundleComparison:
-    """Compare two bundles, marking what does not verify; raises a Deep500Error if they are of different kinds.
+    """Compare two bundles; raises a Deep500Error if they are of different kinds.
 
-    `equivalent` asks whether two runs of recipes are of the same quality, up to this much of its unit.
+    Bundles that do not verify are marked. `equivalent` tests whether two runs of recipes have the same quality, up to
+    this margin in its unit.
     """
     first, second = _with_numbers(a), _with_numbers(b)
     if first.kind != second.kind:
@@ -85,10 +92,9 @@ def compare_bundles(
         tests = None
         if equivalent is not None:
             tests = first.kind.equivalence(first, second, equivalent, level)
-        differences = environment_difference(
-            Environment.from_json(first.environment),
-            Environment.from_json(second.environment),
-        )
+        environment_a = Environment.from_json(first.environment)
+        environment_b = Environment.from_json(second.environment)
+        differences = environment_difference(environment_a, environment_b)
     return BundleComparison(
         str(a),
         str(b),
@@ -110,11 +116,16 @@ def _with_numbers(path: Path) -> Record:
 
 
 def _environments(differences: Sequence[Difference]) -> list[Block]:
-    matter = [d for d in differences if d.weight != "context only"]
-    if not matter:
+    rows = []
+    for difference in differences:
+        if difference.weight == "context only":
+            continue
+        fact = clean(difference.fact)
+        value_a, value_b = clean(difference.left), clean(difference.right)
+        rows.append([fact, value_a, value_b, difference.weight])
+    if not rows:
         return [Sentence("The environments differ in nothing that can matter.")]
-    rows = [[clean(d.fact), clean(d.left), clean(d.right), d.weight] for d in matter]
-    facts = f"{len(matter)} fact{'s' * (len(matter) > 1)}"
+    facts = "1 fact" if len(rows) == 1 else f"{len(rows)} facts"
     return [
         Sentence(f"The environments differ in {facts} that can matter:"),
         Table(["fact", "A", "B", "it"], rows[:DIFFERENCES_SHOWN], "lttl"),

@@ -1,4 +1,4 @@
-"""The ledger: every run that was started, finished or not; rows are only added, and chained by hashes."""
+"""The ledger of all runs that were started, finished or not: an append-only table whose rows form a hash chain."""
 
 import os
 import sqlite3
@@ -13,7 +13,7 @@ from ..errors import Deep500Error, one_line
 from ..home import home, make_folder
 
 _FORMAT = 1
-_BUSY_S = 10.0  # how long to wait for other processes, each of which needs milliseconds
+_BUSY_S = 10.0  # how long to wait for other processes, each of which takes milliseconds
 _TABLE = """CREATE TABLE events (
     id INTEGER PRIMARY KEY, run TEXT NOT NULL,
     event TEXT NOT NULL CHECK (event IN ('started', 'finished', 'failed')), at TEXT NOT NULL,
@@ -22,12 +22,12 @@ _TABLE = """CREATE TABLE events (
 _FORBIDDEN = {
     "no_update": "UPDATE ON events",
     "no_delete": "DELETE ON events",
-    # INSERT OR REPLACE takes a row away without firing a DELETE trigger
+    # INSERT OR REPLACE removes a row without firing a DELETE trigger
     "no_replace": "INSERT ON events WHEN EXISTS (SELECT 1 FROM events WHERE id = NEW.id)",
 }
 _TRIGGERS = {
-    name: f"CREATE TRIGGER {name} BEFORE {what} BEGIN SELECT RAISE(ABORT, 'append only'); END"
-    for name, what in _FORBIDDEN.items()
+    name: f"CREATE TRIGGER {name} BEFORE {operation} BEGIN SELECT RAISE(ABORT, 'append only'); END"
+    for name, operation in _FORBIDDEN.items()
 }
 _CONTENT = ["folder", "kind", "plan", "manifest", "detail", "pid", "boot", "start"]
 _COLUMNS = ", ".join(["id", "run", "event", "at", *_CONTENT, "previous", "hash"])
@@ -51,48 +51,45 @@ class Run:
 
 
 class Ledger:
-    """The ledger in one SQLite file (the user's own if none is named), shared by any number of processes."""
+    """The ledger in an SQLite file (by default the user's), shared by any number of processes."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = (
-            Path(path) if path is not None else home() / "ledger.sqlite"
-        ).absolute()
+        if path is None:
+            path = home() / "ledger.sqlite"
+        self.path = Path(path).absolute()
 
     def started(self, folder: str | os.PathLike[str], kind: str, plan_hash: str) -> str:
-        """Note that this process starts a run; returns the run's name, which sorts by time."""
-        boot, start = _process(os.getpid())
+        """Record that this process starts a run; returns the run's name, which sorts by time."""
+        pid = os.getpid()
+        boot, start = _process(pid)
         with self._writing() as database:
-            moment = datetime.now(UTC)
-            while _events(database, name := f"{moment:%Y%m%d-%H%M%S-%f}"):
-                moment += timedelta(microseconds=1)
+            name = _unused_name(database)
             row: Row = {
                 "folder": _text(os.fspath(folder)),
                 "kind": _text(kind),
                 "plan": plan_hash,
+                "pid": pid,
+                "boot": boot,
+                "start": start,
             }
-            _insert(
-                database,
-                name,
-                "started",
-                row | {"pid": os.getpid(), "boot": boot, "start": start},
-            )
+            _insert(database, name, "started", row)
         return name
 
     def finished(self, run: str, manifest_hash: str | None) -> None:
-        """Note that a run finished, and the hash of the manifest it left."""
+        """Record that a run finished, with the hash of its manifest."""
         self._end(run, "finished", {"manifest": manifest_hash})
 
     def failed(self, run: str, detail: str) -> None:
-        """Note that a run ended without a result, and why."""
+        """Record that a run ended without a result, and why."""
         self._end(run, "failed", {"detail": _text(detail)})
 
     def _end(self, run: str, event: str, row: Row) -> None:
         with self._writing() as database:
-            known = _events(database, run)
-            if known != ["started"]:
-                said = ", ".join(known) or "nothing"
+            events = _events(database, run)
+            if events != ["started"]:
+                recorded = ", ".join(events) or "nothing"
                 raise Deep500Error(
-                    f"run {run} cannot be noted as {event}: the ledger has {said} of it"
+                    f"run {run} cannot be noted as {event}: the ledger has {recorded} of it"
                 )
             _insert(database, run, event, row)
 
@@ -100,164 +97,182 @@ class Ledger:
         """All runs, the newest first."""
         starts: dict[object, Row] = {}
         ends: dict[object, Row] = {}
-        for row in self._read()[0]:
-            (starts if row["event"] == "started" else ends).setdefault(row["run"], row)
+        rows, _ = self._read()
+        for row in rows:
+            if row["event"] == "started":
+                starts.setdefault(row["run"], row)
+            else:
+                ends.setdefault(row["run"], row)
         return [_run(row, ends.get(name)) for name, row in reversed(starts.items())]
 
     def problems(self) -> list[str]:
-        """One line for everything that was changed, removed or slipped in; empty when all holds."""
+        """One line for everything that was changed, removed or inserted; empty if the ledger is intact."""
         rows, triggers = self._read()
-        found = (
-            ["the triggers that forbid changes are not there"]
-            if rows and triggers != _TRIGGERS
-            else []
-        )
+        problems = []
+        if rows and triggers != _TRIGGERS:
+            problems.append("the triggers that forbid changes are not there")
         previous: object = ZERO
         for number, row in enumerate(rows, 1):
             if row["id"] != number or row["previous"] != previous:
-                found.append(f"row {number} does not follow from the row before it")
+                problems.append(f"row {number} does not follow from the row before it")
             elif row["hash"] != _hash(row):
-                found.append(f"row {number} was changed, its hash says")
+                problems.append(f"row {number} was changed, its hash says")
             previous = row["hash"]
-        return [f"{self.path}: {what}" for what in found]
+        return [f"{self.path}: {problem}" for problem in problems]
 
     def _read(self) -> tuple[list[Row], dict[str, str]]:
-        """All rows and triggers; a ledger that nobody has written to is an empty one."""
+        """All rows and triggers; both are empty if the ledger does not exist yet."""
         if not self.path.exists():
             return [], {}
         with self._database() as database:
             if not self._has_table(database):
                 return [], {}
             database.row_factory = sqlite3.Row
-            rows = [
-                dict(row)
-                for row in database.execute(
-                    f"SELECT {_COLUMNS} FROM events ORDER BY id"
-                )
-            ]
-            query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-            return rows, {row["name"]: row["sql"] for row in database.execute(query)}
+            select_events = f"SELECT {_COLUMNS} FROM events ORDER BY id"
+            rows = [dict(row) for row in database.execute(select_events)]
+            select_triggers = (
+                "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+            )
+            triggers = {}
+            for row in database.execute(select_triggers):
+                triggers[row["name"]] = row["sql"]
+            return rows, triggers
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that no other process comes between: all of it or nothing."""
+        """An exclusive transaction, which is committed as a whole or not at all."""
         make_folder(self.path.parent, "DEEP500_HOME")
         with self._database() as database:
             database.execute("BEGIN IMMEDIATE")
             if not self._has_table(database):
-                for statement in (
-                    _TABLE,
-                    *_TRIGGERS.values(),
-                    f"PRAGMA user_version = {_FORMAT}",
-                ):
+                database.execute(_TABLE)
+                for statement in _TRIGGERS.values():
                     database.execute(statement)
+                database.execute(f"PRAGMA user_version = {_FORMAT}")
             yield database
             database.execute("COMMIT")
 
     @contextmanager
     def _database(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(
-                sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None)
-            ) as database:
+            connection = sqlite3.connect(
+                self.path, timeout=_BUSY_S, isolation_level=None
+            )
+            with closing(connection) as database:
                 database.execute("PRAGMA trusted_schema = OFF")
                 yield database
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+            primary_code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if primary_code == sqlite3.SQLITE_BUSY:
                 raise Deep500Error(
                     f"{self.path} is in use since {_BUSY_S:g} s or more: try again"
                 ) from None
+            cause = one_line(error)
             advice = "repair it, move it away, or set DEEP500_HOME"
             raise Deep500Error(
-                f"the ledger {self.path} cannot be used ({one_line(error)}): {advice}"
+                f"the ledger {self.path} cannot be used ({cause}): {advice}"
             ) from None
 
     def _has_table(self, database: sqlite3.Connection) -> bool:
-        """Whether it is a ledger rather than empty; a Deep500Error when it is neither, or too new."""
+        """Whether the database has the table; raises a Deep500Error if it is not a ledger, or of a newer format."""
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version > _FORMAT:
-            known = (
-                f"ledger format {version} is newer than this Deep500 reads ({_FORMAT})"
+            raise Deep500Error(
+                f"ledger format {version} is newer than this Deep500 reads ({_FORMAT}): upgrade deep500-bench"
             )
-            raise Deep500Error(f"{known}: upgrade deep500-bench")
-        if (
-            version < _FORMAT
-            and database.execute("SELECT 1 FROM sqlite_master").fetchone()
-        ):
+        if version < _FORMAT and not _is_empty(database):
             raise Deep500Error(
                 f"{self.path} is a database, but no ledger of Deep500: set DEEP500_HOME"
             )
         return bool(version == _FORMAT)
 
 
+def _is_empty(database: sqlite3.Connection) -> bool:
+    cursor = database.execute("SELECT 1 FROM sqlite_master")
+    return cursor.fetchone() is None
+
+
+def _unused_name(database: sqlite3.Connection) -> str:
+    """The current time as the name of a run, moved by microseconds if another run has it."""
+    moment = datetime.now(UTC)
+    name = f"{moment:%Y%m%d-%H%M%S-%f}"
+    while _events(database, name):
+        moment += timedelta(microseconds=1)
+        name = f"{moment:%Y%m%d-%H%M%S-%f}"
+    return name
+
+
 def _events(database: sqlite3.Connection, run: str) -> list[str]:
-    found = database.execute(
-        "SELECT event FROM events WHERE run = ? ORDER BY id", [run]
-    )
-    return [event for (event,) in found]
+    """The events of a run, in order."""
+    query = "SELECT event FROM events WHERE run = ? ORDER BY id"
+    return [event for (event,) in database.execute(query, [run])]
 
 
 def _insert(database: sqlite3.Connection, run: str, event: str, content: Row) -> None:
-    last = database.execute(
-        "SELECT id, hash FROM events ORDER BY id DESC LIMIT 1"
-    ).fetchone() or (
-        0,
-        ZERO,
-    )
+    query = "SELECT id, hash FROM events ORDER BY id DESC LIMIT 1"
+    last_row = database.execute(query).fetchone()
+    last_id, last_hash = last_row or (0, ZERO)
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    row: Row = {"id": last[0] + 1, "run": run, "event": event, "at": now}
-    row |= dict.fromkeys(_CONTENT) | content | {"previous": last[1]}
+    row: Row = {"id": last_id + 1, "run": run, "event": event, "at": now}
+    row |= dict.fromkeys(_CONTENT)
+    row |= content
+    row["previous"] = last_hash
     row["hash"] = _hash(row)
-    database.execute(
-        f"INSERT INTO events ({_COLUMNS}) VALUES (:{_COLUMNS.replace(', ', ', :')})",
-        row,
-    )
+    placeholders = ":" + _COLUMNS.replace(", ", ", :")
+    database.execute(f"INSERT INTO events ({_COLUMNS}) VALUES ({placeholders})", row)
 
 
 def _hash(row: Row) -> str | None:
-    """What the row's hash must be: the rule of a bundle's chain, over its other columns."""
-    content = {
-        name: value for name, value in row.items() if name not in ("previous", "hash")
-    }
+    """The hash that the row must have, computed from its other columns as in the hash chain of a bundle."""
+    content = dict(row)
+    for name in ("previous", "hash"):
+        content.pop(name, None)
     try:
         return link(str(row["previous"]), content)[0]
     except Deep500Error:
-        return None  # something in it is no text and no number: nobody wrote that here
+        return (
+            None  # a value is neither text nor a number, which this class never writes
+        )
 
 
 def _run(start: Row, end: Row | None) -> Run:
-    return Run(
-        run=str(start["run"]),
-        state=str(end["event"]) if end else _state_of_unended(start),
-        kind=str(start["kind"]),
-        folder=str(start["folder"]),
-        plan=str(start["plan"]),
-        started=str(start["at"]),
-        ended=str(end["at"]) if end else None,
-        manifest=str(end["manifest"]) if end and end["manifest"] is not None else None,
-        detail=str(end["detail"] or "") if end else "",
-    )
+    """The run with this start, and this end if it has one."""
+    name, started = str(start["run"]), str(start["at"])
+    kind, folder, plan = str(start["kind"]), str(start["folder"]), str(start["plan"])
+    if not end:
+        state = _state_of_unended(start)
+        return Run(name, state, kind, folder, plan, started, None, None, "")
+    state, ended = str(end["event"]), str(end["at"])
+    manifest = None
+    if end["manifest"] is not None:
+        manifest = str(end["manifest"])
+    detail = str(end["detail"] or "")
+    return Run(name, state, kind, folder, plan, started, ended, manifest, detail)
 
 
 def _state_of_unended(start: Row) -> str:
     if not start["boot"] or not isinstance(start["pid"], int):
         return "unfinished"
-    alive = _process(start["pid"]) == (start["boot"], start["start"])
-    return "running" if alive else "unfinished"
+    is_alive = _process(start["pid"]) == (start["boot"], start["start"])
+    return "running" if is_alive else "unfinished"
 
 
 def _process(pid: int) -> tuple[str, int]:
-    """The machine's boot and the process's start in it, which no later process shares; ("", 0) if gone."""
+    """The id of the machine's boot and the start time of the process, a unique pair; ("", 0) if it has ended."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        status = Path(f"/proc/{pid}/stat").read_bytes()
     except (
         OSError
-    ):  # it is gone, or this system has no /proc: then nobody is called running
+    ):  # it has ended, or this system has no /proc: then no run counts as running
         return "", 0
-    return ("", 0) if fields[0] in (b"Z", b"X") else (boot, int(fields[19]))
+    fields = status.rpartition(b")")[2].split()
+    state, start_time = fields[0], fields[19]
+    if state in (b"Z", b"X"):
+        return "", 0
+    return boot, int(start_time)
 
 
 def _text(value: str) -> str:
-    """Text that SQLite can keep: a path may hold bytes that are not UTF-8."""
+    """Text that SQLite can store: a path may have bytes that are not UTF-8."""
     return value.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""From a bundle on disk to a record: read once, checked, and every number derived once from the raw blocks."""
+"""Loads a bundle from disk as a record: checks it, and derives every number from the raw blocks."""
 
 import json
 import math
@@ -16,8 +16,10 @@ from ..reports.blocks import Report
 from ..reports.text import clean
 from .testimony import testimony
 
-TOLERANCE = 1e-9  # another machine's mathematical library may differ in the last bits
-MOST_DIFFERENCES = 100  # that are listed
+TOLERANCE = (
+    1e-9  # the mathematical library of another machine may differ in the last bits
+)
+MOST_DIFFERENCES = 100  # the most differences that are listed
 HOSTILE = (
     ArithmeticError,
     AttributeError,
@@ -29,86 +31,91 @@ HOSTILE = (
 
 
 def load(path: str | Path) -> Record:
-    """Read a bundle of any kind; raises a Deep500Error for what cannot be shown."""
-    found = read(path)
-    record = record_of(found)
-    return replace(record, problems=(*record.problems, *testimony(found).problems))
+    """Read a bundle of any kind; raises a Deep500Error if it cannot be shown."""
+    bundle = read(path)
+    record = record_of(bundle)
+    problems = (*record.problems, *testimony(bundle).problems)
+    return replace(record, problems=problems)
 
 
-def record_of(found: Bundle) -> Record:
-    """The record of a bundle that was read; what it claims without ground is listed in its problems."""
-    kind = result_kind(found.kind)
+def record_of(bundle: Bundle) -> Record:
+    """The record of a bundle; recorded numbers that do not follow from its blocks are listed in its problems."""
+    kind = result_kind(bundle.kind)
     try:
         with one_line("its samples do not give the numbers of its plan"):
-            plan = kind.check_plan(found.documents.get("plan.json"))
-            blocks = kind.check_blocks(plan, found.blocks)
+            plan = kind.check_plan(bundle.documents.get("plan.json"))
+            blocks = kind.check_blocks(plan, bundle.blocks)
             derived = derived_numbers(kind, plan, blocks)
     except Deep500Error as error:
-        if found.problems:
+        if bundle.problems:
+            first_problem = bundle.problems[0]
             raise Deep500Error(
-                f"{found.path} does not verify: {found.problems[0]} (see all with `d5 verify`)"
+                f"{bundle.path} does not verify: {first_problem} (see all with `d5 verify`)"
             ) from None
-        raise Deep500Error(f"{found.path}: {error}") from None
-    problems = list(found.problems)
-    environment = found.documents.get("environment.json")
+        raise Deep500Error(f"{bundle.path}: {error}") from None
+    problems = list(bundle.problems)
+    environment = bundle.documents.get("environment.json")
     if not isinstance(environment, dict):
         environment = {}
         problems.append("environment.json: there is none that can be used")
-    if found.finished and not problems:
-        problems += _false_claims(kind, found, derived) + kind.check_files(
-            blocks, found.files
-        )
-    sensors = found.documents.get("sensors.json")
+    if bundle.finished and not problems:
+        problems += _false_claims(kind, bundle, derived)
+        problems += kind.check_files(blocks, bundle.files)
+    sensors = bundle.documents.get("sensors.json")
+    if not isinstance(sensors, dict):
+        sensors = None
     return Record(
         kind,
         plan,
         blocks,
         derived,
         environment,
-        found.finished,
-        str(found.path),
-        found.hash,
+        bundle.finished,
+        str(bundle.path),
+        bundle.hash,
         tuple(problems),
-        sensors if isinstance(sensors, dict) else None,
+        sensors,
     )
 
 
 def report_of(record: Record) -> Report:
-    """The report of a record, or one line where a file of anyone holds what no report can show."""
+    """The report of a record; raises a Deep500Error of one line if its contents cannot be shown."""
     with one_line(f"{record.bundle} cannot be shown, see `d5 verify`"):
         return record.report()
 
 
 def rendered(renderer: Callable[[Report], str], report: Report) -> str:
-    """A report in one format; pictures are drawn here, from numbers that may come from anyone."""
-    with one_line(f"{clean(report.title)[:60]} cannot be drawn, see `d5 verify`"):
+    """A report in one format; raises a Deep500Error of one line if its numbers cannot be drawn."""
+    title = clean(report.title)[:60]
+    with one_line(f"{title} cannot be drawn, see `d5 verify`"):
         return renderer(report)
 
 
 def as_json(record: Record) -> dict[str, Any]:
-    """What `--json` prints of a record."""
+    """A record as `--json` prints it."""
     with one_line(f"{record.bundle} cannot be shown, see `d5 verify`"):
         content = record.to_json()
-        json.dumps(content, allow_nan=False)  # a hostile sample may lead to an infinity
+        json.dumps(
+            content, allow_nan=False
+        )  # a malicious sample may lead to an infinity
         return content
 
 
 @contextmanager
-def one_line(what: str) -> Iterator[None]:
-    """Whatever a file made by someone else causes becomes one line without control characters."""
+def one_line(problem: str) -> Iterator[None]:
+    """Turn any error that an untrusted file causes into a Deep500Error of one line without control characters."""
     try:
         yield
     except Deep500Error as error:
         raise Deep500Error(clean(error)) from None
     except HOSTILE as error:
-        raise Deep500Error(
-            f"{what} ({type(error).__name__}: {clean(error)[:100]})"
-        ) from None
+        kind, text = type(error).__name__, clean(error)[:100]
+        raise Deep500Error(f"{problem} ({kind}: {text})") from None
 
 
-def _false_claims(kind: ResultKind, found: Bundle, derived: object) -> list[str]:
-    """Where derived.json is not what follows from the blocks."""
-    recorded = found.documents.get("derived.json")
+def _false_claims(kind: ResultKind, bundle: Bundle, derived: object) -> list[str]:
+    """The differences between derived.json and the numbers that follow from the blocks."""
+    recorded = bundle.documents.get("derived.json")
     if not isinstance(recorded, dict):
         return ["derived.json: missing"]
     procedure = recorded.get("procedure")
@@ -116,33 +123,36 @@ def _false_claims(kind: ResultKind, found: Bundle, derived: object) -> list[str]
         return [
             f"derived.json: procedure {procedure!r}, this version computes {kind.procedure}"
         ]
-    differences = list(
-        islice(_differences(recorded, derived, ""), MOST_DIFFERENCES + 1)
-    )
+    all_differences = _differences(recorded, derived, "")
+    differences = list(islice(all_differences, MOST_DIFFERENCES + 1))
     if len(differences) > MOST_DIFFERENCES:
         differences[MOST_DIFFERENCES:] = ["and more"]
-    return [f"derived.json: {what}" for what in differences]
+    return [f"derived.json: {difference}" for difference in differences]
 
 
-def _differences(recorded: object, computed: object, where: str) -> Iterator[str]:
-    """Where two JSON values part, numbers compared to the last few bits."""
+def _differences(recorded: object, computed: object, path: str) -> Iterator[str]:
+    """The differences between two JSON values; numbers may differ in the last few bits."""
     if isinstance(recorded, dict) and isinstance(computed, dict):
         for key in sorted(recorded.keys() | computed.keys()):
+            key_path = f"{path}/{key}"
             if key not in recorded:
-                yield f"{where}/{key} is missing"
+                yield f"{key_path} is missing"
             elif key not in computed:
-                yield f"{where}/{key} is not derived from the samples"
+                yield f"{key_path} is not derived from the samples"
             else:
-                yield from _differences(recorded[key], computed[key], f"{where}/{key}")
+                yield from _differences(recorded[key], computed[key], key_path)
     elif _same_length(recorded, computed):
         for i, (a, b) in enumerate(zip(recorded, computed, strict=True)):  # type: ignore[call-overload]
-            yield from _differences(a, b, f"{where}/{i}")
+            yield from _differences(a, b, f"{path}/{i}")
     elif not _equal(recorded, computed):
-        yield f"{where} says {str(recorded)[:60]}, the samples say {str(computed)[:60]}"
+        recorded_text, computed_text = str(recorded)[:60], str(computed)[:60]
+        yield f"{path} says {recorded_text}, the samples say {computed_text}"
 
 
 def _same_length(a: object, b: object) -> bool:
-    return isinstance(a, list) and isinstance(b, list | tuple) and len(a) == len(b)
+    if not isinstance(a, list) or not isinstance(b, list | tuple):
+        return False
+    return len(a) == len(b)
 
 
 def _equal(a: object, b: object) -> bool:

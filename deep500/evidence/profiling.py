@@ -1,4 +1,4 @@
-"""Bundles of several systems on several problems, as performance profiles."""
+"""Computes performance profiles from bundles of several systems on several problems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ class BundleProfiles:
 def profile_bundles(
     paths: Sequence[Path], metric: str | None = None, level: float = 0.95
 ) -> BundleProfiles:
-    """Rank the systems of these bundles over their problems; every bundle is one finished run of a recipe."""
+    """Rank the systems of these bundles over their problems; every bundle must be a run of a recipe with metrics."""
     records = []
-    broken: list[str] = []
+    problems: list[str] = []
     for path in paths:
         record = load(path)
         if record.kind.name != "recipe" or record.derived is None:
@@ -49,7 +49,8 @@ def profile_bundles(
                 f"{path} holds no metrics of a recipe: a profile is made of such runs"
             )
         records.append(record)
-        broken += [f"{path}: {problem}" for problem in record.problems]
+        problems += [f"{path}: {problem}" for problem in record.problems]
     with one_line("these bundles cannot be ranked"):
         profile = runs_profile(records, metric, level)
-    return BundleProfiles(profile, [str(path) for path in paths], broken)
+    bundles = [str(path) for path in paths]
+    return BundleProfiles(profile, bundles, problems)

@@ -1,4 +1,4 @@
-"""Record a result so that it leaves a trace: a bundle on disk and its line in the ledger, finished or not."""
+"""Records a result as a bundle on disk and a line in the ledger, whether it is finished or not."""
 
 import hashlib
 import json
@@ -23,13 +23,13 @@ from .ledger import Ledger
 from .resuming import check_same_plan
 from .resumption import resumption_note
 
-DOCUMENTS = ("plan.json", "environment.json")  # what is written before the first block
-MOST_PROBLEMS = 10  # of the ledger that a diagnosis names
+DOCUMENTS = ("plan.json", "environment.json")  # written before the first block
+MOST_PROBLEMS = 10  # the most problems of the ledger that a diagnosis lists
 Prepare = Callable[[], Mapping[str, Any]]
 
 
 class Recording:
-    """A result that is being made: `append` blocks, then `finish`."""
+    """A result that is being recorded: `append` blocks, then `finish`."""
 
     def __init__(
         self,
@@ -39,12 +39,14 @@ class Recording:
         writer: bundle.Writer,
         blocks: list[dict[str, Any]],
     ):
-        self.kind, self.plan, self.environment = kind, plan, surroundings
-        self.writer, self.blocks = writer, blocks
-        self.record: Record | None = None  # once it is finished
-        self.resumption: dict[str, Any] | None = (
-            None  # for the first block after a resumption
-        )
+        self.kind = kind
+        self.plan = plan
+        self.environment = surroundings
+        self.writer = writer
+        self.blocks = blocks
+        self.record: Record | None = None  # None until it is finished
+        # the note for the first block after a resumption
+        self.resumption: dict[str, Any] | None = None
 
     @property
     def folder(self) -> Path:
@@ -60,14 +62,14 @@ class Recording:
         sensors: Mapping[str, Any] | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> Record:
-        """Derive every number, once, write the manifest, and return the record as it is on disk."""
-        self.kind.check_blocks(
-            self.plan, _as_json(self.blocks)
-        )  # as whoever reads it will
+        """Derive every number, write the manifest, and return the record as it is on disk."""
+        blocks_as_read = _as_json(self.blocks)
+        self.kind.check_blocks(self.plan, blocks_as_read)
         derived = _as_json(derived_numbers(self.kind, self.plan, self.blocks))
         documents = {"derived.json": derived}
         if sensors is not None:
-            documents["sensors.json"] = sensors = _as_json(sensors)
+            sensors = _as_json(sensors)
+            documents["sensors.json"] = sensors
         digest = self.writer.finish(documents, dict(files or {}))
         self.record = Record(
             self.kind,
@@ -93,30 +95,34 @@ def recording(
     resume: bool = False,
     surroundings: Mapping[str, Any] | None = None,
 ) -> Iterator[Recording]:
-    """Begin a line in the ledger and a bundle (under the home folder if none is named); end both, however it ends.
+    """Begin a line in the ledger and a bundle (by default under the home folder), and end both, even after an error.
 
-    `prepare` runs before anything is written and returns what is still to be added to the plan: what is wrong with a
-    request shows there. `resume` goes on with an unfinished bundle of the same plan, if one was begun. `surroundings`
-    is the environment, if it is known already.
+    `prepare` is called before the bundle is written, so that it can reject a request, and returns what is still to be
+    added to the plan. `resume` continues an unfinished bundle of the same plan, if there is one. `surroundings` is the
+    environment, if it is already known.
     """
-    own = result_kind(kind)
-    place = Path(folder).absolute() if folder else _new_folder(name or kind)
+    result = result_kind(kind)
+    if folder:
+        location = Path(folder).absolute()
+    else:
+        location = _new_folder(name or kind)
+    plan_hash = hashlib.sha256(bundle.canonical(plan)).hexdigest()
     ledger = Ledger()
-    run = ledger.started(
-        place, kind, hashlib.sha256(bundle.canonical(plan)).hexdigest()
-    )
+    run = ledger.started(location, kind, plan_hash)
     opened: Recording | None = None
     try:
-        whole = _as_json(dict(plan) | dict(prepare() if prepare else {}))
-        if resume and bundle.begun(place, DOCUMENTS):
-            opened = _reopened(own, whole, place)
+        complete_plan = dict(plan)
+        if prepare:
+            complete_plan |= prepare()
+        complete_plan = _as_json(complete_plan)
+        if resume and bundle.begun(location, DOCUMENTS):
+            opened = _reopened(result, complete_plan, location)
         else:
-            opened = _created(
-                own, whole, place, surroundings or environment().to_json()
-            )
+            surroundings = surroundings or environment().to_json()
+            opened = _created(result, complete_plan, location, surroundings)
         yield opened
         if opened.record is None:
-            raise Deep500Error(f"nothing was finished in {place}")
+            raise Deep500Error(f"nothing was finished in {location}")
     except (Exception, KeyboardInterrupt) as error:
         if opened:
             _abandon(opened, error)
@@ -146,26 +152,29 @@ def recorded_run(
 def recorded_diagnosis(
     budget_s: float = 2.0, folder: str | Path | None = None
 ) -> Record:
-    """Look at everything that bears on measuring here, and measure the noise into a bundle."""
-    plan, clock, surroundings = noise_plan(budget_s), calibrate(), environment()
-    document = diagnosis_document(plan, clock, surroundings)
-    broken = Ledger().problems()[:MOST_PROBLEMS]
-    document["advice"] += [f"the ledger is broken: {problem}" for problem in broken]
-    with recording(
-        "doctor", document, folder, surroundings=surroundings.to_json()
-    ) as record:
+    """Inspect everything that influences measurements on this machine, and record its noise in a bundle."""
+    plan = noise_plan(budget_s)
+    clock = calibrate()
+    here = environment()
+    document = diagnosis_document(plan, clock, here)
+    for problem in Ledger().problems()[:MOST_PROBLEMS]:
+        document["advice"].append(f"the ledger is broken: {problem}")
+    surroundings = here.to_json()
+    with recording("doctor", document, folder, surroundings=surroundings) as record:
         sensors = measure_plan(plan, clock, record.plan, record.append)
         return record.finish(sensors)
 
 
 def find_bundle(name: str | None = None) -> Path:
-    """A bundle by its path, by its run in the ledger, or the last measurement that left one."""
+    """The bundle with this path or of this run in the ledger; by default, that of the last measurement."""
     if name is not None and Path(name).exists():
         return Path(name)
-    runs = [run for run in Ledger().runs() if Path(run.folder).is_dir()]
-    for run in runs:
+    for run in Ledger().runs():
+        folder = Path(run.folder)
+        if not folder.is_dir():
+            continue
         if run.run == name or (name is None and _is_measurement(run.kind)):
-            return Path(run.folder)
+            return folder
     if name is None:
         raise Deep500Error(
             "there is no run yet: make one with `d5 bench`, or name a bundle"
@@ -178,18 +187,15 @@ def find_bundle(name: str | None = None) -> Path:
 def _is_measurement(kind: str) -> bool:
     try:
         return result_kind(kind).measurement
-    except (
-        Deep500Error
-    ):  # a kind of another version, or of a package that is not here any more
+    # a kind of another version, or of a package that is no longer installed
+    except Deep500Error:
         return False
 
 
 def _new_folder(name: str) -> Path:
-    return (
-        home()
-        / "runs"
-        / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}-{secrets.token_hex(3)}"
-    )
+    now = datetime.now(UTC)
+    suffix = secrets.token_hex(3)
+    return home() / "runs" / f"{now:%Y%m%d-%H%M%S}-{name}-{suffix}"
 
 
 def _created(
@@ -199,29 +205,32 @@ def _created(
     surroundings: Mapping[str, Any],
 ) -> Recording:
     surroundings = _as_json(surroundings)
-    contents: tuple[object, object] = (kind.check_plan(plan), surroundings)
-    documents = dict(zip(DOCUMENTS, contents, strict=True))
+    documents: dict[str, object] = {
+        "plan.json": kind.check_plan(plan),
+        "environment.json": surroundings,
+    }
     writer = bundle.create(folder, documents, kind=kind.name)
     return Recording(kind, plan, surroundings, writer, [])
 
 
 def _reopened(kind: ResultKind, plan: Mapping[str, Any], folder: Path) -> Recording:
-    writer, found = bundle.reopen(folder)  # from here on, nobody else writes to it
+    writer, existing = bundle.reopen(folder)  # which locks it against other writers
     try:
-        check_same_plan(folder, kind, plan, found)
-        surroundings = found.documents.get("environment.json")
-        blocks = kind.check_blocks(plan, found.blocks)
+        check_same_plan(folder, kind, plan, existing)
+        surroundings = existing.documents.get("environment.json")
+        blocks = kind.check_blocks(plan, existing.blocks)
     except BaseException:
         writer.close()
         raise
-    surroundings = surroundings if isinstance(surroundings, dict) else {}
+    if not isinstance(surroundings, dict):
+        surroundings = {}
     resumed = Recording(kind, plan, surroundings, writer, blocks)
     resumed.resumption = resumption_note(surroundings)
     return resumed
 
 
 def _abandon(opened: Recording, error: BaseException) -> None:
-    """Keep what was measured; leave nothing behind where nothing was, or nothing that means anything."""
+    """Keep the measured blocks; delete the bundle if there are none, or if the result is wrong."""
     if opened.blocks and not isinstance(error, Wrong):
         opened.writer.close()
     else:
@@ -229,5 +238,5 @@ def _abandon(opened: Recording, error: BaseException) -> None:
 
 
 def _as_json(document: Any) -> Any:
-    """The document as anyone will read it from the bundle."""
+    """The document as a reader of the bundle gets it."""
     return json.loads(bundle.canonical(document))

@@ -1,4 +1,4 @@
-"""Replay a recipe's run: evaluate the weights of its bundle again, and compare every number that follows from them."""
+"""Replays a recipe's run: evaluates the weights in its bundle again, and compares the resulting numbers."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ from ..results.outcomes.replaying import Comparison, own_metric_values, replayed
 from .loading import HOSTILE, record_of
 from .resumption import recorded_environment
 
-# what bears on the bits of an evaluation, as far as it can change results at all
+# the classes of facts on which the bits of an evaluation may depend
 SETUP = ("hardware compute", "software runtime", "benchmark measurement setup")
 FACTS_SHOWN = 6
 NOT_REPLAYED = (
@@ -31,12 +31,12 @@ NOT_REPLAYED = (
 
 @dataclass(frozen=True)
 class Replay:
-    """What the recorded weights say about the recorded numbers: "same", "different" or "not decided"."""
+    """Whether the recorded weights reproduce the recorded numbers: "same", "different" or "not decided"."""
 
     verdict: str
     comparisons: tuple[Comparison, ...] = ()
     reason: str = ""  # why it is not decided
-    setup: tuple[str, ...] = ()  # what differs here from where the run was made
+    setup: tuple[str, ...] = ()  # the differences from the environment of the run
 
     @property
     def exit_code(self) -> int:
@@ -44,15 +44,13 @@ class Replay:
 
     @property
     def differences(self) -> list[str]:
-        return [c.sentence for c in self.comparisons if not c.holds]
+        return [number.sentence for number in self.comparisons if not number.holds]
 
     @property
     def lines(self) -> list[str]:
-        """For people: the verdict, then what it rests on."""
-        return [
-            self._sentence,
-            *(f"  {line}" for line in [*self.differences, *self._notes]),
-        ]
+        """The text for people: the verdict, then the details."""
+        details = [*self.differences, *self._notes]
+        return [self._sentence, *(f"  {line}" for line in details)]
 
     @property
     def _sentence(self) -> str:
@@ -60,15 +58,15 @@ class Replay:
             return f"replay not decided: {self.reason}"
         count = len(self.comparisons)
         if self.verdict == "different":
-            return f"NOT REPLAYED: the weights do not give {len(self.differences)} of {count} recorded numbers"
-        seeds = len({c.seed for c in self.comparisons})
-        what = f"replayed: the weights of {seeds} seed{'s' * (seeds > 1)} give all {count} recorded numbers"
-        inexact = sum(not c.same_bits for c in self.comparisons)
-        return (
-            f"{what}, {inexact} of them up to rounding"
-            if inexact
-            else f"{what} to the last bit"
-        )
+            different = len(self.differences)
+            return f"NOT REPLAYED: the weights do not give {different} of {count} recorded numbers"
+        seeds = {number.seed for number in self.comparisons}
+        whose = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+        sentence = f"replayed: the weights of {whose} give all {count} recorded numbers"
+        inexact = sum(not number.same_bits for number in self.comparisons)
+        if inexact:
+            return f"{sentence}, {inexact} of them up to rounding"
+        return f"{sentence} to the last bit"
 
     @property
     def _notes(self) -> list[str]:
@@ -76,30 +74,30 @@ class Replay:
             return []
         if not self.setup:
             return [NOT_REPLAYED]
-        shown = list(self.setup[:FACTS_SHOWN])
-        if (others := len(self.setup) - FACTS_SHOWN) > 0:
-            shown.append(f"and {others} more")
-        return [f"here differs: {'; '.join(shown)}", NOT_REPLAYED]
+        facts = list(self.setup[:FACTS_SHOWN])
+        others = len(self.setup) - FACTS_SHOWN
+        if others > 0:
+            facts.append(f"and {others} more")
+        return [f"here differs: {'; '.join(facts)}", NOT_REPLAYED]
 
     def to_json(self) -> dict[str, Any]:
-        numbers = []
-        for c in self.comparisons:
-            numbers.append(
-                {
-                    "seed": c.seed,
-                    "name": c.name,
-                    "recorded": c.recorded,
-                    "replayed": c.replayed,
-                    "allowed": c.allowed,
-                    "holds": c.holds,
-                }
-            )
         return {
             "verdict": self.verdict,
             "reason": self.reason,
             "setup": list(self.setup),
-            "numbers": numbers,
+            "numbers": [_number_json(number) for number in self.comparisons],
         }
+
+
+def _number_json(comparison: Comparison) -> dict[str, Any]:
+    return {
+        "seed": comparison.seed,
+        "name": comparison.name,
+        "recorded": comparison.recorded,
+        "replayed": comparison.replayed,
+        "allowed": comparison.allowed,
+        "holds": comparison.holds,
+    }
 
 
 def replay(
@@ -108,64 +106,69 @@ def replay(
     load_recipe: Callable[[Path], Recipe] | None = None,
 ) -> Replay:
     """Replay a bundle that verifies. `recipe_file` is run only if its hash is the one that the bundle records."""
-    found = read(path)
-    record = record_of(found)
+    bundle = read(path)
+    record = record_of(bundle)
     if record.kind.name != "recipe":
         raise Deep500Error(
             f"{path} is of kind {record.kind.name!r} and holds no weights to replay: `d5 verify` "
             "without --replay computes all its numbers again from its samples"
         )
-    own = None
+    loaded_recipe = None
     if recipe_file is not None and load_recipe is not None:
         _check_recipe_file(record, recipe_file)
-        own = load_recipe(recipe_file)
+        loaded_recipe = load_recipe(recipe_file)
     if not record.finished:
-        return Replay(
-            "not decided",
-            reason="the run is unfinished, its weights are not in the bundle",
-        )
+        reason = "the run is unfinished, its weights are not in the bundle"
+        return Replay("not decided", reason=reason)
     try:
-        return _replayed(found, record, own)
+        return _replayed(bundle, record, loaded_recipe)
     except Wrong:
         raise
     except Deep500Error as error:
         return Replay("not decided", reason=clean(error))
     except (*HOSTILE, MemoryError) as error:
-        reason = f"its recipe cannot be made again ({type(error).__name__}: {clean(error)[:100]})"
+        kind, text = type(error).__name__, clean(error)[:100]
+        reason = f"its recipe cannot be made again ({kind}: {text})"
         return Replay("not decided", reason=reason)
 
 
-def _replayed(found: Bundle, record: Record, own: Recipe | None) -> Replay:
-    recipe = rebuilt_recipe(record.plan, own)
+def _replayed(bundle: Bundle, record: Record, loaded_recipe: Recipe | None) -> Replay:
+    recipe = rebuilt_recipe(record.plan, loaded_recipe)
     setups = _Setups(record)
-    comparisons = replayed_numbers(
-        record,
-        recipe,
-        lambda seed: found.load(f"weights-{seed}.safetensors"),
-        lambda seed: not setups.differences(seed),
-    )
-    if own is not None:
-        comparisons += own_metric_values(record, own)
-    if not comparisons:
+
+    def load_weights(seed: int) -> bytes:
+        return bundle.load(f"weights-{seed}.safetensors")
+
+    def has_same_setup(seed: int) -> bool:
+        return not setups.differences(seed)
+
+    numbers = replayed_numbers(record, recipe, load_weights, has_same_setup)
+    if loaded_recipe is not None:
+        numbers += own_metric_values(record, loaded_recipe)
+    if not numbers:
         return Replay("not decided", reason="no seed was trained to its end")
-    if all(c.holds for c in comparisons):
-        return Replay("same", tuple(comparisons), setup=setups.all_differences)
+    comparisons, setup = tuple(numbers), setups.all_differences
+    if all(number.holds for number in numbers):
+        return Replay("same", comparisons, setup=setup)
     if doubt := _doubt(record):
-        return Replay("not decided", tuple(comparisons), doubt, setups.all_differences)
-    return Replay("different", tuple(comparisons), setup=setups.all_differences)
+        return Replay("not decided", comparisons, doubt, setup)
+    return Replay("different", comparisons, setup=setup)
 
 
 def _doubt(record: Record) -> str:
-    """Why numbers that differ prove nothing; empty if they do."""
+    """Why a difference of numbers is not conclusive; empty if it is."""
     if "data" not in record.plan:
         return "numbers differ, and the bundle has no checksum of its data: they may be others here"
     if changed := changed_definitions(record.plan):
-        return f"numbers differ, and the source of {', '.join(changed)} is not the recorded one"
+        definitions = ", ".join(changed)
+        return (
+            f"numbers differ, and the source of {definitions} is not the recorded one"
+        )
     return ""
 
 
 class _Setups:
-    """What differs here from the machine and the software on which each seed was evaluated."""
+    """The differences between this environment and the one in which each seed was evaluated."""
 
     def __init__(self, record: Record):
         self.record = record
@@ -173,13 +176,17 @@ class _Setups:
 
     def differences(self, seed: int) -> list[str]:
         if seed not in self.by_seed:
-            recorded = evaluated_in(self.record, seed)
-            self.by_seed[seed] = [
-                f"{clean(d.fact)} {clean(d.left)} → {clean(d.right)}"
-                for d in environment_difference(recorded, self.here)
-                if d.weight == RESULTS and d.class_name in SETUP
-            ]
+            self.by_seed[seed] = self._differences(evaluated_in(self.record, seed))
         return self.by_seed[seed]
+
+    def _differences(self, recorded: Environment) -> list[str]:
+        lines = []
+        for difference in environment_difference(recorded, self.here):
+            if difference.weight == RESULTS and difference.class_name in SETUP:
+                fact = clean(difference.fact)
+                before, here = clean(difference.left), clean(difference.right)
+                lines.append(f"{fact} {before} → {here}")
+        return lines
 
     @cached_property
     def here(self) -> Environment:
@@ -187,12 +194,14 @@ class _Setups:
 
     @property
     def all_differences(self) -> tuple[str, ...]:
-        every = [line for lines in self.by_seed.values() for line in lines]
-        return tuple(dict.fromkeys(every))
+        all_lines: list[str] = []
+        for lines in self.by_seed.values():
+            all_lines += lines
+        return tuple(dict.fromkeys(all_lines))
 
 
 def evaluated_in(record: Record, seed: int) -> Environment:
-    """The environment in which a seed was evaluated: environment.json, or where the run was resumed last before."""
+    """The environment in which a seed was evaluated: environment.json with the changes of the last resumption."""
     begun_in = recorded_environment(record.environment)
     latest: Mapping[str, Any] = {"changes": ()}
     for block in record.blocks:
@@ -201,14 +210,15 @@ def evaluated_in(record: Record, seed: int) -> Environment:
             break
     classes = {name: dict(facts) for name, facts in begun_in.classes.items()}
     for change in latest["changes"]:
-        unknown = "unknown" if change["now"] is None else None
-        fact = Fact(change["now"], "resumed", unknown)
-        classes.setdefault(change["class"], {})[change["fact"]] = fact
+        value = change["now"]
+        unknown = "unknown" if value is None else None
+        facts = classes.setdefault(change["class"], {})
+        facts[change["fact"]] = Fact(value, "resumed", unknown)
     return Environment(classes)
 
 
 def _check_recipe_file(record: Record, file: Path) -> None:
-    """A Deep500Error unless the bundle was made with this very file; it is not run before."""
+    """Raise a Deep500Error, without running the file, unless the bundle was made with exactly this file."""
     recorded = record.plan["recipe"].get("file")
     if not isinstance(recorded, str):
         raise Deep500Error(

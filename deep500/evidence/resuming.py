@@ -1,4 +1,4 @@
-"""Go on with a run: whether a folder holds the same one, and whether that is finished."""
+"""Checks before a run is resumed whether its folder holds the same run, and whether that is finished."""
 
 import json
 from collections.abc import Mapping
@@ -15,33 +15,38 @@ from .loading import record_of
 def finished_record(
     kind: str, plan: Mapping[str, Any], folder: str | Path
 ) -> Record | None:
-    """The record of a finished run of this plan; None if there is none, a Deep500Error if it is another's."""
+    """The record of a finished run of this plan; None if there is none. Raises a Deep500Error if the plans differ."""
     if not (Path(folder) / MANIFEST).is_file():
         return None
-    found = bundle.read(folder)
-    check_same_plan(
-        folder, result_kind(kind), json.loads(bundle.canonical(dict(plan))), found
-    )
-    record = record_of(found)
+    existing = bundle.read(folder)
+    plan_as_read = json.loads(bundle.canonical(dict(plan)))
+    check_same_plan(folder, result_kind(kind), plan_as_read, existing)
+    record = record_of(existing)
     if record.problems:
+        first_problem = record.problems[0]
         raise Deep500Error(
-            f"{folder} is finished and does not verify: {record.problems[0]} (see all with `d5 verify`)"
+            f"{folder} is finished and does not verify: {first_problem} (see all with `d5 verify`)"
         )
     return record
 
 
 def check_same_plan(
-    folder: str | Path, kind: ResultKind, plan: Mapping[str, Any], found: bundle.Bundle
+    folder: str | Path,
+    kind: ResultKind,
+    plan: Mapping[str, Any],
+    existing: bundle.Bundle,
 ) -> None:
-    """A Deep500Error that names the entries of a plan that a bundle does not hold in the same form."""
-    recorded = found.documents.get("plan.json")
-    if found.kind != kind.name or not isinstance(recorded, dict):
+    """Raise a Deep500Error that names the entries of a plan that differ from those of the existing bundle."""
+    recorded = existing.documents.get("plan.json")
+    if existing.kind != kind.name or not isinstance(recorded, dict):
         raise Deep500Error(f"{folder} holds no {kind.name}: choose another folder")
-    other = [
-        name for name in plan if name != "hash" and recorded.get(name) != plan[name]
-    ]
-    if other:
+    changed = []
+    for name, value in plan.items():
+        if name != "hash" and recorded.get(name) != value:
+            changed.append(name)
+    if changed:
+        entries = ", ".join(changed)
         raise Deep500Error(
-            f"{folder} was begun with another recipe or settings ({', '.join(other)}): give the same again, or "
+            f"{folder} was begun with another recipe or settings ({entries}): give the same again, or "
             "another folder"
         )

@@ -1,4 +1,4 @@
-"""What a run that is resumed notes: when, and what differs from the environment in which it was begun."""
+"""The note of a resumed run: the time, and the differences from the environment in which it had begun."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -13,22 +13,22 @@ from ..measure.machine import (
 )
 from ..measure.machine.table import CONTEXT
 
-MACHINE = "host name"  # context for a measurement, but another machine all the same
+MACHINE = "host name"  # only context for a measurement, but it shows that the machine is another one
 
 
 def resumption_note(begun_in: Mapping[str, Any]) -> dict[str, Any]:
     """The note for a run whose environment.json is `begun_in`, resumed by this process."""
+    before = recorded_environment(begun_in)
     changes = []
-    for difference in environment_difference(
-        recorded_environment(begun_in), environment()
-    ):
+    for difference in environment_difference(before, environment()):
         if difference.weight != CONTEXT or difference.fact == MACHINE:
             changes.append(_change(difference))
-    return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "changes": changes}
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"at": now, "changes": changes}
 
 
 def recorded_environment(document: Mapping[str, Any]) -> Environment:
-    """The environment of environment.json; one that this version cannot read knows nothing."""
+    """The environment of environment.json; an empty one if this version cannot read it."""
     try:
         return Environment.from_json(document)
     except Deep500Error:

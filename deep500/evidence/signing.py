@@ -1,7 +1,7 @@
-"""Sign a bundle, and check who signed it.
+"""Signs bundles, and checks who signed them.
 
-What is signed is manifest.json, byte for byte: it holds the hash that names the result, and the hash of every other
-file. Signatures and time stamps lie beside it, outside of what it hashes, so that any number can be added.
+A signature covers manifest.json, byte for byte, which holds the hash of the result and the hash of every other file.
+Signatures and time stamps are files beside it that the manifest does not cover, so that any number can be added.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ STAMPS = {
 
 @dataclass(frozen=True)
 class Signed:
-    """One signature that holds."""
+    """One valid signature."""
 
     file: str
     key: PublicKey
@@ -48,41 +48,54 @@ class Attestations:
     signed: Sequence[Signed]
     problems: Sequence[str]
     stamps: Sequence[str]
-    wanted: Sequence[str] | None = None  # fingerprints, one of which must have signed
+    signers: Sequence[str] | None = None  # fingerprints, one of which must have signed
 
     @property
-    def by_wanted(self) -> list[Signed]:
-        return [s for s in self.signed if s.key.fingerprint in (self.wanted or ())]
+    def by_signers(self) -> list[Signed]:
+        """The signatures by one of the required signers."""
+        signers = self.signers or ()
+        return [signed for signed in self.signed if signed.key.fingerprint in signers]
+
+    @property
+    def lacks_signer(self) -> bool:
+        """Whether signers are required and none of them has signed."""
+        return self.signers is not None and not self.by_signers
 
     @property
     def exit_code(self) -> int:
-        if self.problems or (self.wanted is not None and not self.by_wanted):
-            return 1
-        return 0
+        return 1 if self.problems or self.lacks_signer else 0
 
     @property
     def lines(self) -> list[str]:
-        lines = [f"signature {problem}" for problem in self.problems]
+        lines = []
+        if self.signers is not None and self.lacks_signer:
+            lines.append(f"NOT SIGNED by {' or '.join(self.signers)}")
+        lines += [f"signature {problem}" for problem in self.problems]
         for signed in self.signed:
-            known = signed in self.by_wanted
-            how = "as asked for" if known else "not checked against a known key"
+            how = "not checked against a known key"
+            if signed in self.by_signers:
+                how = "as asked for"
             lines.append(f"signed by {signed.key.fingerprint} ({how})")
-        if self.wanted is not None and not self.by_wanted:
-            lines.insert(0, f"NOT SIGNED by {' or '.join(self.wanted)}")
-        return lines + [self._stamp_line(name) for name in self.stamps]
+        lines += [self._stamp_line(name) for name in self.stamps]
+        return lines
 
     @staticmethod
     def _stamp_line(name: str) -> str:
-        return (
-            f"time stamp {name} (not checked here: {STAMPS[name.rpartition('.')[2]]})"
-        )
+        ending = name.rpartition(".")[2]
+        return f"time stamp {name} (not checked here: {STAMPS[ending]})"
 
     def to_json(self) -> dict[str, Any]:
-        signed = [{"file": s.file, "key": s.key.fingerprint} for s in self.signed]
+        signed_files = []
+        for signed in self.signed:
+            entry = {"file": signed.file, "key": signed.key.fingerprint}
+            signed_files.append(entry)
+        signers = None
+        if self.signers is not None:
+            signers = list(self.signers)
         return {
-            "signed": signed,
-            "wanted": None if self.wanted is None else list(self.wanted),
-            "by_wanted": [s.file for s in self.by_wanted],
+            "signed": signed_files,
+            "wanted": signers,
+            "by_wanted": [signed.file for signed in self.by_signers],
             "problems": list(self.problems),
             "stamps": list(self.stamps),
         }
@@ -90,26 +103,29 @@ class Attestations:
 
 def attestations(path: str | Path, signer: str | None = None) -> Attestations:
     """Check every signature of a bundle that verifies; `signer` is a file of public keys or a fingerprint."""
-    wanted = None if signer is None else wanted_fingerprints(signer)
-    manifest, said = read_attestations(path)
+    signers = None
+    if signer is not None:
+        signers = signer_fingerprints(signer)
+    manifest, files = read_attestations(path)
     signed: list[Signed] = []
     problems: list[str] = []
     stamps: list[str] = []
-    for name, data in said.items():
+    for name, data in files.items():
         if not name.endswith(".sig"):
             stamps.append(name)
             continue
         try:
-            signed.append(Signed(name, _checked(data, manifest).key))
+            signature = _checked(data, manifest)
+            signed.append(Signed(name, signature.key))
         except Unsupported:
             raise
         except Deep500Error as error:
             problems.append(f"{name}: {one_line(error)}")
-    return Attestations(signed, problems, stamps, wanted)
+    return Attestations(signed, problems, stamps, signers)
 
 
 def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> Signed:
-    """Sign a bundle that verifies; `passphrase` is asked for a key that needs one."""
+    """Sign a bundle that verifies; `passphrase` is called if the key needs one."""
     folder = Path(path)
     if not folder.is_dir():
         raise Deep500Error(
@@ -127,13 +143,13 @@ def sign(path: str | Path, key_file: Path, passphrase: Callable[[], bytes]) -> S
     private_key = load_private_key(key_file, passphrase)
     manifest, _ = read_attestations(folder)
     signature = make_signature(private_key, manifest, NAMESPACE)
-    name = f"{MANIFEST}.{signature.key.digest.hex()[:16]}.sig"
+    key_id = signature.key.digest.hex()[:16]
+    name = f"{MANIFEST}.{key_id}.sig"
+    file = folder / name
     try:
-        (folder / name).write_text(signature.armoured(), encoding="ascii")
+        file.write_text(signature.armoured(), encoding="ascii")
     except OSError as error:
-        raise Deep500Error(
-            f"{folder / name} cannot be written: {error.strerror}"
-        ) from None
+        raise Deep500Error(f"{file} cannot be written: {error.strerror}") from None
     return Signed(name, signature.key)
 
 
@@ -158,7 +174,8 @@ def load_private_key(
             key = load_ssh_private_key(data, passphrase())
     except (ValueError, UnsupportedAlgorithm) as error:
         raise Deep500Error(
-            f"{file} cannot be used as a key ({one_line(error)}): give an OpenSSH Ed25519 key, and the right passphrase"
+            f"{file} cannot be used as a key ({one_line(error)}): "
+            "give an OpenSSH Ed25519 key, and the right passphrase"
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
         raise Deep500Error(
@@ -167,8 +184,8 @@ def load_private_key(
     return key
 
 
-def wanted_fingerprints(signer: str) -> list[str]:
-    """The keys of a file of public keys, or the fingerprint itself."""
+def signer_fingerprints(signer: str) -> list[str]:
+    """The fingerprints of the keys in a file of public keys, or the fingerprint itself."""
     if signer.startswith("SHA256:"):
         return [signer]
     data = _read_key(Path(signer))

@@ -1,7 +1,7 @@
-"""Ed25519 signatures in OpenSSH's format (SSHSIG), which `ssh-keygen -Y sign` and `-Y verify` write and read as well.
+"""Ed25519 signatures in OpenSSH's format (SSHSIG), the one of `ssh-keygen -Y sign` and `-Y verify`.
 
-A signature is of a namespace and the hash of a message. The namespace says what a signature is for, so that one that
-was given for something else is worth nothing here.
+A signature covers a namespace and the hash of a message. The namespace states the purpose of the signature, so that one
+that was made for another purpose is not valid here.
 """
 
 import base64
@@ -26,7 +26,7 @@ COLUMNS = 70
 
 @dataclass(frozen=True)
 class PublicKey:
-    """An Ed25519 key, as OpenSSH spells it."""
+    """An Ed25519 key in OpenSSH's format."""
 
     raw: bytes
 
@@ -40,13 +40,14 @@ class PublicKey:
 
     @property
     def fingerprint(self) -> str:
-        """As `ssh-keygen -l` prints it."""
-        return "SHA256:" + base64.b64encode(self.digest).decode().rstrip("=")
+        """The fingerprint as `ssh-keygen -l` prints it."""
+        encoded = base64.b64encode(self.digest).decode()
+        return "SHA256:" + encoded.rstrip("=")
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature and the key that it says it was made with."""
+    """A signature and the key that it claims to be made with."""
 
     key: PublicKey
     namespace: bytes
@@ -62,24 +63,26 @@ class Signature:
         if self.namespace != namespace.encode():
             return False
         signed = _signed_data(self.namespace, self.hash_name, message)
+        public_key = Ed25519PublicKey.from_public_bytes(self.key.raw)
         try:
-            Ed25519PublicKey.from_public_bytes(self.key.raw).verify(self.raw, signed)
+            public_key.verify(self.raw, signed)
         except InvalidSignature:
             return False
         return True
 
     def armoured(self) -> str:
         """The text of a signature file."""
-        parts = _strings(
-            self.key.blob, self.namespace, b"", self.hash_name, _strings(TYPE, self.raw)
-        )
-        text = base64.b64encode(MAGIC + struct.pack(">I", VERSION) + parts).decode()
-        lines = [text[i : i + COLUMNS] for i in range(0, len(text), COLUMNS)]
+        signature = _strings(TYPE, self.raw)
+        parts = _strings(self.key.blob, self.namespace, b"", self.hash_name, signature)
+        blob = MAGIC + struct.pack(">I", VERSION) + parts
+        text = base64.b64encode(blob).decode()
+        starts = range(0, len(text), COLUMNS)
+        lines = [text[start : start + COLUMNS] for start in starts]
         return "\n".join([BEGIN, *lines, END, ""])
 
 
 def require_cryptography() -> None:
-    """Raises `Unsupported`, with the command that installs it, if the package `cryptography` is missing."""
+    """Raise `Unsupported`, with the command that installs it, if the package `cryptography` is missing."""
     try:
         import cryptography as _  # noqa: F401
     except ImportError:
@@ -94,17 +97,19 @@ def make_signature(
     """Sign a message for a purpose."""
     hash_name = b"sha512"
     signed = _signed_data(namespace.encode(), hash_name, message)
-    key = PublicKey(private_key.public_key().public_bytes_raw())
-    return Signature(key, namespace.encode(), hash_name, private_key.sign(signed))
+    raw_key = private_key.public_key().public_bytes_raw()
+    signature = private_key.sign(signed)
+    return Signature(PublicKey(raw_key), namespace.encode(), hash_name, signature)
 
 
 def parse_signature(data: bytes) -> Signature:
-    """Read a signature file; a Deep500Error for what is none, or is by a key of another type."""
-    lines = data.decode("ascii", "replace").split("\n")
-    stripped = [line.strip() for line in lines if line.strip()]
-    if len(stripped) < 3 or stripped[0] != BEGIN or stripped[-1] != END:
+    """Read a signature file; raises a Deep500Error if it is malformed, or made by a key of another type."""
+    text = data.decode("ascii", "replace")
+    stripped = [line.strip() for line in text.split("\n")]
+    lines = [line for line in stripped if line]
+    if len(lines) < 3 or lines[0] != BEGIN or lines[-1] != END:
         raise Deep500Error("not a signature file of OpenSSH")
-    blob = _decoded("".join(stripped[1:-1]))
+    blob = _decoded("".join(lines[1:-1]))
     if blob[:6] != MAGIC or blob[6:10] != struct.pack(">I", VERSION):
         raise Deep500Error("not a signature of OpenSSH's version 1")
     key, namespace, _, hash_name, signature = _split(blob[10:], 5)
@@ -120,43 +125,50 @@ def parse_signature(data: bytes) -> Signature:
 
 def parse_public_keys(text: str) -> list[PublicKey]:
     """The Ed25519 keys of a file with one OpenSSH public key per line (id_ed25519.pub, authorized_keys, …)."""
+    key_type = TYPE.decode()
     keys = []
     for line in text.splitlines():
-        words = line.split()
-        if TYPE.decode() in words[:-1] and not line.startswith("#"):
-            keys.append(_public_key(_decoded(words[words.index(TYPE.decode()) + 1])))
+        fields = line.split()
+        if line.startswith("#") or key_type not in fields[:-1]:
+            continue
+        encoded = fields[fields.index(key_type) + 1]
+        keys.append(_public_key(_decoded(encoded)))
     return keys
 
 
 def _public_key(blob: bytes) -> PublicKey:
-    kind, *rest = _split(blob, 2)
-    if kind != TYPE or len(rest[0]) != 32:
+    kind, raw = _split(blob, 2)
+    if kind != TYPE or len(raw) != 32:
         raise Deep500Error(
             "not an Ed25519 key (ssh-ed25519), the only type that is checked"
         )
-    return PublicKey(rest[0])
+    return PublicKey(raw)
 
 
 def _signed_data(namespace: bytes, hash_name: bytes, message: bytes) -> bytes:
-    """What the key signs: the purpose and the hash of the message, under a mark of their own."""
+    """The data that the key signs: the purpose and the hash of the message, after the magic bytes of the format."""
     digest = hashlib.new(hash_name.decode(), message).digest()
     return MAGIC + _strings(namespace, b"", hash_name, digest)
 
 
 def _strings(*parts: bytes) -> bytes:
-    """Strings as SSH writes them: a length of four bytes before each."""
-    return b"".join(struct.pack(">I", len(part)) + part for part in parts)
+    """Strings as SSH encodes them: each is preceded by its length in four bytes."""
+    encoded = b""
+    for part in parts:
+        length = struct.pack(">I", len(part))
+        encoded += length + part
+    return encoded
 
 
 def _split(data: bytes, count: int) -> list[bytes]:
-    """Exactly so many strings, and nothing behind them."""
+    """Decode exactly `count` strings; raises a Deep500Error if there is too little or too much data."""
     parts = []
     for _ in range(count):
-        length = int.from_bytes(data[:4], "big")
-        if len(data) < 4 + length:
+        end = 4 + int.from_bytes(data[:4], "big")
+        if len(data) < end:
             raise Deep500Error("a key or signature that ends too early")
-        parts.append(data[4 : 4 + length])
-        data = data[4 + length :]
+        parts.append(data[4:end])
+        data = data[end:]
     if data:
         raise Deep500Error("a key or signature with something behind its end")
     return parts

@@ -1,4 +1,4 @@
-"""What this machine's ledger says of a bundle: whether its manifest is the one that the run left behind."""
+"""Compares a bundle with this machine's ledger: whether its manifest is the one that the run wrote."""
 
 import os
 from collections.abc import Sequence
@@ -27,66 +27,70 @@ class Testimony:
         return [self.sentence] if self.word == "differs" else []
 
 
-def testimony(found: Bundle) -> Testimony:
-    """Ask the ledger for the run that left this bundle."""
+def testimony(bundle: Bundle) -> Testimony:
+    """Compare a bundle with the run in the ledger that wrote it."""
     try:
         runs = Ledger().runs()
     except Deep500Error as error:
         return Testimony("unreadable", f"the ledger cannot be asked: {error}")
-    if found.hash and any(run.manifest == found.hash for run in runs):
-        return (
-            Testimony("differs", CHANGED)
-            if found.problems
-            else Testimony("agrees", AGREES)
-        )
-    run = _run_of(found, runs)
+    if bundle.hash and any(run.manifest == bundle.hash for run in runs):
+        if bundle.problems:
+            return Testimony("differs", CHANGED)
+        return Testimony("agrees", AGREES)
+    run = _run_of(bundle, runs)
     if run is None:
         return Testimony("unknown", UNKNOWN)
     if run.manifest is None:
         return Testimony(
             "unknown", f"the ledger has no hash of run {run.run}: it is {run.state}"
         )
-    return Testimony("differs", _difference(found, run))
+    return Testimony("differs", _difference(bundle, run))
 
 
-def checked_testimony(found: Bundle) -> Testimony:
-    """As `testimony`, and whether the ledger itself holds together."""
-    said = testimony(found)
-    broken = [] if said.word == "unreadable" else Ledger().problems()
-    if not broken:
-        return said
-    return replace(
-        said, sentence=f"{said.sentence}; but the ledger is broken: {broken[0]}"
-    )
+def checked_testimony(bundle: Bundle) -> Testimony:
+    """Like `testimony`, but the sentence also reports whether the ledger itself is broken."""
+    answer = testimony(bundle)
+    if answer.word == "unreadable":
+        return answer
+    ledger_problems = Ledger().problems()
+    if not ledger_problems:
+        return answer
+    sentence = f"{answer.sentence}; but the ledger is broken: {ledger_problems[0]}"
+    return replace(answer, sentence=sentence)
 
 
-def _difference(found: Bundle, run: Run) -> str:
-    left = f"the ledger differs: run {run.run} finished at {run.ended} with manifest {run.manifest}"
-    if not found.finished:
-        return f"{left}, and here is none: it was taken away"
-    if found.hash is None:
-        return f"{left}, and the one here is damaged"
-    return f"{left}, here it is {found.hash}: resealed after that, or replaced"
+def _difference(bundle: Bundle, run: Run) -> str:
+    recorded = f"the ledger differs: run {run.run} finished at {run.ended} with manifest {run.manifest}"
+    if not bundle.finished:
+        return f"{recorded}, and here is none: it was taken away"
+    if bundle.hash is None:
+        return f"{recorded}, and the one here is damaged"
+    return f"{recorded}, here it is {bundle.hash}: resealed after that, or replaced"
 
 
-def _run_of(found: Bundle, runs: Sequence[Run]) -> Run | None:
+def _run_of(bundle: Bundle, runs: Sequence[Run]) -> Run | None:
     """The last run into this folder, else the run with this plan during which the bundle was created."""
-    place = found.path.absolute()
+    folder = bundle.path.absolute()
     for run in runs:
-        if _is_same_folder(Path(run.folder), place):
+        if _is_same_folder(Path(run.folder), folder):
             return run
+    plan_hash = bundle.hashes.get("plan.json")
     for run in runs:
-        if run.plan == found.hashes.get("plan.json") and _is_during(found.created, run):
+        if run.plan == plan_hash and _is_during(bundle.created, run):
             return run
     return None
 
 
 def _is_same_folder(a: Path, b: Path) -> bool:
-    return a == b or (a.name == b.name and os.path.realpath(a) == os.path.realpath(b))
+    if a == b:
+        return True
+    return a.name == b.name and os.path.realpath(a) == os.path.realpath(b)
 
 
 def _is_during(created: str, run: Run) -> bool:
-    """Whether a moment lies within a run, to the second; all are in UTC and of one form."""
+    """Whether a time lies within a run, compared to the second; all times are in UTC and in the same format."""
+    if run.ended is None:
+        return False
     to_the_second = len("2026-01-01T00:00:00")
-    start, moment = run.started[:to_the_second], created[:to_the_second]
-    return run.ended is not None and start <= moment <= run.ended[:to_the_second]
+    start, end = run.started[:to_the_second], run.ended[:to_the_second]
+    return start <= created[:to_the_second] <= end

@@ -1,4 +1,4 @@
-"""Check a bundle offline: every hash, and every derived number computed again from the raw samples."""
+"""Verifies a bundle offline: checks every hash, and computes every derived number again from the raw samples."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from .testimony import Testimony, checked_testimony
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked and what does not hold."""
+    """The result of the checks and the problems found."""
 
     ok: bool
     finished: bool
@@ -25,49 +25,50 @@ class Verification:
     @property
     def sentence(self) -> str:
         if not self.ok:
-            return f"NOT VERIFIED: {len(self.problems)} problem{'s' if len(self.problems) > 1 else ''}"
+            count = len(self.problems)
+            return f"NOT VERIFIED: {count} {'problem' if count == 1 else 'problems'}"
         if not self.finished:
-            lost = (
-                f", {self.lost_bytes} bytes of a block in flight dropped"
-                if self.lost_bytes
-                else ""
-            )
-            return f"unfinished, a clean prefix of {self.blocks} blocks{lost}"
+            sentence = f"unfinished, a clean prefix of {self.blocks} blocks"
+            if self.lost_bytes:
+                sentence += f", {self.lost_bytes} bytes of a block in flight dropped"
+            return sentence
         return f"verified: {self.blocks} blocks, all hashes and all derived numbers hold; manifest {self.hash}"
 
     @property
     def lines(self) -> list[str]:
-        """What is printed: the verdict, every problem, and what the ledger says."""
-        said = [] if self.ledger.problems else [f"  {clean(self.ledger.sentence)}"]
-        return [
-            self.sentence,
-            *(f"  {clean(problem)}" for problem in self.problems),
-            *said,
-        ]
+        """The text for people: the verdict, every problem, and the comparison with the ledger."""
+        lines = [self.sentence]
+        lines += [f"  {clean(problem)}" for problem in self.problems]
+        if not self.ledger.problems:
+            lines.append(f"  {clean(self.ledger.sentence)}")
+        return lines
 
     def to_json(self) -> dict:
         return asdict(self) | {"problems": list(self.problems)}
 
 
 def verify(path: str | Path) -> Verification:
-    """Check everything that a bundle claims; nothing in it is executed."""
-    found = read(path)
-    said = checked_testimony(found)
-    problems = (tuple(found.problems) or _unfounded(found)) + tuple(said.problems)
+    """Check everything that a bundle claims; no code from it is run."""
+    bundle = read(path)
+    ledger = checked_testimony(bundle)
+    problems = [*bundle.problems]
+    if not problems:
+        problems += _problems_of_record(bundle)
+    problems += ledger.problems
     return Verification(
         not problems,
-        found.finished,
-        len(found.blocks),
-        found.hash,
-        found.lost_bytes,
-        problems,
-        said,
+        bundle.finished,
+        len(bundle.blocks),
+        bundle.hash,
+        bundle.lost_bytes,
+        tuple(problems),
+        ledger,
     )
 
 
-def _unfounded(found: Bundle) -> tuple[str, ...]:
-    """What does not follow from the blocks."""
+def _problems_of_record(bundle: Bundle) -> list[str]:
+    """The recorded numbers that do not follow from the blocks."""
     try:
-        return tuple(record_of(found).problems)
+        return [*record_of(bundle).problems]
     except Deep500Error as error:
-        return (str(error),)
+        return [str(error)]

@@ -1,1 +1,1 @@
-"""Measure a training script where it is: a user's own loop writes a bundle."""
+"""Measures training scripts: a user's own loop writes a bundle."""

@@ -1,4 +1,4 @@
-"""The steps of a script that are not on disk yet."""
+"""The steps of a script that are not yet on disk."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import Deep500Error, one_line
 
 Step = tuple[float, int | None, dict[str, Any], list[float]]
-"""Seconds, examples, values by name (as the framework gave them), seconds of the regions."""
+"""Seconds, examples, values by name (native to the framework), seconds of the regions."""
 
 
 def stretch_block(
@@ -17,54 +17,65 @@ def stretch_block(
     outside: float,
     recording: float,
 ) -> dict[str, Any]:
-    """The steps as a block of a bundle; here, values become numbers, which waits for the device."""
-    regions: dict[str, list[float]] = {path: [] for path in paths}
-    for _, _, _, seconds in steps:
-        padded = [*seconds, *[0.0] * (len(paths) - len(seconds))]
-        for path, value in zip(paths, padded, strict=True):
-            regions[path].append(value)
-    entered = {path: seconds for path, seconds in regions.items() if any(seconds)}
+    """The steps as a block of a bundle. Values are converted to numbers, which waits for the device."""
     block = {
         "first": first,
         "seconds": [step[0] for step in steps],
         "examples": [step[1] for step in steps],
         "values": _columns(steps),
-        "regions": entered,
+        "regions": _entered_regions(steps, paths),
         "outside": outside,
         "recording": recording,
     }
     return {"steps": block}
 
 
+def _entered_regions(
+    steps: Sequence[Step], paths: Sequence[str]
+) -> dict[str, list[float]]:
+    """The seconds of each step in every region that was entered; 0 for a step that did not enter it."""
+    regions: dict[str, list[float]] = {}
+    for index, path in enumerate(paths):
+        seconds = []
+        for _, _, _, step_regions in steps:
+            was_known = index < len(step_regions)  # a region of a later step was not
+            seconds.append(step_regions[index] if was_known else 0.0)
+        if any(seconds):
+            regions[path] = seconds
+    return regions
+
+
 def _columns(steps: Sequence[Step]) -> dict[str, list[float | str | None]]:
-    """The values by name, with None for a step that did not give one."""
+    """The values by name, with None for a step that has no such value."""
     columns: dict[str, list[float | str | None]] = {}
     for number, (_, _, values, _) in enumerate(steps):
         for name, value in values.items():
             column = columns.setdefault(name, [])
             column += [None] * (number - len(column))
-            column.append(written_number(as_number(name, value)))
+            number_value = as_number(name, value)
+            column.append(written_number(number_value))
     for column in columns.values():
         column += [None] * (len(steps) - len(column))
     return columns
 
 
 def held(value: Any) -> Any:
-    """What a run keeps of a value until it is written: a PyTorch tensor lets go of its graph."""
+    """The value as a run keeps it until it is written: a PyTorch tensor is detached from its graph."""
     detach = getattr(value, "detach", None)
     return value if detach is None else detach()
 
 
 def as_number(name: str, value: Any) -> float:
-    """A value of any framework as a number; a Deep500Error if it is none."""
+    """A scalar of any framework as a float; raises a Deep500Error if it is not a single number."""
     try:
         return float(value)
     except (TypeError, ValueError, RuntimeError) as error:
+        cause = one_line(error)[:80]
         raise Deep500Error(
-            f"{name} is not one number ({one_line(error)[:80]}): give the mean over the batch"
+            f"{name} is not one number ({cause}): give the mean over the batch"
         ) from None
 
 
 def written_number(number: float) -> float | str:
-    """A number as JSON can hold it."""
+    """A number as a JSON value: a string if it is not finite."""
     return number if math.isfinite(number) else str(number)

@@ -1,4 +1,4 @@
-"""`d5.instrument`: a training script that stays as it is writes what it does into a bundle."""
+"""`d5.instrument`: records an existing training script in a bundle."""
 
 import atexit
 import os
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
     from ..frameworks.tensorflow.fit_callback import FitCallback
 
 KIND = "instrumented"
-SECONDS_BETWEEN_BLOCKS = 30.0  # what a killed script may lose
+SECONDS_BETWEEN_BLOCKS = 30.0  # the most that a killed script loses
 MOST_PENDING = 10_000  # steps held in memory
 T = TypeVar("T")
 
 
 class Run:
-    """A script that is being measured. Close it by a with-block or by `finish`.
+    """A script that is being measured. Close it with a with-block or by calling `finish`.
 
-    A step's time runs from the end of the step before it (or from `begin`, which `batches` calls) to the call of
-    `step`, so that loading data is part of it. Values stay as the framework gave them until a block is written: at an
-    evaluation, every 30 seconds, and at the end. Writing is outside of every step.
+    A step is timed from the end of the previous step (or from `begin`, which `batches` calls) to the call of `step`, so
+    that loading data is part of it. Values stay native to the framework until a block is written: at an evaluation,
+    every 30 seconds, and at the end. The time to write a block belongs to no step.
     """
 
     def __init__(self, opened: Any, recorded: Recording, wait: bool):
-        self._opened, self._recording = opened, recorded
+        self._opened = opened
+        self._recording = recorded
         self._wait = wait
         self._regions = StepRegions()
         self._steps: list[Step] = []
-        self._names: set[str] = set()  # of values that were shown to be numbers
+        self._names: set[str] = set()  # of values that were checked to be numbers
         self._done = 0  # steps on disk
         self._outside = 0.0
         self._writing = 0.0
@@ -53,27 +54,27 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where the bundle is."""
+        """The folder of the bundle."""
         return self._recording.folder
 
     @property
     def steps(self) -> int:
-        """Steps done."""
+        """The number of completed steps."""
         return self._done + len(self._steps)
 
     def region(self, name: str) -> StepRegion:
-        """Times a with-block as a part of its step; regions may be nested."""
+        """A context manager that times a part of a step; regions may be nested."""
         return self._regions.region(name)
 
     def begin(self) -> None:
-        """Steps begin here: the time since the last step or evaluation belongs to none of them."""
+        """Start the clock of the next step: the time since the last step or evaluation belongs to no step."""
         self._regions.take()
         moment = perf_counter()
         self._outside += moment - self._mark
         self._mark = moment
 
     def batches(self, batches: Iterable[T]) -> Iterator[T]:
-        """The batches, with the time that each takes to come in the region "data"."""
+        """The batches; the time to get each one is recorded in the region "data"."""
         self.begin()
         iterator = iter(batches)
         while True:
@@ -85,7 +86,7 @@ class Run:
             yield batch
 
     def step(self, examples: int | None = None, **values: Any) -> None:
-        """A step is done: how many examples it had, and its loss and other values by name."""
+        """Record a step: how many examples it had, and its loss and other values by name."""
         for name in values:
             values[name] = held(values[name])
             if name not in self._names:
@@ -99,18 +100,21 @@ class Run:
         moment = perf_counter()
         self._steps.append((moment - self._mark, examples, values, regions))
         self._mark = moment
-        if (
-            moment - self._written > SECONDS_BETWEEN_BLOCKS
-            or len(self._steps) >= MOST_PENDING
-        ):
+        is_due = moment - self._written > SECONDS_BETWEEN_BLOCKS
+        if is_due or len(self._steps) >= MOST_PENDING:
             self._write_steps()
 
     def evaluation(self, split: str = "validation", **qualities: Any) -> None:
-        """What an evaluation of the model gave, by name; its time is what passed since the last step."""
+        """Record the results of an evaluation by name; its time is what has passed since the last step."""
         numbers = {}
         for name, value in qualities.items():
-            numbers[name] = written_number(as_number(name, value))
-        regions = dict(zip(self._regions.paths, self._regions.take(), strict=False))
+            number = as_number(name, value)
+            numbers[name] = written_number(number)
+        regions = {}
+        paths, times = self._regions.paths, self._regions.take()
+        for path, region_seconds in zip(paths, times, strict=False):
+            if region_seconds:
+                regions[path] = region_seconds
         seconds = perf_counter() - self._mark
         self._write_steps()
         facts = {
@@ -118,27 +122,24 @@ class Run:
             "split": split,
             "qualities": numbers,
             "seconds": seconds,
-            "regions": {path: value for path, value in regions.items() if value},
+            "regions": regions,
         }
         self._append({"evaluation": facts})
         self._mark = perf_counter()
 
     def keras_callback(self, batch_size: int, examples: int) -> "FitCallback":
-        """A callback for `model.fit` that records its steps and evaluations; of so many examples in an epoch."""
+        """A callback for `model.fit` that records its steps and evaluations; `examples` is the size of an epoch."""
         framework("tensorflow").require()
         from ..frameworks.tensorflow.fit_callback import FitCallback
 
         return FitCallback(self, batch_size, examples)
 
     def finish(self) -> Record:
-        """Write what is left, derive every number, and close the bundle."""
+        """Write the remaining steps, compute the results, and close the bundle."""
         self._check_open()
         if not self.steps:
-            self._abandon(
-                Deep500Error(
-                    "nothing was recorded: call run.step(loss=loss) in the loop"
-                )
-            )
+            error = "nothing was recorded: call run.step(loss=loss) in the loop"
+            self._abandon(Deep500Error(error))
         self._end("")
         if self._lost:
             self._abandon(self._lost)
@@ -175,12 +176,12 @@ class Run:
             )
 
     def _write_steps(self) -> None:
-        """Put the steps so far on disk."""
+        """Write the pending steps to disk."""
         begin = perf_counter()
         if self._steps:
-            paths = self._regions.paths
+            first, paths = self._done + 1, self._regions.paths
             block = stretch_block(
-                self._done + 1, self._steps, paths, self._outside, self._writing
+                first, self._steps, paths, self._outside, self._writing
             )
             self._append(block)
             self._done += len(self._steps)
@@ -190,7 +191,7 @@ class Run:
         self._mark = self._written = perf_counter()
 
     def _append(self, block: dict[str, Any]) -> None:
-        """A script goes on when its bundle cannot be written any more; `finish` then says so."""
+        """Append a block. If the bundle cannot be written, the script continues, and `finish` raises the error."""
         self._check_open()
         if self._lost:
             return
@@ -204,12 +205,13 @@ class Run:
 
     def _end(self, reason: str) -> None:
         self._write_steps()
-        whole = perf_counter() - self._began
-        self._append({"end": {"seconds": whole, "reason": reason}})
+        seconds = perf_counter() - self._began
+        self._append({"end": {"seconds": seconds, "reason": reason}})
 
     def _fail(self, error: BaseException) -> None:
-        """Keep what was recorded as an unfinished bundle that says why."""
-        reason = f"ended by {one_line(error, kind=True)[:200]}"
+        """Close the bundle as unfinished, with the reason."""
+        cause_text = one_line(error, kind=True)[:200]
+        reason = f"ended by {cause_text}"
         if self.steps:
             self._end(reason)
         self._close()
@@ -229,11 +231,13 @@ class Run:
         atexit.unregister(self._at_exit)
 
     def _at_exit(self) -> None:
-        """The script ended without `finish`, probably by an error."""
+        """Close the bundle of a script that ended without `finish`, probably by an error."""
         if self._closed or os.getpid() != self._process:
             return
         error = getattr(sys, "last_value", None)
-        self._fail(error or Deep500Error("the script ended without run.finish()"))
+        if not error:
+            error = Deep500Error("the script ended without run.finish()")
+        self._fail(error)
 
 
 def instrument(
@@ -248,13 +252,15 @@ def instrument(
     """Begin a bundle for a script: `with d5.instrument("mine", seed=0) as run: …`, or call `run.finish()` at the end.
 
     name       What the run is called.
-    seed       Recorded, and given to the generators of Python, NumPy and every framework that is imported already.
-    out        The folder of the bundle, new or empty; without it, one under $DEEP500_HOME.
-    better     Which direction is good for a quality: {"accuracy": "higher"}.
-    settings   What else the bundle should know: JSON values by name.
-    wait       Whether every step waits for its values, so that its time is its own on an asynchronous device.
+    seed       Recorded, and used to seed the generators of Python, NumPy and every framework that is already imported.
+    out        The folder of the bundle, new or empty; by default, one under $DEEP500_HOME.
+    better     Which direction is better for a quality: {"accuracy": "higher"}.
+    settings   Anything else to record in the bundle: JSON values by name.
+    wait       Whether every step waits for its values, so that its time is complete on an asynchronous device.
     """
-    seeded = [] if seed is None else seed_generators(seed)
+    seeded: list[str] = []
+    if seed is not None:
+        seeded = seed_generators(seed)
     plan = {
         "name": str(name),
         "seed": seed,
@@ -268,11 +274,14 @@ def instrument(
 
 
 def _file_name(name: str) -> str:
-    """The name with what no folder should have replaced."""
-    allowed = [char if char.isalnum() or char in "._-" else "-" for char in name]
-    return "".join(allowed)[:60] or KIND
+    """The name with "-" in place of characters that a folder's name should not have."""
+    safe_name = ""
+    for character in name:
+        is_allowed = character.isalnum() or character in "._-"
+        safe_name += character if is_allowed else "-"
+    return safe_name[:60] or KIND
 
 
 def _is_success(error: BaseException) -> bool:
-    """Whether this is how a script says that all is well."""
+    """Whether this is a SystemExit with which a script ends successfully."""
     return isinstance(error, SystemExit) and error.code in (None, 0)

@@ -1,4 +1,4 @@
-"""Seed the random generators that a script uses."""
+"""Seeds the random number generators that a script uses."""
 
 import random
 import sys
@@ -6,13 +6,13 @@ import sys
 from ..errors import Deep500Error
 from ..frameworks import available_frameworks, framework
 
-LARGEST_SEED = 2**32 - 1  # NumPy's legacy generator takes no more
+LARGEST_SEED = 2**32 - 1  # the limit of NumPy's legacy generator
 
 
 def seed_generators(seed: int) -> list[str]:
     """Seed Python's generator, NumPy's legacy one, and those of the frameworks that are imported; returns their names.
 
-    JAX has no generator of its own to seed: its keys are made from a seed by the script.
+    JAX has no global generator to seed: the script itself makes its keys from a seed.
     """
     if not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
         raise Deep500Error(

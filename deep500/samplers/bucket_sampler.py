@@ -1,4 +1,4 @@
-"""Batches of examples that are about equally long, so that little is padded."""
+"""Batches of examples of similar length, so that little padding is needed."""
 
 from collections.abc import Iterator
 
@@ -15,10 +15,10 @@ from ..errors import Deep500Error
 
 
 class BucketSampler(Sampler):
-    """Every example once per epoch. Of every `pool` batches in random order, the examples are sorted by length.
+    """Every example once per epoch, in batches of similar length.
 
-    The sorted examples make the batches, which come in random order again. The examples that do not fill a batch are
-    any, and come last.
+    The examples of every `pool` batches of a random order are sorted by length and cut into batches, which are then
+    shuffled. The examples that do not fill a batch are of any length, and come last.
     """
 
     lengths: tuple[int, ...] = ()
@@ -42,14 +42,15 @@ class BucketSampler(Sampler):
         whole = size - size % self.batch_size
         similar = []
         for examples in batches(order[:whole], self.pool * self.batch_size):
-            by_length = examples[np.argsort(lengths[examples], kind="stable")]
+            length_order = np.argsort(lengths[examples], kind="stable")
+            by_length = examples[length_order]
             similar += list(batches(by_length, self.batch_size))
-        places = np.argsort(
-            order
-        )  # of every example, to undo the sorting within a batch
+        # the position of every example in the random order, to undo the sorting within a batch
+        positions = np.argsort(order)
         for number in shuffled(len(similar), self.seed, epoch + OTHER_STREAM):
             batch = similar[number]
-            yield batch[np.argsort(places[batch])]
+            random_order = np.argsort(positions[batch])
+            yield batch[random_order]
         if whole < size:
             yield order[whole:]
 

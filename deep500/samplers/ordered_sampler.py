@@ -1,4 +1,4 @@
-"""Every example once per epoch, as it lies."""
+"""Every example once per epoch, in the order of the data."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..contracts.sampler import Sampler
 
 
 class OrderedSampler(Sampler):
-    """The same order in every epoch, whatever the seed; the last batch holds what is left."""
+    """Keeps the same order in every epoch, whatever the seed; the last batch has the remaining examples."""
 
     shuffles = False
 

@@ -1,4 +1,4 @@
-"""One rank's part of what another sampler draws."""
+"""One rank's part of the batches of another sampler."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ from ..errors import Deep500Error
 
 
 class PartitionedSampler(Sampler):
-    """Cuts every batch of a sampler into `ranks` pieces that differ by one example at most; this is the one of `rank`.
+    """Cuts every batch of a sampler into `ranks` pieces that differ by at most one example, and yields that of `rank`.
 
-    So the ranks draw together, batch by batch, what the sampler draws alone: every example is on exactly one rank, and
-    all have the same number of batches. A last batch of fewer examples than ranks leaves some with an empty one.
+    Together the ranks draw the same batches as the sampler alone: every example is on exactly one rank, and all ranks
+    have the same number of batches. If the last batch has fewer examples than ranks, some ranks get an empty one.
     `batch_size` is the size of the largest piece.
     """
 
-    sampler: Sampler = Sampler(1)  # a placeholder, for `__init__` asks for all three
+    sampler: Sampler = Sampler(1)  # a placeholder, since `__init__` requires all three
     rank: int = 0
     ranks: int = 1  # type: ignore[misc]
 
@@ -30,8 +30,9 @@ class PartitionedSampler(Sampler):
                 f"a batch of {sampler.batch_size} examples cannot be cut into {ranks} pieces: make "
                 "batch_size larger"
             )
+        largest_piece = -(-sampler.batch_size // ranks)
         settings = {
-            "batch_size": -(-sampler.batch_size // ranks),
+            "batch_size": largest_piece,
             "seed": sampler.seed,
             "sampler": sampler,
             "rank": rank,
@@ -42,7 +43,7 @@ class PartitionedSampler(Sampler):
 
     @property
     def every_example_once(self) -> bool:  # type: ignore[override]
-        """Only the ranks together have every example."""
+        """False for several ranks, since only all of them together have every example."""
         return self.ranks == 1 and self.sampler.every_example_once
 
     @property
@@ -54,7 +55,8 @@ class PartitionedSampler(Sampler):
 
     def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
         for batch in self.sampler.epoch(size, epoch):
-            yield np.array_split(batch, self.ranks)[self.rank]
+            pieces = np.array_split(batch, self.ranks)
+            yield pieces[self.rank]
 
     @property
     def examples(self) -> int:

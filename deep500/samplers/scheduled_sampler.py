@@ -13,7 +13,7 @@ class ScheduledSampler(Sampler):
     """Shuffles anew for every epoch; the batch of a step has `batch_size` times the schedule's value of examples.
 
     `ScheduledSampler(64, schedule=schedules.Piecewise((100,), (1, 2)))` takes 64 examples in each of the first 100
-    steps, and 128 from there on. The last batch of an epoch holds what is left.
+    steps, and 128 from then on. The last batch of an epoch has the remaining examples.
     """
 
     schedule: Schedule | None = None
@@ -30,10 +30,11 @@ class ScheduledSampler(Sampler):
         return shuffled(size, self.seed, epoch)
 
     def epoch(self, size: int, epoch: int) -> Iterator[np.ndarray]:
-        """Index arrays of the batches of one epoch; sizes depend on the steps of all epochs before it."""
+        """Index arrays of the batches of one epoch; their sizes depend on the number of steps before it."""
         order = self.order(size, epoch)
+        first_step = self._steps_before(size, epoch)
         start = 0
-        for count in self._sizes(size, self._steps_before(size, epoch)):
+        for count in self._sizes(size, first_step):
             yield order[start : start + count]
             start += count
 
@@ -47,17 +48,18 @@ class ScheduledSampler(Sampler):
         return [*sizes]
 
     def _sizes(self, size: int, step: int) -> Iterator[int]:
-        """The sizes of the batches of one epoch that begins after so many steps."""
-        left = size
-        while left > 0:
+        """The sizes of the batches of one epoch that begins after `step` steps."""
+        remaining = size
+        while remaining > 0:
             step += 1
-            count = min(self._size_of(step), left)
-            left -= count
+            count = min(self._size_of(step), remaining)
+            remaining -= count
             yield count
 
     def _size_of(self, step: int) -> int:
         assert self.schedule is not None
-        return max(1, round(self.batch_size * self.schedule.number(step)))
+        size = self.batch_size * self.schedule.number(step)
+        return max(1, round(size))
 
     def _steps_before(self, size: int, epoch: int) -> int:
         step = 0

@@ -1,4 +1,4 @@
-"""Every example once per epoch, in an order that the seed and the epoch decide."""
+"""Every example once per epoch, in an order that depends on the seed and the epoch."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..contracts.sampler import Sampler, shuffled
 
 
 class ShuffleSampler(Sampler):
-    """Shuffles anew for every epoch; the last batch holds what is left."""
+    """Shuffles anew for every epoch; the last batch has the remaining examples."""
 
     def order(self, size: int, epoch: int) -> np.ndarray:
         return shuffled(size, self.seed, epoch)

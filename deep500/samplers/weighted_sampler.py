@@ -1,4 +1,4 @@
-"""Examples drawn with their own probabilities."""
+"""Examples drawn with individual probabilities."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from ..errors import Deep500Error
 
 
 class WeightedSampler(Sampler):
-    """Draws with replacement: an example's probability is its weight divided by the sum of all.
+    """Draws with replacement: an example's probability is its weight divided by the sum of all weights.
 
-    An epoch has `draws` of them; as many as there are examples by default. `balanced_weights` gives those with which
-    all classes are equally frequent.
+    An epoch has `draws` examples, by default as many as there are. `balanced_weights` computes weights with which all
+    classes are equally frequent.
     """
 
     weights: tuple[float, ...] = ()
@@ -20,13 +20,15 @@ class WeightedSampler(Sampler):
     def __post_init__(self) -> None:
         super().__post_init__()
         weights = np.asarray(self.weights, np.float64)
-        if not len(weights) or not np.isfinite(weights).all() or weights.min() < 0:
+        are_finite = len(weights) > 0 and np.isfinite(weights).all()
+        if not are_finite or weights.min() < 0:
             raise Deep500Error(
                 "WeightedSampler needs weights, one finite number of at least 0 for each example"
             )
-        if not weights.sum() > 0 or self.draws < 0:
+        total = weights.sum()
+        if not total > 0 or self.draws < 0:
             raise Deep500Error(
-                f"WeightedSampler has weights that sum to {weights.sum()} and draws {self.draws}: give a "
+                f"WeightedSampler has weights that sum to {total} and draws {self.draws}: give a "
                 "weight above 0, and draws of at least 0"
             )
 
@@ -34,8 +36,9 @@ class WeightedSampler(Sampler):
         check_count(self.weights, size, "weights")
         bits = random_bits(self.draws or size, self.seed, epoch)
         uniform = (bits >> np.uint64(11)) * 2.0**-53
-        ends = np.cumsum(self.weights, dtype=np.float64)
-        return np.searchsorted(ends, uniform * ends[-1], side="right")
+        cumulative = np.cumsum(self.weights, dtype=np.float64)
+        drawn = uniform * cumulative[-1]
+        return np.searchsorted(cumulative, drawn, side="right")
 
     def shares(self, size: int) -> np.ndarray:
         check_count(self.weights, size, "weights")
@@ -54,6 +57,6 @@ class WeightedSampler(Sampler):
 
 
 def balanced_weights(labels: np.ndarray) -> np.ndarray:
-    """A weight for each example with which all classes that there are have the same probability."""
+    """A weight for each example, so that all classes that occur have the same probability."""
     _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     return 1 / (len(counts) * counts[classes])

@@ -1,4 +1,4 @@
-"""Which of some classes is it?"""
+"""Classification: which one of several classes is it?"""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from ..contracts.task import Array, Arrays, Quality, Task, check_classes
 
 
 class Classification(Task):
-    """One label per input; the prediction has a number for every class, the largest one is the answer."""
+    """One label per input; the prediction has a score for every class, and the class with the highest is the answer."""
 
     input: str = "x"
     target: str = "label"
@@ -25,15 +25,17 @@ class Classification(Task):
         return registry.find("losses", "CrossEntropy")()
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        return train.specs[self.input].shape, int(train.bounds(self.target).high) + 1
+        shape = train.specs[self.input].shape
+        largest_label = int(train.bounds(self.target).high)
+        return shape, largest_label + 1
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
-        """100 for a right answer, 0 for a wrong one; an answer that is not a number is wrong."""
+        """100 for a correct answer, 0 for a wrong one; a prediction that contains NaN is wrong."""
         logits = outputs[self.prediction]
-        right = (logits.argmax(axis=1) == batch[self.target]) & ~np.isnan(logits).any(
-            axis=1
-        )
-        return {"accuracy": np.where(right, 100.0, 0.0)}
+        has_nan = np.isnan(logits).any(axis=1)
+        is_correct = (logits.argmax(axis=1) == batch[self.target]) & ~has_nan
+        return {"accuracy": np.where(is_correct, 100.0, 0.0)}
 
     def check_data(self, splits: Mapping[str, Split], outputs: Arrays) -> None:
-        check_classes(splits, self.target, outputs[self.prediction].shape[1], "classes")
+        classes = outputs[self.prediction].shape[1]
+        check_classes(splits, self.target, classes, "classes")

@@ -1,4 +1,4 @@
-"""How does the text go on?"""
+"""Language modelling: how does the text continue?"""
 
 import math
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ from ..contracts.task import Array, Arrays, Quality, Task, check_classes
 
 
 class NextToken(Task):
-    """For every position of a sequence the token that follows; predictions are (batch, position, token).
+    """Predicts for every position of a sequence the token that follows; predictions are (batch, position, token).
 
-    The target of a sequence is the sequence itself, moved by one position: data bring both.
+    The target of a sequence is the sequence itself, shifted by one position; the data have both.
     """
 
     input: str = "tokens"
@@ -33,23 +33,31 @@ class NextToken(Task):
         return registry.find("losses", "TokenCrossEntropy")()
 
     def sizes(self, train: Split) -> tuple[tuple[int, ...], int]:
-        tokens = max(int(train.bounds(name).high) for name in (self.input, self.target))
-        return train.specs[self.input].shape, tokens + 1
+        largest_input = int(train.bounds(self.input).high)
+        largest_target = int(train.bounds(self.target).high)
+        tokens = max(largest_input, largest_target) + 1
+        return train.specs[self.input].shape, tokens
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
-        logits, target = outputs[self.prediction].astype(np.float64), batch[self.target]
+        target = batch[self.target]
+        logits = outputs[self.prediction].astype(np.float64)
         shifted = logits - logits.max(axis=-1, keepdims=True)
         log_sum = np.log(np.exp(shifted).sum(axis=-1))
-        of_target = np.take_along_axis(shifted, target[..., None], axis=-1)[..., 0]
-        right = (logits.argmax(axis=-1) == target) & ~np.isnan(logits).any(axis=-1)
+        indices = target[..., None]
+        of_target = np.take_along_axis(shifted, indices, axis=-1)[..., 0]
+        has_nan = np.isnan(logits).any(axis=-1)
+        is_correct = (logits.argmax(axis=-1) == target) & ~has_nan
         return {
             "cross-entropy": log_sum - of_target,
-            "accuracy": np.where(right, 100.0, 0.0),
+            "accuracy": np.where(is_correct, 100.0, 0.0),
         }
 
     def evaluate(self, means: Mapping[str, float]) -> dict[str, float]:
-        too_large = means["cross-entropy"] > 700  # beyond this, exp is no float64
-        perplexity = math.inf if too_large else math.exp(means["cross-entropy"])
+        cross_entropy = means["cross-entropy"]
+        if cross_entropy > 700:  # exp would overflow
+            perplexity = math.inf
+        else:
+            perplexity = math.exp(cross_entropy)
         return {"perplexity": perplexity, **means}
 
     def check_data(self, splits: Mapping[str, Split], outputs: Arrays) -> None:

@@ -1,4 +1,4 @@
-"""What was the input?"""
+"""Reconstruction: what was the input?"""
 
 import math
 
@@ -12,7 +12,7 @@ from ..contracts.task import Array, Arrays, Quality, Task
 
 
 class Reconstruction(Task):
-    """An auto-encoder: the input comes out again, as a vector or in its own shape."""
+    """An auto-encoder: the prediction is the input again, as a vector or in its own shape."""
 
     input: str = "x"
     target: str = "x"
@@ -30,23 +30,23 @@ class Reconstruction(Task):
         return shape, math.prod(shape)
 
     def attach_loss(self, network: Network, loss: Loss | None = None) -> Network:
-        """A prediction that is a vector is compared with the input as a vector."""
+        """Attach the loss; if the prediction is a vector, the input is flattened before they are compared."""
         if "loss" in network.outputs or self._comparable(network):
             return super().attach_loss(network, loss)
         twin = network.copy()
         vector = twin.add_node("Flatten", (self.target,))
-        return (loss or self.loss()).attach(twin, self.prediction, vector)
+        loss = loss or self.loss()
+        return loss.attach(twin, self.prediction, vector)
 
     def _comparable(self, network: Network) -> bool:
         if self.prediction not in network.outputs or self.target not in network.inputs:
             return True
-        return (
-            described(network, self.prediction).shape
-            == network.inputs[self.target].shape
-        )
+        prediction = described(network, self.prediction)
+        return prediction.shape == network.inputs[self.target].shape
 
     def measure(self, outputs: Arrays, batch: Arrays) -> dict[str, np.ndarray]:
-        count = len(batch[self.target])
-        wanted = batch[self.target].reshape(count, -1).astype(np.float64)
-        error = outputs[self.prediction].reshape(count, -1) - wanted
+        target, prediction = batch[self.target], outputs[self.prediction]
+        count = len(target)
+        expected = target.reshape(count, -1).astype(np.float64)
+        error = prediction.reshape(count, -1) - expected
         return {"mean squared error": (error**2).mean(axis=1)}

@@ -1,4 +1,4 @@
-"""How large is it?"""
+"""Regression: how large is it?"""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from ..contracts.task import Array, Arrays, Quality, Task
 
 
 class Regression(Task):
-    """Numbers from an input. R2 is the share of the targets' variance that the prediction explains."""
+    """Predicts numbers. R2 is the share of the targets' variance that the prediction explains."""
 
     input: str = "x"
     target: str = "target"
@@ -43,7 +43,9 @@ class Regression(Task):
 
     def evaluate(self, means: Mapping[str, float]) -> dict[str, float]:
         variance = means["squared target"] - means["target"] ** 2
-        explained = 1 - means["squared error"] / variance if variance > 0 else np.nan
+        explained = np.nan
+        if variance > 0:
+            explained = 1 - means["squared error"] / variance
         return {
             "mean squared error": means["squared error"],
             "mean absolute error": means["absolute error"],

@@ -1,4 +1,4 @@
-"""From a recipe to what is trained: its task, its network with a loss, its executor, its procedure."""
+"""Builds what a recipe trains: its task, its network with a loss, its executor, its procedure."""
 
 import inspect
 from dataclasses import replace
@@ -18,19 +18,21 @@ from ..definition import Definition
 from ..errors import Deep500Error
 from ..frameworks import framework
 from .low_precision import LowPrecision
+from .matching import named_task
 from .one_network import OneNetwork
-from .trainer import named_task
 
-ABOUT_DATA = ("shape", "outputs", "seed")  # what a factory of models may ask for
+ABOUT_DATA = ("shape", "outputs", "seed")  # parameters that a model factory may have
 
 
 def recipe_task(recipe: Recipe) -> Task:
     """The task of a recipe; classification if it names none."""
-    return recipe.make("task") if recipe.has("task") else named_task(None)
+    if recipe.has("task"):
+        return recipe.make("task")
+    return named_task(None)
 
 
 def recipe_dataset(recipe: Recipe, folder: str | Path | None = None) -> Dataset:
-    """The data set of a recipe, with its files in `folder`."""
+    """The data set of a recipe, with its files in `folder`; raises a Deep500Error if it reads no files."""
     dataset: Dataset = recipe.make("dataset")
     if folder is None:
         return dataset
@@ -42,33 +44,36 @@ def recipe_dataset(recipe: Recipe, folder: str | Path | None = None) -> Dataset:
 
 
 def recipe_framework(recipe: Recipe) -> Framework | None:
-    """The framework that makes the recipe's executors; None if that is a function of the user's own."""
+    """The framework that makes the recipe's executors; None if a function of the user does."""
     executor = recipe.entry("executor")
-    owner = (
-        framework(executor)
-        if isinstance(executor, str)
-        else getattr(executor, "__self__", None)
-    )
+    if isinstance(executor, str):
+        return framework(executor)
+    return _owning_framework(executor)
+
+
+def _owning_framework(from_model: Any) -> Framework | None:
+    """The framework of which this is a bound method; None if it is another function."""
+    owner = getattr(from_model, "__self__", None)
     return owner if isinstance(owner, Framework) else None
 
 
 def recipe_procedure(
     recipe: Recipe, task: Task, train: Split, seed: int, threads: object
 ) -> Procedure:
-    """What one seed trains, with the initial parameters of that seed."""
+    """The procedure that one seed runs, with the initial parameters of that seed."""
     if not recipe.has("procedure"):
         executor = recipe_executor(recipe, task, train, seed, threads)
+        optimizer = recipe.make_optimizer()
         if recipe.has("precision"):
-            return LowPrecision(
-                executor, recipe.make_optimizer(), recipe.make("precision")
-            )
-        return OneNetwork(executor, recipe.make_optimizer())
+            return LowPrecision(executor, optimizer, recipe.make("precision"))
+        return OneNetwork(executor, optimizer)
     make = partial(_executor, recipe, seed, threads)
     setup = Setup(make, recipe.make_optimizer, train, task, seed)
     procedure = recipe.make("procedure", setup)
     if not isinstance(procedure, Procedure):
+        kind = type(procedure).__name__
         raise Deep500Error(
-            f"recipe {recipe.name}: 'procedure' makes a {type(procedure).__name__}, and a d5.Procedure is needed"
+            f"recipe {recipe.name}: 'procedure' makes a {kind}, and a d5.Procedure is needed"
         )
     return procedure
 
@@ -94,10 +99,11 @@ def _executor(
         from_model = framework(from_model).from_model
     model = in_precision(recipe, model, from_model)
     options["seed"] = seed
-    if isinstance(threads, int):  # a text says that the framework has its own number
+    if isinstance(threads, int):  # a string means that the framework decides
         options["threads"] = threads
+    options |= recipe.entry("executor_kwargs", {})
     try:
-        return from_model(model, **options | recipe.entry("executor_kwargs", {}))
+        return from_model(model, **options)
     except TypeError as error:
         raise Deep500Error(
             f"the executor of recipe {recipe.name} cannot be made: {error}"
@@ -106,14 +112,15 @@ def _executor(
 
 def in_float32(recipe: Recipe) -> Recipe:
     """The same recipe without its low precision."""
-    mutable = {
-        key: v for key, v in recipe.mutable.items() if not key.startswith("precision")
-    }
+    mutable = {}
+    for key, value in recipe.mutable.items():
+        if not key.startswith("precision"):
+            mutable[key] = value
     return replace(recipe, mutable=mutable)
 
 
 def in_precision(recipe: Recipe, model: Any, from_model: Any) -> Any:
-    """The network in the precision of the recipe; Unsupported if the framework lacks the dtype."""
+    """The network in the precision of the recipe; raises Unsupported if the framework lacks the dtype."""
     if not recipe.has("precision"):
         return model
     if not isinstance(model, Network):
@@ -122,8 +129,8 @@ def in_precision(recipe: Recipe, model: Any, from_model: Any) -> Any:
             "its precision there"
         )
     precision = recipe.make("precision")
-    owner = getattr(from_model, "__self__", None)
-    if isinstance(owner, Framework):
+    owner = _owning_framework(from_model)
+    if owner is not None:
         precision.check(owner)
     return precision(model)
 
@@ -131,20 +138,11 @@ def in_precision(recipe: Recipe, model: Any, from_model: Any) -> Any:
 def recipe_model(
     recipe: Recipe, task: Task, train: Split, seed: int
 ) -> tuple[Any, dict[str, Any]]:
-    """The model for the data, with its own loss, the recipe's or the task's; and what `from_model` must know of it."""
+    """The model for the data, with its own loss, the recipe's or the task's; and the options for `from_model`."""
     loss = recipe.make("loss") if recipe.has("loss") else None
     model = _built(recipe, task, train, seed)
-    if not isinstance(model, Network):  # a framework's own
-        options = {
-            "inputs": [task.input],
-            "outputs": [task.prediction],
-            "label": task.target,
-        }
-        if (
-            isinstance(model, tuple) and len(model) == 2
-        ):  # a JAX function and its parameters
-            model, options["params"] = model
-        return model, {"loss": loss or task.loss(), **options}
+    if not isinstance(model, Network):
+        return _native_model(model, loss, task)
     if loss and "loss" in model.outputs:
         raise Deep500Error(
             f"recipe {recipe.name}: FIXED['loss'] is {type(loss).__name__}, and the model "
@@ -153,17 +151,30 @@ def recipe_model(
     return task.attach_loss(model, loss), {}
 
 
+def _native_model(model: Any, loss: Any, task: Task) -> tuple[Any, dict[str, Any]]:
+    """A model of a framework, and the options with which `from_model` attaches the loss to it."""
+    options = {
+        "loss": loss or task.loss(),
+        "inputs": [task.input],
+        "outputs": [task.prediction],
+        "label": task.target,
+    }
+    is_pair = isinstance(model, tuple) and len(model) == 2
+    if is_pair:  # a JAX function and its parameters
+        model, options["params"] = model
+    return model, options
+
+
 def _built(recipe: Recipe, task: Task, train: Split, seed: int) -> Any:
-    """The model of a d5.Model, or of a class or function that makes a framework's own model."""
+    """The network of a d5.Model, or what a class or function returns that builds a model of a framework."""
     entry = recipe.entry("model")
-    is_class = isinstance(entry, type)
-    if isinstance(entry, str | Definition) or (
-        is_class and issubclass(entry, Definition)
-    ):
+    is_definition_class = isinstance(entry, type) and issubclass(entry, Definition)
+    if isinstance(entry, str | Definition) or is_definition_class:
         definition = recipe.make("model")
         if not isinstance(definition, Model):
+            kind = type(definition).__name__
             raise Deep500Error(
-                f"recipe {recipe.name}: 'model' is a {type(definition).__name__}, and a d5.Model is needed"
+                f"recipe {recipe.name}: 'model' is a {kind}, and a d5.Model is needed"
             )
         return definition.for_task(task, train, seed)
     owner = recipe_framework(recipe)
@@ -171,10 +182,11 @@ def _built(recipe: Recipe, task: Task, train: Split, seed: int) -> Any:
         owner.seed_generator(seed)
     shape, outputs = task.sizes(train)
     facts = {"shape": shape, "outputs": outputs, "seed": seed}
-    asked = inspect.signature(entry).parameters
-    settings = {name: facts[name] for name in ABOUT_DATA if name in asked}
+    parameters = inspect.signature(entry).parameters
+    settings = {name: facts[name] for name in ABOUT_DATA if name in parameters}
     settings |= recipe.entry("model_kwargs", {})
-    return construct("networks", entry, recipe.entry("model_args", ()), settings)
+    args = recipe.entry("model_args", ())
+    return construct("networks", entry, args, settings)
 
 
 def _model_name(recipe: Recipe) -> str:

@@ -1,7 +1,7 @@
-"""A checkpoint: all that a training run needs to go on as if it had never stopped, in one safetensors file.
+"""A checkpoint: everything that a training run needs to continue as if it had never stopped, in one safetensors file.
 
-It has sections by name ("parameters", "optimizer", "sampler" …), each with the state of one thing: NumPy arrays, which
-become tensors named "section/name", and JSON values, which are kept in the metadata with the history.
+It has named sections ("parameters", "optimizer", "sampler" …), each with the state of one component: NumPy arrays,
+which become tensors named "section/name", and JSON values, which are stored in the metadata together with the history.
 """
 
 import os
@@ -21,14 +21,14 @@ from ..contracts.state import State
 from ..errors import Deep500Error
 
 FORMAT = 2
-HISTORY = "history"  # the section of the series
+HISTORY = "history"  # the section that holds the series
 Arrays = dict[str, np.ndarray]
-Sections = dict[str, dict[str, Any]]  # by name, arrays and JSON values by name
+Sections = dict[str, dict[str, Any]]  # section name -> name -> array or JSON value
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a run is: `batch` batches of epoch `epoch` (from 0) are done, and `history` is what it has left behind."""
+    """The state of a run of which `batch` batches of epoch `epoch` (from 0) are done, and its history so far."""
 
     sections: Sections
     epoch: int
@@ -37,19 +37,18 @@ class Checkpoint:
 
 
 def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
-    """Write to a temporary name and rename: whoever reads finds the old file or the new one, never half of one."""
-    path, history = Path(path), checkpoint.history
+    """Write to a temporary file and rename it, so that a reader sees either the old file or the new one, complete."""
+    history = checkpoint.history
     tensors: Arrays = {}
     values: Sections = {}
     for section, state in checkpoint.sections.items():
         _check_section_name(section)
-        arrays = {
-            name: value
-            for name, value in state.items()
-            if isinstance(value, np.ndarray)
-        }
-        tensors |= {f"{section}/{name}": value for name, value in arrays.items()}
-        values[section] = {name: state[name] for name in state if name not in arrays}
+        values[section] = {}
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                tensors[f"{section}/{name}"] = value
+            else:
+                values[section][name] = value
     for name, numbers in history.series.items():
         tensors[f"{HISTORY}/{name}"] = np.array(numbers, np.float64)
     about = {
@@ -61,21 +60,23 @@ def save_checkpoint(path: str | Path, checkpoint: Checkpoint) -> None:
         "counters": history.counters,
         "evaluations": [_written(record) for record in history.evaluations],
     }
-    # safetensors copies memory as it lies, so that it must lie in order
-    in_order = {name: np.asarray(value, order="C") for name, value in tensors.items()}
-    _write_whole(path, save(in_order, {"deep500": canonical(about).decode()}))
+    # safetensors copies the memory of an array as it is, whatever its strides
+    contiguous = {name: np.asarray(value, order="C") for name, value in tensors.items()}
+    metadata = {"deep500": canonical(about).decode()}
+    _write_whole(Path(path), save(contiguous, metadata))
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
-    """Read a checkpoint; a file that is not a whole one is refused. Nothing in it is ever run."""
+    """Read a checkpoint; raise a Deep500Error if the file is not a complete one. No code from it is run."""
     try:
         with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {})["deep500"]
+            metadata = file.metadata() or {}
+            text = metadata["deep500"]
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)
         return _checkpoint(tensors, parse(text.encode()))
     except FileNotFoundError:
         raise Deep500Error(f"there is no checkpoint {path}") from None
-    # safetensors passes NumPy's TypeError or AttributeError on for a dtype that NumPy does not have
+    # safetensors lets NumPy's TypeError or AttributeError through for a dtype that NumPy does not have
     except (
         OSError,
         SafetensorError,
@@ -90,27 +91,27 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         ) from None
 
 
-def check_fit(section: str, state: State, own: State) -> None:
-    """A Deep500Error unless both have the same names, and arrays of the same shapes and dtypes."""
-    problem = (
+def check_fit(section: str, saved: State, current: State) -> None:
+    """Raise a Deep500Error unless both states have the same names, and arrays of the same shapes and dtypes."""
+    mismatch = (
         f"the checkpoint is of another network or optimizer: {section} {{!r}} {{}}"
     )
-    for name in own:
-        if name not in state:
-            raise Deep500Error(problem.format(name, "is not in the checkpoint"))
-    for name, value in state.items():
-        if name not in own:
-            raise Deep500Error(problem.format(name, "is in the checkpoint only"))
-        saved, wanted = _kind(value), _kind(own[name])
-        if saved != wanted:
-            raise Deep500Error(
-                problem.format(name, f"is {saved} in it, and {wanted} here")
-            )
+    for name in current:
+        if name not in saved:
+            raise Deep500Error(mismatch.format(name, "is not in the checkpoint"))
+    for name, value in saved.items():
+        if name not in current:
+            raise Deep500Error(mismatch.format(name, "is in the checkpoint only"))
+        saved_type, current_type = _type_text(value), _type_text(current[name])
+        if saved_type != current_type:
+            difference = f"is {saved_type} in it, and {current_type} here"
+            raise Deep500Error(mismatch.format(name, difference))
 
 
-def _kind(value: Any) -> str:
-    is_array = isinstance(value, np.ndarray | np.generic)
-    return f"{value.dtype}{list(value.shape)}" if is_array else type(value).__name__
+def _type_text(value: Any) -> str:
+    if isinstance(value, np.ndarray | np.generic):
+        return f"{value.dtype}{list(value.shape)}"
+    return type(value).__name__
 
 
 def _write_whole(path: Path, data: bytes) -> None:
@@ -136,14 +137,15 @@ def _check_section_name(name: str) -> None:
 
 
 def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
-    """The parts of a file, each shown to be what it should; ValueError (or KeyError, TypeError) else."""
+    """Validate the contents of a file; raises ValueError, KeyError or TypeError if they are malformed."""
     if about["format"] != FORMAT:
+        file_format = str(about["format"])[:20]
         raise ValueError(
-            f"its format is {str(about['format'])[:20]}, and {FORMAT} is what can be read"
+            f"its format is {file_format}, and {FORMAT} is what can be read"
         )
-    sections: Sections = {
-        name: dict(values) for name, values in about["sections"].items()
-    }
+    sections: Sections = {}
+    for name, values in about["sections"].items():
+        sections[name] = dict(values)
     series: dict[str, list[float]] = {}
     for full_name, value in tensors.items():
         section, _, name = full_name.partition("/")
@@ -154,12 +156,10 @@ def _checkpoint(tensors: Arrays, about: Any) -> Checkpoint:
         else:
             sections[section][name] = value
     steps = _steps(series)
-    history = History(
-        _count(about["seed"]),
-        series,
-        {name: _number(value) for name, value in about["counters"].items()},
-        [_evaluation(record, steps) for record in about["evaluations"]],
-    )
+    seed = _count(about["seed"])
+    counters = {name: _number(value) for name, value in about["counters"].items()}
+    evaluations = [_evaluation(record, steps) for record in about["evaluations"]]
+    history = History(seed, series, counters, evaluations)
     epoch, batch = _count(about["epoch"]), _count(about["batch"])
     if epoch + batch > steps:
         raise ValueError(
@@ -195,26 +195,26 @@ def _number(value: object) -> Any:
 
 
 def _written(record: Mapping[str, Any]) -> dict[str, Any]:
-    """An evaluation as JSON; qualities are texts, since one may be infinite or not a number."""
+    """An evaluation as JSON values; qualities become strings, since they may be infinite or NaN."""
     written = dict(record)
     for split in ("validation", "test"):
-        if record[split] is not None:
-            written[split] = {
-                name: repr(float(value)) for name, value in record[split].items()
-            }
+        qualities = record[split]
+        if qualities is None:
+            continue
+        written[split] = {name: repr(float(value)) for name, value in qualities.items()}
     return written
 
 
 def _evaluation(record: dict[str, Any], steps: int) -> dict[str, Any]:
-    _number(record["epoch"]), _number(record["seconds"])
+    _number(record["epoch"])
+    _number(record["seconds"])
     if _count(record["step"]) > steps:
         raise ValueError("one of its evaluations is of a step that it has not done")
     evaluation = dict(record)
     for split in ("validation", "test"):
-        if record[split] is not None:
-            evaluation[split] = {
-                name: float(text) for name, text in record[split].items()
-            }
+        qualities = record[split]
+        if qualities is not None:
+            evaluation[split] = {name: float(text) for name, text in qualities.items()}
     if evaluation["validation"] is None:
         raise ValueError("one of its evaluations has no qualities")
     return evaluation

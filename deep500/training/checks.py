@@ -1,4 +1,4 @@
-"""What is refused before a run begins: data, network and task that do not go together."""
+"""Checks before a run begins that data, network and task fit together."""
 
 from collections.abc import Mapping
 
@@ -18,10 +18,12 @@ def check_data(splits: Splits, task: Task, epochs: int) -> None:
     if epochs < 1:
         raise Deep500Error(f"epochs is {epochs}: a run needs at least 1")
     for name in ("train", "validation", "test"):
-        if name not in splits or not len(splits[name]):
+        has_examples = name in splits and len(splits[name]) > 0
+        if not has_examples:
+            sizes = [f"{other} ({len(split)})" for other, split in splits.items()]
             raise Deep500Error(
                 f"the data have no split {name!r} with examples in it; there are: "
-                f"{', '.join(f'{k} ({len(v)})' for k, v in splits.items())}"
+                f"{', '.join(sizes)}"
             )
     task.check_arrays(splits)
 
@@ -47,21 +49,24 @@ def check_outputs(
     outputs: Values,
     batch: Mapping[str, np.ndarray],
 ) -> None:
-    """Whether the data go with what the network gives for a batch."""
+    """Raise a Deep500Error unless the data match the outputs of the network for a batch."""
     reads = task.reads()
     if not outputs.keys() >= {*reads}:
         outputs = procedure.inference(batch)
-    if missing := [name for name in reads if name not in outputs]:
-        raise Deep500Error(
-            f"the task {type(task).__name__} reads {missing[0]!r}, and these come out: "
-            f"{', '.join(outputs)}"
-        )
+    for name in reads:
+        if name not in outputs:
+            present = ", ".join(outputs)
+            raise Deep500Error(
+                f"the task {type(task).__name__} reads {name!r}, and these come out: {present}"
+            )
     array = procedure.framework.array
-    task.check_data(splits, {name: array(outputs[name]) for name in reads})
+    arrays = {name: array(outputs[name]) for name in reads}
+    task.check_data(splits, arrays)
 
 
 def check_epochs(start: Checkpoint, epochs: int) -> None:
-    if start.epoch > epochs or (start.epoch == epochs and start.batch):
+    is_past_end = start.epoch == epochs and start.batch > 0
+    if start.epoch > epochs or is_past_end:
         raise Deep500Error(
             f"the checkpoint has seen {start.epoch} epochs, and this run has {epochs}"
         )

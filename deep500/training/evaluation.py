@@ -1,4 +1,4 @@
-"""How good a network is on a split: the qualities of a task, over every example once."""
+"""Evaluates the qualities of a task over all examples of a split."""
 
 import math
 from collections.abc import Mapping
@@ -24,25 +24,24 @@ class Predictor(Protocol):
 def evaluate(
     predictor: Predictor, task: Task, split: Split, batch_size: int
 ) -> dict[str, float]:
-    """The qualities by name. Sums are exact, so that the size of the batches changes nothing but the predictions."""
-    return qualities_of(task, measured_elements(predictor, task, split, batch_size))
+    """The qualities by name. Sums are exact, so the batch size has no influence beyond that on the predictions."""
+    elements = measured_elements(predictor, task, split, batch_size)
+    return qualities_of(task, elements)
 
 
 def measured_elements(
     predictor: Predictor, task: Task, split: Split, batch_size: int
 ) -> dict[str, np.ndarray]:
-    """What the task measures of every example of the split, by name."""
+    """The values that the task measures for each example of the split, by name."""
+    array = predictor.framework.array
     parts: dict[str, list[np.ndarray]] = {}
     for start in range(0, len(split), batch_size):
         batch = split.batch(slice(start, start + batch_size))
         outputs = predictor.inference(batch)
-        arrays = {
-            name: predictor.framework.array(outputs[name]) for name in task.reads()
-        }
+        arrays = {name: array(outputs[name]) for name in task.reads()}
         for name, values in task.measure(arrays, batch).items():
-            if (
-                np.ndim(values) == 0
-            ):  # a mean of batches that differ in size would be wrong
+            # the mean over batches of different sizes would be wrong
+            if np.ndim(values) == 0:
                 raise Deep500Error(
                     f"the task {type(task).__name__} measures one {name!r} for a whole batch: `measure` "
                     "returns an array with a number for each example"
@@ -52,13 +51,13 @@ def measured_elements(
 
 
 def qualities_of(task: Task, elements: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """The qualities that follow from what was measured of every example."""
+    """The qualities computed from the values measured for each example."""
     means = {name: _mean(values) for name, values in elements.items()}
     return {name: float(value) for name, value in task.evaluate(means).items()}
 
 
 def _mean(values: np.ndarray) -> float:
-    """Rounded once, whatever the order of the values; not a number if one of them is not finite."""
+    """The mean, rounded once, so that the order of the values does not matter; NaN if one of them is not finite."""
     if not np.isfinite(values).all():
         return math.nan
     return math.fsum(values) / len(values)

@@ -1,7 +1,7 @@
-"""TensorBoard's event files: records framed by checksums, each a small protocol buffer.
+"""Encodes TensorBoard's event files: records framed by checksums, each a small protocol buffer.
 
-A record is its length (8 bytes), the masked CRC-32C of that, the data, and their masked CRC-32C. The data is an Event
-of tensorflow/core/util/event.proto.
+A record is its length (8 bytes), the masked CRC-32C of the length, the data, and the masked CRC-32C of the data. The
+data is an Event of tensorflow/core/util/event.proto.
 """
 
 import struct
@@ -13,21 +13,23 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5  # wire types
 
 
 def framed(data: bytes) -> bytes:
-    """One record."""
+    """The record of an Event."""
     length = struct.pack("<Q", len(data))
-    return b"".join([length, _masked_crc(length), data, _masked_crc(data)])
+    return length + _masked_crc(length) + data + _masked_crc(data)
 
 
 def file_version(seconds: float) -> bytes:
-    """The Event that a file begins with."""
+    """The Event at the beginning of a file."""
     return _wall_time(seconds) + _bytes(3, b"brain.Event:2")
 
 
 def scalar(seconds: float, step: int, tag: str, value: float) -> bytes:
-    """The Event that gives a number of a step."""
-    number = _key(2, FIXED32) + struct.pack("<f", value)
-    summary = _bytes(1, _bytes(1, tag.encode()) + number)
-    return _wall_time(seconds) + _key(2, VARINT) + _varint(step) + _bytes(5, summary)
+    """The Event with a number for a step."""
+    tag_field = _bytes(1, tag.encode())
+    value_field = _key(2, FIXED32) + struct.pack("<f", value)
+    summary = _bytes(1, tag_field + value_field)
+    step_field = _key(2, VARINT) + _varint(step)
+    return _wall_time(seconds) + step_field + _bytes(5, summary)
 
 
 def crc32c(data: bytes) -> int:
@@ -39,10 +41,11 @@ def crc32c(data: bytes) -> int:
 
 
 def _masked_crc(data: bytes) -> bytes:
-    """Turned by 15 bits and moved, so that a checksum of checksums is none."""
+    """The CRC-32C, rotated by 15 bits plus a constant, so that checksums of data with checksums stay useful."""
     crc = crc32c(data)
-    turned = (crc >> 15) | (crc << 17)
-    return struct.pack("<I", (turned + MASK) & 0xFFFFFFFF)
+    rotated = (crc >> 15) | (crc << 17)
+    masked = (rotated + MASK) & 0xFFFFFFFF
+    return struct.pack("<I", masked)
 
 
 @cache
@@ -52,7 +55,10 @@ def _table() -> tuple[int, ...]:
 
 def _table_entry(byte: int) -> int:
     for _ in range(8):
-        byte = (byte >> 1) ^ (POLYNOMIAL if byte & 1 else 0)
+        lowest_bit = byte & 1
+        byte >>= 1
+        if lowest_bit:
+            byte ^= POLYNOMIAL
     return byte
 
 
@@ -69,7 +75,7 @@ def _key(field: int, wire_type: int) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Seven bits a byte, the lowest first; the highest bit says that more follow."""
+    """A varint: seven bits per byte, the lowest first; the highest bit of a byte means that more follow."""
     parts = bytearray()
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Networks whose parameters have the gradients that they are given: an optimizer by itself, on any framework."""
+"""Networks whose gradients are their inputs, to run an optimizer on its own, in any framework."""
 
 from collections.abc import Mapping
 
@@ -9,32 +9,33 @@ from ..contracts.network import Network
 from ..frameworks import framework
 
 Arrays = Mapping[str, np.ndarray]
-GIVEN = "gradient of "  # what begins the name of an input
+GIVEN = "gradient of "  # prefix of the inputs' names
 
 
 def fed_network(start: Arrays, dtype: str) -> Network:
     """A network whose inputs are the gradients of its parameters: its loss is the sum of their products.
 
-    So an optimizer runs in the training step that a framework would use for any network.
+    This way an optimizer runs in the same training step that a framework uses for any network.
     """
     network = Network("given gradients")
     terms = []
     for name, value in start.items():
+        gradient = GIVEN + name
+        product, total = f"product of {name}", f"sum of {name}"
         network.add_param(name, np.array(value, dtype))
-        network.add_input(GIVEN + name, value.shape, dtype)
-        network.add_node("Mul", [name, GIVEN + name], [f"product of {name}"])
-        network.add_node(
-            "ReduceSum", [f"product of {name}"], [f"sum of {name}"], keepdims=0
-        )
-        terms.append(f"sum of {name}")
+        network.add_input(gradient, value.shape, dtype)
+        network.add_node("Mul", [name, gradient], [product])
+        network.add_node("ReduceSum", [product], [total], keepdims=0)
+        terms.append(total)
     network.add_node("Sum", terms, ["loss"])
     network.add_output("loss")
     return network
 
 
 def fed_executor(name: str, start: Arrays, dtype: str) -> Executor:
-    """An executor of such a network."""
-    return framework(name).executor(fed_network(start, dtype))
+    """An executor for `fed_network` in the framework of this name."""
+    network = fed_network(start, dtype)
+    return framework(name).executor(network)
 
 
 def batch_of(gradients: Arrays, dtype: str) -> dict[str, np.ndarray]:

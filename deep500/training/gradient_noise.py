@@ -1,4 +1,4 @@
-"""How much rounding disturbs a gradient, beside how much the choice of its minibatch does."""
+"""Measures the noise of rounding in a gradient, and compares it to the noise of sampling minibatches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ class GradientNoise:
     """Sums of variances over all elements of the gradient."""
 
     minibatch: float  # variance of the float32 gradient between minibatches
-    rounding: float  # mean square of what rounding changes, its bias included
+    rounding: float  # mean squared error by rounding, including its bias
     batches: int
 
 
 def noise_of(
     exact: Sequence[np.ndarray], coarse: Sequence[np.ndarray]
 ) -> GradientNoise:
-    """The noise in gradients of the same minibatches, computed in float32 and in low precision."""
+    """The noise in gradients of the same minibatches, computed in float32 (exact) and in low precision (coarse)."""
     if len(exact) != len(coarse) or len(exact) < 2:
         raise Deep500Error(
             "the noise of gradients needs two minibatches or more, each computed twice"
@@ -41,14 +41,15 @@ def noise_of(
 
 
 class MeasureNoise(Event):
-    """After every epoch: the series "minibatch noise" and "rounding noise", and the counter "skipped steps".
+    """Records after every epoch the series "minibatch noise" and "rounding noise", and the counter "skipped steps".
 
-    `exact` makes an executor for the same network in float32. Both get the weights of the moment and the same
+    `exact` makes an executor for the same network in float32. Both executors get the current weights and the same
     minibatches, the first ones of the training data.
     """
 
     def __init__(self, exact: Callable[[], Executor], batches: int = BATCHES):
-        self.make_exact, self.batches = exact, batches
+        self.make_exact = exact
+        self.batches = batches
         self.exact: Executor | None = None
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
@@ -64,9 +65,10 @@ class MeasureNoise(Event):
     def measured(
         self, trainer: "Trainer", procedure: LowPrecision
     ) -> GradientNoise | None:
-        """The noise at the weights of the moment; None if there are too few examples for two minibatches."""
+        """The noise at the current weights; None if there are too few examples for two minibatches."""
         size, train = trainer.sampler.batch_size, trainer.splits["train"]
-        starts = range(0, len(train) - size + 1, size)[: self.batches]
+        all_starts = range(0, len(train) - size + 1, size)
+        starts = all_starts[: self.batches]
         if len(starts) < 2:
             return None
         weights = procedure.executor.arrays()
@@ -78,7 +80,7 @@ class MeasureNoise(Event):
             exact_executor.inference_and_backprop(batch)
             exact.append(flat_gradient(exact_executor))
             coarse.append(procedure.gradient(batch))
-            procedure.executor.load(weights)  # running statistics have moved
+            procedure.executor.load(weights)  # restores running statistics
         return noise_of(exact, coarse)
 
     def _exact_executor(self) -> Executor:

@@ -1,4 +1,4 @@
-"""Training in low precision: the loss scaled, steps that overflow skipped, weights rounded after their update."""
+"""Training in low precision: scales the loss, skips steps that overflow, and rounds the weights after an update."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,18 +14,19 @@ from ..frameworks import framework
 
 SMALLEST_SCALE = 2.0**-24
 LARGEST_SCALE = 2.0**60
-WEIGHTS = "weights"  # in the place of a node's name, where chance is drawn
+WEIGHTS = "weights"  # takes the place of a node's name when random keys are derived
 
 
 class LowPrecision(Procedure):
-    """One network in a precision, and its optimizer.
+    """One network in a given precision, and its optimizer.
 
-    Gradients are checked and weights are rounded between the halves of a step, in the executor's flat buffers, so that
-    the frameworks need to know nothing of it.
+    Gradients are checked and weights are rounded in the executor's flat buffers, between backpropagation and update,
+    so that the frameworks need no support for it.
     """
 
     def __init__(self, executor: Executor, optimizer: Optimizer, precision: Precision):
-        self.executor, self.precision = executor, precision
+        self.executor = executor
+        self.precision = precision
         self.executors = {"network": executor}
         self.y = "loss"
         if precision.scales_loss:
@@ -42,10 +43,10 @@ class LowPrecision(Procedure):
         if not self.precision.scales_loss:
             outputs = self.training_step(batch, first_row)
         else:
-            with np.errstate(
-                over="ignore", invalid="ignore"
-            ):  # a scale that is too large shows so
-                outputs = self.training_step.backprop(self._scaled(batch), first_row)
+            scaled = self._scaled(batch)
+            # a scale that is too large overflows, which is handled below
+            with np.errstate(over="ignore", invalid="ignore"):
+                outputs = self.training_step.backprop(scaled, first_row)
             if not self._unscale_gradients():
                 self._skip()
                 return outputs
@@ -63,10 +64,9 @@ class LowPrecision(Procedure):
         inputs, scale = batch, 1.0
         if self.precision.scales_loss:
             inputs, scale = self._scaled(batch), self.scale
+        count = self.training_step.count
         with np.errstate(over="ignore", invalid="ignore"):
-            self.executor.inference_and_backprop(
-                inputs, self.y, self.training_step.count
-            )
+            self.executor.inference_and_backprop(inputs, self.y, count)
         return flat_gradient(self.executor) / scale
 
     def state(self) -> dict[str, np.ndarray]:
@@ -77,24 +77,25 @@ class LowPrecision(Procedure):
         return state
 
     def load_state(self, state: Mapping[str, np.ndarray]) -> None:
-        optimizer = dict(state)
-        self.scale = float(optimizer.pop("loss scale"))
-        self.good_steps = int(optimizer.pop("good steps"))
-        self.skipped_steps = int(optimizer.pop("skipped steps"))
-        self.training_step.load_state(optimizer)
+        optimizer_state = dict(state)
+        self.scale = float(optimizer_state.pop("loss scale"))
+        self.good_steps = int(optimizer_state.pop("good steps"))
+        self.skipped_steps = int(optimizer_state.pop("skipped steps"))
+        self.training_step.load_state(optimizer_state)
 
     def _scaled(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         return {**batch, SCALE: np.asarray(self.scale, np.float32)}
 
     def _unscale_gradients(self) -> bool:
-        """Divide the gradients by the scale; False, and they are left alone, if one is not finite."""
+        """Divide the gradients by the scale; return False and leave them unchanged if one is not finite."""
         buffers = self.executor.flat_gradients()
         unscaled = {}
         for dtype in buffers:
             gradients = buffers[dtype]
             if not np.isfinite(gradients).all():
                 return False
-            unscaled[dtype] = gradients / gradients.dtype.type(self.scale)
+            scale = gradients.dtype.type(self.scale)
+            unscaled[dtype] = gradients / scale
         self.executor.load_flat_gradients(unscaled)
         return True
 
@@ -112,16 +113,17 @@ class LowPrecision(Procedure):
 
     def _round_weights(self) -> None:
         executor, count = self.executor, self.training_step.count
-        words = random_key.derive(executor.seed, WEIGHTS, None, count)
-        key = np.array(random_key.complete(words), np.int64)
+        key_words = random_key.derive(executor.seed, WEIGHTS, None, count)
+        key = np.array(random_key.complete(key_words), np.int64)
         buffers = executor.flat_params()
         rounded = {}
         for dtype in buffers:
-            rounded[dtype] = self.precision.round_weights(self._xp, buffers[dtype], key)
+            weights = buffers[dtype]
+            rounded[dtype] = self.precision.round_weights(self._xp, weights, key)
         executor.load_flat_params(rounded)
 
 
 def flat_gradient(executor: Executor) -> np.ndarray:
-    """All gradients of the last backprop as one float64 vector."""
+    """All gradients of the last backpropagation as one float64 vector."""
     buffers = executor.flat_gradients()
     return np.concatenate([np.asarray(buffers[dtype], np.float64) for dtype in buffers])

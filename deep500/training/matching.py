@@ -1,53 +1,79 @@
-"""Which array of the data is which of those that a task and a network ask for."""
+"""Finds the task by its name, and matches array names between the data, the task and the network."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
+from .. import registry
 from ..contracts.dataset import Dataset, Split
 from ..contracts.executor import Executor
 from ..contracts.task import Task
+from ..errors import Deep500Error
 
 Splits = Mapping[str, Split]
 
 
+def named_task(task: Task | type[Task] | str | None) -> Task:
+    """A task from an instance, a class or a name; classification for None."""
+    if isinstance(task, Task):
+        return task
+    if isinstance(task, type) and issubclass(task, Task):
+        return task()  # type: ignore[call-arg]
+    if task is None or isinstance(task, str):
+        task_class = registry.named("tasks", task or "Classification")
+        return task_class()
+    raise Deep500Error(f"a task is a d5.Task or the name of one, not {task!r}")
+
+
 def matched_task(task: Task, executor: object) -> Task:
-    """The task with the names that the network's inputs have; by order, where they differ."""
+    """The task with the names of the network's inputs; names that differ are matched in their order."""
     if not isinstance(executor, Executor):
         return task
-    inputs = [name for name in executor.structure.inputs if name not in executor.random]
+    structure = executor.structure
+    inputs = _absent(structure.inputs, executor.random)
     settings = {"input": task.input}
-    if "loss" in executor.structure.outputs or task.target == task.input:
+    if "loss" in structure.outputs or task.target == task.input:
         settings["target"] = task.target
-    unused = [name for name in inputs if name not in settings.values()]
-    missing = [name for name in dict.fromkeys(settings.values()) if name not in inputs]
+    task_names = list(dict.fromkeys(settings.values()))
+    unused = _absent(inputs, task_names)
+    missing = _absent(task_names, inputs)
     if not missing or len(missing) != len(unused):
         return task
-    names = dict(zip(missing, unused, strict=True))
-    changes = {key: names[name] for key, name in settings.items() if name in names}
+    renames = dict(zip(missing, unused, strict=True))
+    changes = {}
+    for setting, name in settings.items():
+        if name in renames:
+            changes[setting] = renames[name]
     return replace(task, **changes)
 
 
 def matched_splits(data: Dataset | Splits, task: Task) -> Splits:
-    """The splits with the names that the task has.
+    """The splits with their arrays renamed to what the task expects.
 
-    Arrays are matched by name. Names that are missing are taken, in their order, from the arrays that nobody asks for:
-    a warning says so. Splits that cannot be matched stay as they are, for the checks of the task to refuse.
+    Arrays are matched by name. If names are missing, the arrays that the task does not use take their places in order,
+    with a warning. Splits that cannot be matched are returned unchanged; the checks of the task refuse them later.
     """
     splits = data.load() if isinstance(data, Dataset) else data
     if "train" not in splits:
         return splits
     specs = splits["train"].specs
-    wanted = task.arrays()
-    missing = [name for name in wanted if name not in specs]
-    unused = [name for name in specs if name not in wanted]
+    task_arrays = task.arrays()
+    missing = _absent(task_arrays, specs)
+    unused = _absent(specs, task_arrays)
     if not missing or len(missing) > len(unused):
         return splits
-    names = dict(zip(unused, missing, strict=False))
-    if any(wanted[new].fault(specs[old]) for old, new in names.items()):
-        return splits
-    pairs = ", ".join(f"{old!r} as {new!r}" for old, new in names.items())
+    renames = dict(zip(unused, missing, strict=False))
+    for old_name, new_name in renames.items():
+        if task_arrays[new_name].fault(specs[old_name]):
+            return splits
+    pairs = [f"{old_name!r} as {new_name!r}" for old_name, new_name in renames.items()]
     warnings.warn(
-        f"the names of the data differ, so their order decides: {pairs}", stacklevel=3
+        f"the names of the data differ, so their order decides: {', '.join(pairs)}",
+        stacklevel=3,
     )
-    return {name: split.renamed(names) for name, split in splits.items()}
+    return {name: split.renamed(renames) for name, split in splits.items()}
+
+
+def _absent(names: Iterable[str], others: Container[str]) -> list[str]:
+    """The names that are not among the others, in their order."""
+    return [name for name in names if name not in others]

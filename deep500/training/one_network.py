@@ -1,4 +1,4 @@
-"""The usual procedure: one network, one optimizer."""
+"""The usual procedure: trains one network with one optimizer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from ..contracts.three_step import ThreeStepOptimizer
 
 
 class OneNetwork(Procedure):
-    """Does the executor's own training step, as the framework does it best."""
+    """Runs the training step of the executor, which is the fastest one of its framework."""
 
     def __init__(
         self,

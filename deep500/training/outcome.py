@@ -1,13 +1,13 @@
-"""From the blocks of a recipe's run to its outcome: a pure function, so that `d5 verify` can do it again.
+"""Computes the outcome of a recipe's run from its blocks: a pure function, so that `d5 verify` can repeat it.
 
-An epoch leaves {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the name of the
-series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds", "validation"}, the last
-of which has the qualities by name. The end of a seed leaves {"seed", "test", "build_seconds", "weights"}, and
-"recorded" if the recipe has metrics of its own. The first block after a resumption has "resumed" (resumption.py). A
-number that is not finite (a run that diverged) is null.
+The block of an epoch is {"seed", "series", "counters", "evaluation", "checkpoint"}: the numbers of its steps by the
+name of the series ("loss", "seconds"), the counters so far ("samples"), and {"epoch", "step", "seconds",
+"validation"}, where "validation" has the qualities by name. The block that ends a seed is {"seed", "test",
+"build_seconds", "weights"}, with "recorded" if the recipe defines metrics itself. The first block after a resumption
+also has "resumed" (see resumption.py). A number that is not finite (a run that diverged) is null.
 
-Version 0.1.0 wrote "losses", "step_seconds" and "samples" into an epoch, and the accuracy alone as "validation" and
-"test"; both forms are read.
+Version 0.1.0 wrote "losses", "step_seconds" and "samples" into the block of an epoch, and the accuracy alone as
+"validation" and "test"; both forms can be read.
 """
 
 import math
@@ -22,7 +22,7 @@ from .metric_summary import CENSORING as CENSORING
 from .metric_summary import qualities as qualities
 from .resumption import is_resumption
 
-PROCEDURE = 1  # counts up when the same blocks would give other numbers
+PROCEDURE = 1  # to be increased when the same blocks would give other numbers
 
 
 def outcome(
@@ -37,15 +37,14 @@ def outcome(
     metrics = []
     for written, target in plan["recipe"]["metrics"]:
         metrics.append(metric_summary(written, target, runs, plan))
-    numbers = {
-        "procedure": PROCEDURE,
-        "seeds": [run.seed for run in runs],
-        "metrics": metrics,
-        "acceptable": all(m["acceptable"] for m in metrics),
-        "steps": [run.steps for run in runs],
-        "seconds": [math.fsum(run.step_seconds) for run in runs],
-        "build_seconds": [b["build_seconds"] for b in blocks if "test" in b],
-    }
+    last_blocks = [block for block in blocks if "test" in block]
+    numbers: dict[str, Any] = {"procedure": PROCEDURE}
+    numbers["seeds"] = [run.seed for run in runs]
+    numbers["metrics"] = metrics
+    numbers["acceptable"] = all(metric["acceptable"] for metric in metrics)
+    numbers["steps"] = [run.steps for run in runs]
+    numbers["seconds"] = [math.fsum(run.step_seconds) for run in runs]
+    numbers["build_seconds"] = [block["build_seconds"] for block in last_blocks]
     if "claims" in plan["recipe"]:
         numbers["claims"] = judged_claims(plan, runs)
     return numbers
@@ -56,20 +55,20 @@ def histories(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     by_seed: dict[int, list[Mapping[str, Any]]] = {}
     for block in blocks:
         by_seed.setdefault(block["seed"], []).append(block)
-    return [_history(seed, own) for seed, own in by_seed.items()]
+    return [_history(seed, blocks_of_seed) for seed, blocks_of_seed in by_seed.items()]
 
 
 def trained_runs(blocks: Sequence[Mapping[str, Any]]) -> list[History]:
     """The histories of the seeds that were trained to their end."""
-    return [
-        run
-        for run in histories(blocks)
-        if run.evaluations and run.evaluations[-1]["test"]
-    ]
+    trained = []
+    for run in histories(blocks):
+        if run.evaluations and run.evaluations[-1]["test"]:
+            trained.append(run)
+    return trained
 
 
 def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
-    """The blocks of a bundle, if they have the form that the numbers need; the file may come from anyone."""
+    """Return the blocks of a bundle; raise a Deep500Error if they are malformed, since the file is not trusted."""
     for number, block in enumerate(blocks):
         if not isinstance(block, dict) or not (_is_epoch(block) or _is_end(block)):
             raise Deep500Error(
@@ -83,13 +82,8 @@ def check_blocks(blocks: Sequence[object]) -> list[dict[str, Any]]:
 
 
 def check_plan(plan: object) -> dict[str, Any]:
-    """The plan of a recipe's bundle, if it has the form that the numbers need."""
-    recipe = plan.get("recipe") if isinstance(plan, dict) else None
-    if (
-        not isinstance(plan, dict)
-        or not isinstance(recipe, dict)
-        or not isinstance(recipe.get("metrics"), list)
-    ):
+    """Return the plan of a recipe's bundle; raise a Deep500Error if it is malformed."""
+    if not isinstance(plan, dict) or not _is_recipe(plan.get("recipe")):
         raise Deep500Error("plan.json holds no recipe with metrics")
     if not isinstance(plan.get("level"), float) or not 0 < plan["level"] < 1:
         raise Deep500Error("plan.json: level is not a number between 0 and 1")
@@ -97,13 +91,8 @@ def check_plan(plan: object) -> dict[str, Any]:
         raise Deep500Error("plan.json: the task is not a name with its qualities")
     if not _are_texts(plan.get("unavailable", {})):
         raise Deep500Error("plan.json: what was unavailable is not a reason by name")
-    for pair in recipe["metrics"]:
-        if not (
-            isinstance(pair, list)
-            and len(pair) == 2
-            and isinstance(pair[0], dict)
-            and (pair[1] is None or _is_number(pair[1]))
-        ):
+    for pair in plan["recipe"]["metrics"]:
+        if not _is_metric_with_target(pair):
             raise Deep500Error(
                 "plan.json: a metric is not a definition with its target"
             )
@@ -122,14 +111,10 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
             for name, numbers in _series(block).items():
                 series.setdefault(name, []).extend(map(_or_nan, numbers))
             counters |= block.get("counters", {"samples": block.get("samples")})
-            evaluation = block["evaluation"]
-            evaluations.append(
-                {
-                    **evaluation,
-                    "validation": _qualities(evaluation["validation"]),
-                    "test": None,
-                }
-            )
+            evaluation = dict(block["evaluation"])
+            evaluation["validation"] = _qualities(evaluation["validation"])
+            evaluation["test"] = None
+            evaluations.append(evaluation)
         elif evaluations:
             evaluations[-1]["test"] = _qualities(block["test"])
             recorded = block.get("recorded", {})
@@ -137,7 +122,7 @@ def _history(seed: int, blocks: Sequence[Mapping[str, Any]]) -> History:
 
 
 def _series(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The numbers of the steps of an epoch, of either form."""
+    """The numbers of the steps of an epoch, in either form of its block."""
     if "series" in block:
         return block["series"]
     return {"loss": block["losses"], "seconds": block["step_seconds"]}
@@ -160,49 +145,64 @@ def _is_epoch(block: dict) -> bool:
     if "series" not in block:
         return _is_old_epoch(block)
     series, counters = block["series"], block.get("counters")
-    return (
-        isinstance(series, dict)
-        and all(_are_numbers(numbers) for numbers in series.values())
-        and isinstance(counters, dict)
-        and all(map(_is_number, counters.values()))
-        and {"loss", "seconds"} <= series.keys()
-        and len(series["loss"]) == len(series["seconds"]) > 0
-        and None not in series["seconds"]
-    )
+    if not isinstance(series, dict) or not isinstance(counters, dict):
+        return False
+    if not all(_are_numbers(numbers) for numbers in series.values()):
+        return False
+    if not all(_is_number(number) for number in counters.values()):
+        return False
+    return _are_steps(series.get("loss"), series.get("seconds"))
 
 
 def _is_old_epoch(block: dict) -> bool:
-    losses, seconds = block.get("losses"), block.get("step_seconds")
-    return (
-        _is_count(block.get("samples"))
-        and _are_numbers(losses)
-        and _are_numbers(seconds)
-        and len(losses) == len(seconds) > 0  # type: ignore[arg-type]
-        and None not in seconds  # type: ignore[operator]
-    )
+    """Whether this is an epoch as version 0.1.0 wrote it."""
+    if not _is_count(block.get("samples")):
+        return False
+    return _are_steps(block.get("losses"), block.get("step_seconds"))
+
+
+def _are_steps(losses: object, seconds: object) -> bool:
+    """Whether these lists have one loss and one time for each step, and there is a step."""
+    if not isinstance(losses, list) or not isinstance(seconds, list):
+        return False
+    if not _are_numbers(losses) or not _are_numbers(seconds):
+        return False
+    return len(losses) == len(seconds) > 0 and None not in seconds
 
 
 def _is_evaluation(record: object) -> bool:
-    return (
-        isinstance(record, dict)
-        and _is_number(record.get("seconds"))
-        and _are_qualities(record.get("validation"))
-        and _is_count(record.get("epoch"))
-        and _is_count(record.get("step"))
-    )
+    if not isinstance(record, dict):
+        return False
+    if not _is_number(record.get("seconds")):
+        return False
+    if not _are_qualities(record.get("validation")):
+        return False
+    return _is_count(record.get("epoch")) and _is_count(record.get("step"))
 
 
 def _is_end(block: dict) -> bool:
+    """Whether this is the block that ends a seed."""
+    if "evaluation" in block or not _is_count(block.get("seed")):
+        return False
+    if not _are_qualities(block.get("test")):
+        return False
+    if not _is_number(block.get("build_seconds")):
+        return False
+    if not isinstance(block.get("weights"), str):
+        return False
     recorded = block.get("recorded", {})
-    return (
-        _is_count(block.get("seed"))
-        and _are_qualities(block.get("test"))
-        and _is_number(block.get("build_seconds"))
-        and isinstance(block.get("weights"), str)
-        and isinstance(recorded, dict)
-        and _are_numbers(list(recorded.values()))
-        and "evaluation" not in block
-    )
+    return isinstance(recorded, dict) and _are_numbers(list(recorded.values()))
+
+
+def _is_recipe(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("metrics"), list)
+
+
+def _is_metric_with_target(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    metric, target = value
+    return isinstance(metric, dict) and (target is None or _is_number(target))
 
 
 def _are_qualities(value: object) -> bool:
@@ -212,31 +212,33 @@ def _are_qualities(value: object) -> bool:
 
 
 def _are_numbers(values: object) -> bool:
-    """Whether this is a list of numbers; one that is not finite is null."""
-    return isinstance(values, list) and all(v is None or _is_number(v) for v in values)
+    """Whether this is a list of numbers, where null stands for one that is not finite."""
+    if not isinstance(values, list):
+        return False
+    return all(value is None or _is_number(value) for value in values)
 
 
 def _is_task(value: object) -> bool:
-    entries = value.get("qualities") if isinstance(value, dict) else None
-    return (
-        isinstance(entries, list) and bool(entries) and all(map(_is_quality, entries))
-    )
+    if not isinstance(value, dict):
+        return False
+    entries = value.get("qualities")
+    if not isinstance(entries, list) or not entries:
+        return False
+    return all(_is_quality(entry) for entry in entries)
 
 
 def _is_quality(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and value.keys() == {"name", "unit", "better"}
-        and isinstance(value["name"], str)
-        and isinstance(value["unit"], str)
-        and value["better"] in ("lower", "higher")
-    )
+    if not isinstance(value, dict) or value.keys() != {"name", "unit", "better"}:
+        return False
+    if not isinstance(value["name"], str) or not isinstance(value["unit"], str):
+        return False
+    return value["better"] in ("lower", "higher")
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(text, str) for text in value.values()
-    )
+    if not isinstance(value, dict):
+        return False
+    return all(isinstance(text, str) for text in value.values())
 
 
 def _is_number(value: object) -> bool:

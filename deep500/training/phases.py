@@ -1,4 +1,4 @@
-"""A training step in its parts, each timed: forward, backward, update."""
+"""A training step split into timed parts: forward, backward, update."""
 
 from collections.abc import Callable, Iterator, Mapping
 from statistics import median
@@ -16,7 +16,7 @@ Record = Callable[[str, float], None]  # appends a number to a series
 
 
 def in_region(name: str, items: Iterator[T]) -> Iterator[T]:
-    """The items, each made inside a region of that name."""
+    """The items of an iterator; each is computed inside a region of that name."""
     while True:
         with region(name):
             item = next(items, None)
@@ -28,7 +28,7 @@ def in_region(name: str, items: Iterator[T]) -> Iterator[T]:
 def phased(
     procedure: Procedure, record: Record, example: Mapping[str, Any]
 ) -> Callable:
-    """The step of a procedure, which records the seconds of its parts; of any but one network, it is one part."""
+    """The step of a procedure, which records the seconds of its parts; only a `OneNetwork` has more than one part."""
     if not isinstance(procedure, OneNetwork):
         return region("step", procedure.framework.sync)(procedure.step)
     if procedure.executor.tells_forward:
@@ -37,10 +37,11 @@ def phased(
 
 
 class PhasedStep:
-    """The step of one network in its halves."""
+    """The step of one network, split into backpropagation and update."""
 
     def __init__(self, procedure: OneNetwork, record: Record):
-        self.step, self.executor = procedure.training_step, procedure.executor
+        self.step = procedure.training_step
+        self.executor = procedure.executor
         self.record = record
         self.sync = procedure.framework.sync
 
@@ -57,7 +58,7 @@ class PhasedStep:
 
 
 class TurningStep(PhasedStep):
-    """For an executor that says when it turns from forward to backward."""
+    """For an executor that reports when the forward pass ends and the backward pass begins."""
 
     def backprop(self, batch: Mapping[str, Any]) -> Values:
         begin = now()
@@ -78,23 +79,26 @@ class TurningStep(PhasedStep):
             self.sync()
         finally:
             self.executor.after_forward = None
-            (backward if turned else forward).__exit__(None, None, None)
+            if turned:
+                backward.__exit__(None, None, None)
+            else:
+                forward.__exit__(None, None, None)
         self.record("forward", (turned - begin) / 1e9)
         self.record("backward", _seconds_since(turned))
         return outputs
 
 
 class CompiledStep(PhasedStep):
-    """For an executor whose forward and backward are one program: an inference stands for the forward part.
+    """For an executor that compiles forward and backward into one program: an inference stands for the forward part.
 
-    It is run a few times before the steps, on an example of a batch; what else a step takes is the backward part.
+    Its time is measured before the steps, on an example batch; the rest of a step's time counts as the backward part.
     """
 
     def __init__(
         self, procedure: OneNetwork, record: Record, example: Mapping[str, Any]
     ):
         super().__init__(procedure, record)
-        self._inference_seconds(example)  # builds it
+        self._inference_seconds(example)  # compiles it
         times = [self._inference_seconds(example) for _ in range(PROBES)]
         self.forward = median(times)
 

@@ -1,4 +1,4 @@
-"""The plan of a recipe's run: everything that decides what comes out, written down before anything is run."""
+"""The plan of a recipe's run: everything that determines the outcome, written down before the run begins."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,17 +20,17 @@ MOST_SEEDS = 10_000
 
 @dataclass(frozen=True)
 class Tier:
-    """How much of a recipe is run: fewer seeds and epochs, never another logic."""
+    """How much of a recipe is run: a tier has fewer seeds and epochs, but never different logic."""
 
     seeds: int
-    epochs: float  # share of the recipe's
+    epochs: float  # as a fraction of the recipe's epochs
 
 
 TIERS = {"tiny": Tier(2, 0.1), "small": Tier(6, 1.0), "full": Tier(20, 1.0)}
 
 
 def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
-    """The recipe as this tier runs it."""
+    """The recipe with the changes of a tier; raises a Deep500Error for an unknown tier."""
     if tier not in TIERS:
         raise unknown("tier", tier, TIERS)
     return recipe.at_tier(tier)
@@ -39,27 +39,28 @@ def tier_recipe(recipe: Recipe, tier: str) -> Recipe:
 def make_plan(
     recipe: Recipe, tier: str, seeds: int | None = None, threads: int | None = None
 ) -> dict[str, Any]:
-    """What will be run, for a recipe of `tier_recipe`."""
+    """The plan for a recipe that `tier_recipe` returned."""
     task = recipe_task(recipe)
     if not task.qualities:
         raise Deep500Error(
             f"the task {type(task).__name__} has no `qualities`: say what an evaluation reports"
         )
     qualities = [asdict(quality) for quality in task.qualities]
+    seed_count = _seed_count(recipe, tier, seeds)
     plan: dict[str, Any] = {
         "recipe": recipe.to_json(),
         "hash": recipe.hash,
         "fixed_hash": recipe.fixed_hash,
         "division": recipe.division,
         "tier": tier,
-        "seeds": list(range(_seed_count(recipe, tier, seeds))),
-        "epochs": _epochs(recipe, tier),
-        "task": {"name": type(task).__name__, "qualities": qualities},
-        "level": LEVEL,
-        "censoring": CENSORING,
-        "threads": recipe_threads(recipe, threads),
-        "sources": definition_sources(recipe),
     }
+    plan["seeds"] = list(range(seed_count))
+    plan["epochs"] = _epochs(recipe, tier)
+    plan["task"] = {"name": type(task).__name__, "qualities": qualities}
+    plan["level"] = LEVEL
+    plan["censoring"] = CENSORING
+    plan["threads"] = recipe_threads(recipe, threads)
+    plan["sources"] = definition_sources(recipe)
     if recipe.differences:
         plan["differences"] = [list(difference) for difference in recipe.differences]
     if recipe.scale:
@@ -68,9 +69,9 @@ def make_plan(
 
 
 def recipe_threads(recipe: Recipe, threads: int | None = None) -> int | str:
-    """One, so that a seed gives the same bits again, unless a number is asked for.
+    """The number of threads of a run: `threads`, or one by default, so that a seed reproduces the same bits.
 
-    A framework that cannot be told has its own number.
+    For a framework without such a setting it is `ITS_OWN`.
     """
     owner = recipe_framework(recipe)
     if owner is not None and not owner.sets_threads:
@@ -87,7 +88,7 @@ def recipe_threads(recipe: Recipe, threads: int | None = None) -> int | str:
 
 
 def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
-    """Which class or function every definition of the recipe is, with the hash of its source."""
+    """The class or function of every definition in the recipe, with the hash of its source."""
     sources: dict[str, dict[str, Any]] = {}
     for key, entry in TABLE.items():
         if not entry.definition or not recipe.has(key):
@@ -97,15 +98,18 @@ def definition_sources(recipe: Recipe) -> dict[str, dict[str, Any]]:
             value = registry.named(entry.folder, value)
         elif isinstance(value, Definition):
             value = type(value)
-        name = getattr(value, "__qualname__", type(value).__qualname__)
+        qualified_name = getattr(value, "__qualname__", type(value).__qualname__)
         module = getattr(value, "__module__", "")
-        sources[key] = {"name": f"{module}:{name}", "source": source_hash(value)}
+        name = f"{module}:{qualified_name}"
+        sources[key] = {"name": name, "source": source_hash(value)}
     return sources
 
 
 def _seed_count(recipe: Recipe, tier: str, seeds: int | None) -> int:
-    own: Mapping[str, Any] = recipe.tiers.get(tier, {})
-    count = own.get("seeds", TIERS[tier].seeds) if seeds is None else seeds
+    count = seeds
+    if count is None:
+        recipe_tier: Mapping[str, Any] = recipe.tiers.get(tier, {})
+        count = recipe_tier.get("seeds", TIERS[tier].seeds)
     if not 1 <= count <= MOST_SEEDS:
         raise Deep500Error(f"{count} seeds make no sense: give 1 to {MOST_SEEDS}")
     return count
@@ -115,4 +119,5 @@ def _epochs(recipe: Recipe, tier: str) -> int:
     epochs = recipe.entry("epochs")
     if "epochs" in recipe.scale:
         return epochs
-    return min(epochs, max(2, round(epochs * TIERS[tier].epochs)))
+    reduced = round(epochs * TIERS[tier].epochs)
+    return min(epochs, max(2, reduced))

@@ -1,7 +1,7 @@
-"""Where a recipe's run was resumed, and what differed there from where it was begun.
+"""Reads where a recipe's run was resumed, and how the environment differed from the one in which it had begun.
 
-The first block after a resumption holds "resumed": {"at", "changes"}; a change is {"class", "fact", "was", "now"}, a
-fact of environment.json and its value in the process that resumed (null: unknown).
+The first block after a resumption holds "resumed": {"at", "changes"}; a change is {"class", "fact", "was", "now"}: a
+fact of environment.json with its value there and its value in the process that resumed (null: unknown).
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,35 +25,36 @@ class Resumption:
 
 def resumptions(blocks: Sequence[Mapping[str, Any]]) -> list[Resumption]:
     """All resumptions of a run, in order."""
-    found: list[Resumption] = []
-    epochs: dict[int, int] = {}
+    resumed: list[Resumption] = []
+    epochs_by_seed: dict[int, int] = {}
     for block in blocks:
         seed = block["seed"]
+        epochs = epochs_by_seed.get(seed, 0)
         if "resumed" in block:
             about = block["resumed"]
-            found.append(
-                Resumption(seed, epochs.get(seed, 0), about["at"], about["changes"])
-            )
-        epochs[seed] = epochs.get(seed, 0) + ("evaluation" in block)
-    return found
+            resumed.append(Resumption(seed, epochs, about["at"], about["changes"]))
+        if "evaluation" in block:
+            epochs_by_seed[seed] = epochs + 1
+    return resumed
 
 
 def is_resumption(value: object) -> bool:
-    """Whether a block's "resumed" has its form; the file may come from anyone."""
+    """Whether the "resumed" of a block is well-formed; the file is not trusted."""
     if not isinstance(value, dict) or value.keys() != {"at", "changes"}:
         return False
     changes = value["changes"]
-    return (
-        isinstance(value["at"], str)
-        and isinstance(changes, list)
-        and all(is_change(change) for change in changes)
-    )
+    if not isinstance(value["at"], str) or not isinstance(changes, list):
+        return False
+    return all(is_change(change) for change in changes)
 
 
 def is_change(value: object) -> bool:
-    """Whether this is a fact with its two values."""
+    """Whether this is a fact with its two values, either of which may be null."""
     if not isinstance(value, dict) or value.keys() != CHANGE:
         return False
     if not isinstance(value["class"], str) or not isinstance(value["fact"], str):
         return False
-    return all(value[side] is None or is_value(value[side]) for side in ("was", "now"))
+    before, after = value["was"], value["now"]
+    if before is not None and not is_value(before):
+        return False
+    return after is None or is_value(after)

@@ -1,4 +1,4 @@
-"""The sections of a checkpoint: which part of a run each one keeps, and how they are given back."""
+"""The sections of a checkpoint: which part of a run each one saves, and how it is restored."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from .events import Event
 
 
 class Parameters:
-    """The parameters of an executor, as a section."""
+    """The parameters of an executor as an object with a state."""
 
     def __init__(self, executor: Executor):
         self.executor = executor
@@ -29,33 +29,35 @@ class Parameters:
 
 
 def procedure_sections(procedure: Procedure) -> dict[str, Stateful]:
-    """What is trained: the parameters of every network, and the optimizer (or all of them)."""
+    """What training changes: the parameters of every network, and the state of the optimizer or optimizers."""
     if len(procedure.executors) == 1:
         [executor] = procedure.executors.values()
         return {"parameters": Parameters(executor), "optimizer": procedure}
-    parameters = {
-        f"parameters of {name}": Parameters(executor)
-        for name, executor in procedure.executors.items()
-    }
-    return {**parameters, "optimizer": procedure}
+    sections: dict[str, Stateful] = {}
+    for name, executor in procedure.executors.items():
+        sections[f"parameters of {name}"] = Parameters(executor)
+    sections["optimizer"] = procedure
+    return sections
 
 
 def event_sections(events: Sequence[Event]) -> dict[str, Stateful]:
-    """Every event by the name of its class, numbered where there are several of one class."""
+    """Every event by the name of its class; from the second event of a class on, with a number."""
     sections: dict[str, Stateful] = {}
     seen: Counter[str] = Counter()
     for event in events:
         kind = type(event).__name__
         seen[kind] += 1
-        number = f" {seen[kind]}" if seen[kind] > 1 else ""
-        sections[f"event {kind}{number}"] = event
+        name = f"event {kind}"
+        if seen[kind] > 1:
+            name = f"event {kind} {seen[kind]}"
+        sections[name] = event
     return sections
 
 
 def saved_sections(
     procedure: Procedure, sampler: Sampler, events: Sequence[Event]
 ) -> Sections:
-    """Copies of the state of everything; an event without state has no section."""
+    """Copies of all states by section; an event without state has no section."""
     sections = {**procedure_sections(procedure), **procedure.parts, "sampler": sampler}
     saved = {name: _copied(part.state()) for name, part in sections.items()}
     for name, event in event_sections(events).items():
@@ -67,23 +69,23 @@ def saved_sections(
 def load_sections(
     saved: Sections, procedure: Procedure, sampler: Sampler, events: Sequence[Event]
 ) -> None:
-    """Give everything its state back; nothing is changed if a section is missing or does not fit."""
+    """Restore all states; raise a Deep500Error, before anything is changed, if a section is missing or does not fit."""
     trained = procedure_sections(procedure)
-    others = {"sampler": sampler, **procedure.parts, **event_sections(events)}
-    needed = {
-        *trained,
-        *procedure.parts,
-        "sampler",
-        *(n for n, event in event_sections(events).items() if event.state()),
-    }
+    named_events = event_sections(events)
+    others = {"sampler": sampler, **procedure.parts, **named_events}
+    needed = {*trained, *procedure.parts, "sampler"}
+    for name, event in named_events.items():
+        if event.state():
+            needed.add(name)
     if unknown := sorted(saved.keys() - trained.keys() - others.keys()):
         raise Deep500Error(
             f"the checkpoint has a section {unknown[0]!r}, and this run has none: give it the events "
             "and networks that it had"
         )
     if missing := sorted(needed - saved.keys()):
+        present = ", ".join(saved)
         raise Deep500Error(
-            f"the checkpoint has no section {missing[0]!r}; it has: {', '.join(saved)}"
+            f"the checkpoint has no section {missing[0]!r}; it has: {present}"
         )
     for name, part in trained.items():
         if not (part is procedure and procedure.state_grows):
@@ -94,8 +96,9 @@ def load_sections(
 
 
 def _copied(state: State) -> dict[str, Any]:
-    """Arrays that do not change when the run goes on."""
-    return {
-        name: np.array(value) if isinstance(value, np.ndarray | np.generic) else value
-        for name, value in state.items()
-    }
+    """The state with copies of its arrays, which do not change when the run continues."""
+    copied = dict(state)
+    for name, value in state.items():
+        if isinstance(value, np.ndarray | np.generic):
+            copied[name] = np.array(value)
+    return copied

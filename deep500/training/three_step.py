@@ -1,4 +1,4 @@
-"""Any optimizer as three steps (new_input, prepare_param, update_rule), for programs that do a step by themselves."""
+"""Any optimizer as three steps (new_input, prepare_param, update_rule), for programs with their own training loop."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,11 +25,12 @@ def three_steps(
     """The optimizer as an object with new_input(), prepare_param(name), update_rule(grad, param, name) and `loss`.
 
     `update_rule` takes NumPy arrays or tensors of the executor's framework and returns a NumPy array, which
-    `executor.network.feed_tensor` takes. State is kept by the name of the parameter; `state()` and `load_state()` are
-    for checkpoints. The optimizer that is given stays as it is.
+    `executor.network.feed_tensor` accepts. State is kept by parameter name; `state()` and `load_state()` are for
+    checkpoints. The optimizer that you pass is not changed.
     """
     if isinstance(optimizer, ThreeStepOptimizer):
-        return ThreeSteps(optimizer.attached(executor, loss), executor, loss)
+        attached = optimizer.attached(executor, loss)
+        return ThreeSteps(attached, executor, loss)
     if not isinstance(optimizer, Optimizer):
         raise Deep500Error(
             f"{optimizer!r} is no optimizer: give an instance, as in SGD(0.1)"
@@ -41,7 +42,7 @@ def three_steps(
 
 
 class ThreeSteps:
-    """Three steps over any optimizer, for arrays of any framework."""
+    """Wraps an optimizer in three steps that accept arrays of any framework."""
 
     def __init__(self, rule: ThreeStepOptimizer, executor: Executor, loss: str):
         self.rule = rule
@@ -49,11 +50,11 @@ class ThreeSteps:
         self.loss = loss
 
     def new_input(self) -> None:
-        """A new batch begins."""
+        """Start a new batch."""
         self.rule.new_input()
 
     def prepare_param(self, param_name: str) -> None:
-        """What the optimizer does to a parameter before the forward pass."""
+        """Let the optimizer change a parameter before the forward pass."""
         value = self.rule.prepare_param(param_name)
         if value is not None:
             self.executor.write(param_name, value)
@@ -63,11 +64,11 @@ class ThreeSteps:
         array = self.executor.framework.array
         param = np.array(array(old_param))
         gradient = np.asarray(array(grad)).astype(param.dtype, copy=True)
-        new = self.rule.update_rule(gradient, param, param_name)
-        return checked_update(self.rule, param_name, param, new)
+        updated = self.rule.update_rule(gradient, param, param_name)
+        return checked_update(self.rule, param_name, param, updated)
 
     def state(self) -> dict[str, np.ndarray]:
-        """For a checkpoint: everything that the optimizer knows from the steps so far."""
+        """The state of the optimizer after the steps so far, for a checkpoint."""
         if isinstance(self.rule, NativeByParameter):
             self.rule.save()
         return attribute_state(self.rule)
@@ -89,7 +90,7 @@ class RuleByParameter(ThreeStepOptimizer):
             )
         self.count = 0
         self.states: dict[str, State] = {}
-        self._rule = lambda: optimizer  # a function is no part of the state
+        self._rule = lambda: optimizer  # functions are not saved with the state
 
     def new_input(self) -> None:
         self.count += 1
@@ -99,25 +100,25 @@ class RuleByParameter(ThreeStepOptimizer):
     ) -> np.ndarray:
         xp, optimizer = framework("reference").xp, self._rule()
         if param_name not in self.states:
-            first = optimizer.init_named(xp, param_name, old_param)
-            self.states[param_name] = _copies(first)
+            initial_state = optimizer.init_named(xp, param_name, old_param)
+            self.states[param_name] = _copies(initial_state)
         step = np.asarray(max(self.count, 1), np.float32)
-        state = {param_name: self.states[param_name]}
-        [(_, new, new_state)] = optimizer.updates(
-            xp, {param_name: old_param}, {param_name: grad}, state, step
-        )
+        params, gradients = {param_name: old_param}, {param_name: grad}
+        states = {param_name: self.states[param_name]}
+        [update] = optimizer.updates(xp, params, gradients, states, step)
+        _, new_param, new_state = update
         self.states[param_name] = _copies(new_state)
-        return new
+        return new_param
 
 
 class NativeByParameter(ThreeStepOptimizer):
-    """A framework's own optimizer, which gets a network of its own for every parameter."""
+    """A framework's own optimizer, which runs on a separate network for every parameter."""
 
     def __init__(self, optimizer: NativeOptimizer):
         self.saved: dict[str, dict[str, np.ndarray]] = {}  # the states of all steps
         self.params: dict[str, np.ndarray] = {}
         steps: dict[str, TrainingStep] = {}
-        self._steps = lambda: steps  # a function is no part of the state
+        self._steps = lambda: steps  # functions are not saved with the state
         self._optimizer = lambda: optimizer
 
     def update_rule(
@@ -125,32 +126,34 @@ class NativeByParameter(ThreeStepOptimizer):
     ) -> np.ndarray:
         step = self._step(param_name, old_param)
         step.executor.write(param_name, old_param)
-        step(batch_of({param_name: grad}, old_param.dtype.name))
+        batch = batch_of({param_name: grad}, old_param.dtype.name)
+        step(batch)
         return step.executor.arrays()[param_name]
 
     def save(self) -> None:
-        """Note the states of all parameters in attributes."""
-        self.saved = {name: step.state() for name, step in self._steps().items()}
-        self.params = {
-            name: s.executor.arrays()[name] for name, s in self._steps().items()
-        }
+        """Copy the states of all parameters into attributes."""
+        self.saved = {}
+        self.params = {}
+        for name, step in self._steps().items():
+            self.saved[name] = step.state()
+            self.params[name] = step.executor.arrays()[name]
 
     def restore(self) -> None:
-        """Take the states from the attributes."""
+        """Load the states of all parameters from the attributes."""
         for name, state in self.saved.items():
-            self._step(name, self.params[name]).load_state(state)
+            step = self._step(name, self.params[name])
+            step.load_state(state)
 
     def _step(self, name: str, param: np.ndarray) -> TrainingStep:
         steps = self._steps()
         if name not in steps:
             optimizer = self._optimizer()
-            executor = fed_executor(
-                optimizer.framework, {name: param}, param.dtype.name
-            )
+            dtype = param.dtype.name
+            executor = fed_executor(optimizer.framework, {name: param}, dtype)
             steps[name] = executor.training_step(optimizer)
         return steps[name]
 
 
 def _copies(state: State) -> State:
-    """The state in arrays of its own."""
+    """The state with copies of its arrays."""
     return {key: np.array(value) for key, value in state.items()}

@@ -1,4 +1,4 @@
-"""What may happen along the way of a training run: one event per file."""
+"""Events, which observe, record or end a training run: one per file."""
 
 from .event import Ending, Event
 from .loss_reached import LossReached

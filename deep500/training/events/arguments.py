@@ -1,4 +1,4 @@
-"""What events refuse when they are made, or before the first epoch: not hours later."""
+"""Checks the arguments of events when they are constructed or before the first epoch, rather than hours later."""
 
 import math
 import os
@@ -9,8 +9,9 @@ from ...errors import Deep500Error
 
 
 def whole_number(event: str, name: str, value: Any) -> int:
-    """The value, if it is a whole number from 1 up."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    """Return the value; raise a Deep500Error unless it is a whole number of at least 1."""
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if is_integer and value >= 1:
         return value
     raise Deep500Error(
         f"{event}: {name} is {value!r}, and it must be a whole number from 1 up"
@@ -18,7 +19,7 @@ def whole_number(event: str, name: str, value: Any) -> int:
 
 
 def positive(event: str, name: str, value: Any) -> float:
-    """The value, if it is a finite number above 0."""
+    """Return the value; raise a Deep500Error unless it is a finite number above 0."""
     number = finite(event, name, value)
     if number > 0:
         return number
@@ -26,7 +27,7 @@ def positive(event: str, name: str, value: Any) -> float:
 
 
 def finite(event: str, name: str, value: Any) -> float:
-    """The value, if it is a finite number."""
+    """Return the value; raise a Deep500Error unless it is a finite number."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if is_number and math.isfinite(value):
         return value
@@ -34,7 +35,7 @@ def finite(event: str, name: str, value: Any) -> float:
 
 
 def check_writable(path: Path) -> None:
-    """A Deep500Error unless a file can be put there."""
+    """Raise a Deep500Error unless a file can be created at this path."""
     if not path.parent.is_dir():
         raise Deep500Error(
             f"{path} cannot be written: No such file or directory: {path.parent}"

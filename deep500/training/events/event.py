@@ -1,4 +1,4 @@
-"""The base of events."""
+"""The base class of events."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,32 +10,31 @@ Ending = bool | str | None  # True, or the reason, ends the run
 
 
 class Event:
-    """Base of events: override what you need; what is not overridden is never called. No step's time holds an event.
+    """Base class of events: override the hooks you need; the others are never called. Steps are timed without events.
 
-    True or a text (the reason) from a hook ends the run; a run that is ended within an epoch is evaluated where it is.
-    What decides by the trainer's history alone belongs in before_epoch: then a resumed run ends where an uninterrupted
-    one does.
+    A hook ends the run by returning True or a string (the reason); a run that ends within an epoch is evaluated at that
+    point. Decisions that depend on the trainer's history alone belong in before_epoch: then a resumed run ends where an
+    uninterrupted one does.
     """
 
-    order: ClassVar[int] = (
-        0  # events are told in this order: what writes numbers comes behind what makes them
-    )
+    # hooks are called in this order: an event that writes numbers comes after those that produce them
+    order: ClassVar[int] = 0
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
-        """Epoch `epoch` (from 0) is next."""
+        """Called before epoch `epoch` (from 0)."""
 
     def after_step(self, trainer: "Trainer", outputs: dict[str, Any]) -> Ending:
-        """One step is done; the outputs are native, and converting them makes the run wait."""
+        """Called after a step; the outputs are native tensors, and converting them waits for the device."""
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> Ending:
-        """An epoch is done and evaluated."""
+        """Called after an epoch and its evaluation."""
 
     def after_run(self, trainer: "Trainer") -> None:
-        """The run is over, well or by an error."""
+        """Called at the end of the run, even if it failed."""
 
     def state(self) -> Mapping[str, Any]:
-        """What a checkpoint keeps of this event, arrays and JSON values by name; nothing by default."""
+        """The state that a checkpoint saves for this event, arrays and JSON values by name; nothing by default."""
         return {}
 
     def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state` gave, before a resumed run goes on."""
+        """Restore what `state` returned, before a resumed run continues."""

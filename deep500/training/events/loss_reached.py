@@ -1,4 +1,4 @@
-"""Stop at a loss."""
+"""Stop when the training loss reaches its target."""
 
 from statistics import fmean
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Stop at a loss that is not a number."""
+"""Stop at a loss that is not finite."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class NotFinite(Event):
-    """Ends the run at the first loss that is infinite or not a number, within an epoch already.
+    """Ends the run at the first loss that is infinite or not a number, even within an epoch.
 
-    The trainer itself looks at the losses at the end of every epoch. `every` is how many steps this event lets pass:
-    to read a loss is to wait for the device.
+    The trainer itself checks the losses only at the end of every epoch. This event reads the loss of every `every`-th
+    step, since reading one waits for the device.
     """
 
     def __init__(self, every: int = 1):

@@ -1,4 +1,4 @@
-"""Stop when nothing gets better any more."""
+"""Stop when a quality no longer improves."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Plateau(Event):
     """Ends the run after `patience` epochs without a better quality on validation data (by default the task's first).
 
-    Better is better by more than `change`.
+    Only an improvement by more than `change` counts.
     """
 
     def __init__(self, patience: int, quality: str | None = None, change: float = 0.0):
@@ -24,11 +24,14 @@ class Plateau(Event):
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         quality = main_quality(trainer, self.quality)
         sign = 1.0 if quality.better == "higher" else -1.0
-        best, waited = -float("inf"), 0
+        best = -float("inf")
+        waited = 0
         for value in validation_values(trainer, quality):
             waited += 1
-            if sign * value > best + self.change:
-                best, waited = sign * value, 0
+            score = sign * value
+            if score > best + self.change:
+                best = score
+                waited = 0
             if waited >= self.patience:
                 return (
                     f"validation {quality.name} has not got better for {waited} epochs"

@@ -1,4 +1,4 @@
-"""Say how far a run is."""
+"""Show the progress of a run."""
 
 import time
 from typing import TYPE_CHECKING, Any, TextIO
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ProgressBar(Event):
-    """One line that says how far the run is: redrawn on a terminal, elsewhere a new one now and then."""
+    """One line with the progress of the run: redrawn on a terminal, elsewhere printed anew from time to time."""
 
     SECONDS_BETWEEN_CALLS = 0.25
 
@@ -31,10 +31,15 @@ class ProgressBar(Event):
 
     def tell(self, trainer: "Trainer") -> None:
         self.called = time.monotonic()
-        fraction = trainer.samples / (trainer.epochs * len(trainer.splits["train"]))
-        text = f"epoch {min(trainer.epoch + 1, trainer.epochs)} of {trainer.epochs}"
+        epochs = trainer.epochs
+        all_samples = epochs * len(trainer.splits["train"])
+        fraction = trainer.samples / all_samples
+        epoch = min(trainer.epoch + 1, epochs)
+        text = f"epoch {epoch} of {epochs}"
         if trainer.evaluations:
             quality = trainer.task.qualities[0]
-            value = trainer.evaluations[-1]["validation"][quality.name]
-            text += f", validation {quality.name} {value:.3g} {quality.unit}".rstrip()
+            qualities = trainer.evaluations[-1]["validation"]
+            value = qualities[quality.name]
+            reached = f", validation {quality.name} {value:.3g} {quality.unit}"
+            text += reached.rstrip()
         self.line(min(fraction, 1.0), text)

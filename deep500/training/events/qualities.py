@@ -1,4 +1,4 @@
-"""What the evaluations of a run so far say about one quality."""
+"""The values of one quality in the evaluations of a run so far."""
 
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,14 @@ if TYPE_CHECKING:
 
 
 def main_quality(trainer: "Trainer", name: str | None = None) -> Quality:
-    """The quality of that name; the task's first if there is none."""
-    qualities = {quality.name: quality for quality in trainer.task.qualities}
-    return quality_named(name or trainer.task.qualities[0].name, qualities)
+    """The quality of that name, by default the task's first; raises a Deep500Error if there is no such quality."""
+    task = trainer.task
+    qualities = {quality.name: quality for quality in task.qualities}
+    if not name:
+        name = task.qualities[0].name
+    return quality_named(name, qualities)
 
 
 def validation_values(trainer: "Trainer", quality: Quality) -> list[float]:
-    """Its values on validation data, one for each epoch."""
+    """The values of a quality on validation data, one for each epoch."""
     return [record["validation"][quality.name] for record in trainer.evaluations]

@@ -1,4 +1,4 @@
-"""Keep a run on disk."""
+"""Save checkpoints to disk."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 class SaveCheckpoint(Event):
-    """Keeps one checkpoint: of the last whole epoch, and with `every` of the last of so many steps as well."""
+    """Saves one checkpoint, which is replaced after every epoch, and with `every` also after that many steps."""
 
-    order = 2  # it holds the states of the other events
+    order = 2  # a checkpoint contains the states of the other events
 
     def __init__(self, path: str | Path, every: int | None = None):
-        self.path, self.every = Path(path), every
+        self.path = Path(path)
+        self.every = every
         if every is not None:
             whole_number("SaveCheckpoint", "every", every)
 

@@ -1,4 +1,4 @@
-"""Pictures of how a run goes."""
+"""Plot the curves of a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,22 +18,26 @@ DOTS_PER_INCH = 150
 
 
 class SaveCurves(Event):
-    """Draws loss over steps and a quality over epochs (by default the task's first) into one file, after every epoch.
+    """Plots loss over steps and a quality over epochs (by default the task's first) into one file, after every epoch.
 
-    The end of the path says the format: .png, .svg or .pdf.
+    The suffix of the path determines the format: .png, .svg or .pdf.
     """
 
     order = 1
 
     def __init__(self, path: str | Path, quality: str | None = None):
-        self.path, self.quality = Path(path), quality
+        self.path = Path(path)
+        self.quality = quality
         if self.path.suffix not in FORMATS:
+            formats = ", ".join(FORMATS)
             raise Deep500Error(
-                f"curves cannot be drawn into {str(path)!r}: its name ends in {', '.join(FORMATS)}"
+                f"curves cannot be drawn into {str(path)!r}: its name ends in {formats}"
             )
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
-        main_quality(trainer, self.quality)  # an error if there is no such quality
+        main_quality(
+            trainer, self.quality
+        )  # raises an error if there is no such quality
         check_writable(self.path)
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
@@ -41,9 +45,9 @@ class SaveCurves(Event):
 
         with settings():
             canvas = figure(3.2)
-            left, right = canvas.subplots(1, 2)
-            self._draw_losses(left, trainer)
-            self._draw_quality(right, trainer)
+            loss_axes, quality_axes = canvas.subplots(1, 2)
+            self._draw_losses(loss_axes, trainer)
+            self._draw_quality(quality_axes, trainer)
             try:
                 canvas.savefig(self.path, dpi=DOTS_PER_INCH, facecolor="white")
             except OSError as error:
@@ -53,7 +57,8 @@ class SaveCurves(Event):
 
     def _draw_losses(self, axes: "Axes", trainer: "Trainer") -> None:
         losses = trainer.series["loss"]
-        axes.plot(range(1, len(losses) + 1), losses, lw=0.9)
+        steps = range(1, len(losses) + 1)
+        axes.plot(steps, losses, lw=0.9)
         axes.set_xlabel("step")
         axes.set_ylabel("training loss")
         axes.grid()
@@ -61,8 +66,11 @@ class SaveCurves(Event):
     def _draw_quality(self, axes: "Axes", trainer: "Trainer") -> None:
         quality = main_quality(trainer, self.quality)
         epochs = [record["epoch"] for record in trainer.evaluations]
-        axes.plot(epochs, validation_values(trainer, quality), marker="o", ms=3, lw=1.2)
+        values = validation_values(trainer, quality)
+        axes.plot(epochs, values, marker="o", ms=3, lw=1.2)
         axes.set_xlabel("epoch")
-        unit = f" ({quality.unit})" if quality.unit else ""
-        axes.set_ylabel(f"validation {quality.name}{unit}")
+        label = f"validation {quality.name}"
+        if quality.unit:
+            label += f" ({quality.unit})"
+        axes.set_ylabel(label)
         axes.grid()

@@ -1,4 +1,4 @@
-"""Stop at a quality."""
+"""Stop when a quality reaches its target."""
 
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,10 @@ class TargetReached(Event):
     def before_epoch(self, trainer: "Trainer", epoch: int) -> Ending:
         quality = main_quality(trainer, self.quality)
         for value in validation_values(trainer, quality):
-            reached = (
-                value >= self.target
-                if quality.better == "higher"
-                else value <= self.target
-            )
+            if quality.better == "higher":
+                reached = value >= self.target
+            else:
+                reached = value <= self.target
             if reached:
                 return f"validation {quality.name} has reached {self.target:g} {quality.unit}"
         return None

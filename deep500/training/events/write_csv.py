@@ -1,4 +1,4 @@
-"""The numbers of a run as a table."""
+"""Write the numbers of a run to a CSV file."""
 
 import csv
 from collections.abc import Iterator
@@ -16,32 +16,33 @@ if TYPE_CHECKING:
 class WriteCsv(Event):
     """Writes a row for each step: its number and every series of the history ("loss", "seconds", "batch" …).
 
-    The last step of an epoch also has the qualities on validation data, and the series that have a number for each
-    epoch. A series of any other length cannot be told to which steps it belongs, and is left out. Rows are added after
-    every epoch; a resumed run writes the file anew, whole.
+    The row of the last step of an epoch also has the qualities on validation data, and the series with one number per
+    epoch. Series of any other length are left out, since their numbers cannot be assigned to steps. Rows are appended
+    after every epoch; a resumed run rewrites the whole file.
     """
 
     order = 1
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        self.columns: list[str] = []  # of the file, once it is begun
-        self.written = 0  # steps
+        self.columns: list[str] = []  # in the file; empty before it is written
+        self.written = 0  # the number of steps in the file
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
         check_writable(self.path)
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         columns = self._columns(trainer)
-        anew = columns != self.columns or trainer.steps < self.written
-        if anew:
-            self.columns, self.written = columns, 0
+        rewrite = columns != self.columns or trainer.steps < self.written
+        mode = "a"
+        if rewrite:
+            mode = "w"
+            self.columns = columns
+            self.written = 0
         try:
-            with open(
-                self.path, "w" if anew else "a", newline="", encoding="utf-8"
-            ) as file:
+            with open(self.path, mode, newline="", encoding="utf-8") as file:
                 table = csv.writer(file)
-                if anew:
+                if rewrite:
                     table.writerow(columns)
                 table.writerows(self._rows(trainer))
         except OSError as error:
@@ -51,7 +52,9 @@ class WriteCsv(Event):
         self.written = trainer.steps
 
     def after_run(self, trainer: "Trainer") -> None:
-        self.columns, self.written = [], 0  # the next run has a table of its own
+        # the next run writes its own table
+        self.columns = []
+        self.written = 0
 
     def _columns(self, trainer: "Trainer") -> list[str]:
         qualities = [f"validation {quality.name}" for quality in trainer.task.qualities]
@@ -59,23 +62,26 @@ class WriteCsv(Event):
 
     def _rows(self, trainer: "Trainer") -> Iterator[list[Any]]:
         series = _placed_series(trainer).values()
-        evaluated = {
-            record["step"]: record["validation"] for record in trainer.evaluations
-        }
-        names = [quality.name for quality in trainer.task.qualities]
-        for step in range(self.written, trainer.steps):
-            numbers = [values.get(step + 1, "") for values in series]
-            qualities = evaluated.get(step + 1, {})
-            yield [step + 1, *numbers, *(qualities.get(name, "") for name in names)]
+        qualities_by_step = {}
+        for record in trainer.evaluations:
+            qualities_by_step[record["step"]] = record["validation"]
+        for step in range(self.written + 1, trainer.steps + 1):
+            row: list[Any] = [step]
+            for numbers in series:
+                row.append(numbers.get(step, ""))
+            qualities = qualities_by_step.get(step, {})
+            for quality in trainer.task.qualities:
+                row.append(qualities.get(quality.name, ""))
+            yield row
 
 
 def _placed_series(trainer: "Trainer") -> dict[str, dict[int, float]]:
-    """The numbers of every series by step, for series with a number for each step or for each epoch."""
-    epochs = [record["step"] for record in trainer.evaluations]
+    """The numbers of a series by step, for every series with one number per step or per epoch."""
+    last_steps = [record["step"] for record in trainer.evaluations]
     placed = {}
     for name, numbers in trainer.series.items():
         if len(numbers) == trainer.steps:
             placed[name] = dict(enumerate(numbers, 1))
-        elif len(numbers) == len(epochs):
-            placed[name] = dict(zip(epochs, numbers, strict=True))
+        elif len(numbers) == len(last_steps):
+            placed[name] = dict(zip(last_steps, numbers, strict=True))
     return placed

@@ -1,4 +1,4 @@
-"""The numbers of a run for TensorBoard."""
+"""Write the numbers of a run for TensorBoard."""
 
 import os
 import socket
@@ -21,24 +21,28 @@ class WriteTensorboard(Event):
 
     def __init__(self, folder: str | Path):
         self.folder = Path(folder)
-        self.path: Path | None = None  # of this run, once it has one
-        self.written: dict[str, int] = {}  # numbers of each series
+        self.path: Path | None = None  # None outside of a run
+        self.written: dict[
+            str, int
+        ] = {}  # how many numbers of each series are in the file
 
     def before_epoch(self, trainer: "Trainer", epoch: int) -> None:
-        if self.path is None:
-            self.path = self.folder / _file_name()
-            self.written = {
-                name: len(numbers) for name, numbers in trainer.series.items()
-            }
-            self._append([file_version(time.time())])
+        if self.path is not None:
+            return
+        self.path = self.folder / _file_name()
+        self.written = {}
+        for name, numbers in trainer.series.items():
+            self.written[name] = len(numbers)
+        self._append([file_version(time.time())])
 
     def after_epoch(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         now = time.time()
         events = []
         for name, numbers in trainer.series.items():
             begin = self.written.get(name, 0)
-            steps = _steps_of(trainer, numbers)
-            for step, number in zip(steps[begin:], numbers[begin:], strict=True):
+            new_steps = _steps_of(trainer, numbers)[begin:]
+            new_numbers = numbers[begin:]
+            for step, number in zip(new_steps, new_numbers, strict=True):
                 events.append(scalar(now, step, f"train/{name}", number))
             self.written[name] = len(numbers)
         for name, value in record["validation"].items():
@@ -46,14 +50,19 @@ class WriteTensorboard(Event):
         self._append(events)
 
     def after_run(self, trainer: "Trainer") -> None:
-        last = trainer.evaluations[-1] if trainer.evaluations else {}
-        if self.path is not None and last.get("test"):
-            now = time.time()
-            tests = last["test"].items()
-            self._append(
-                [scalar(now, last["step"], f"test/{name}", v) for name, v in tests]
-            )
+        if self.path is not None and trainer.evaluations:
+            self._append_test(trainer.evaluations[-1])
         self.path = None
+
+    def _append_test(self, record: dict[str, Any]) -> None:
+        """Append the qualities on test data, if they were evaluated."""
+        if not record.get("test"):
+            return
+        now = time.time()
+        events = []
+        for name, value in record["test"].items():
+            events.append(scalar(now, record["step"], f"test/{name}", value))
+        self._append(events)
 
     def _append(self, events: list[bytes]) -> None:
         assert self.path is not None
@@ -68,13 +77,15 @@ class WriteTensorboard(Event):
 
 
 def _steps_of(trainer: "Trainer", numbers: list[float]) -> list[int]:
-    """The steps that the numbers of a series belong to; of one number for each epoch, the last step of each."""
-    epochs = [record["step"] for record in trainer.evaluations]
-    if len(numbers) == len(epochs) != trainer.steps:
-        return epochs
+    """The steps to which the numbers of a series belong: every step, or the last one of each epoch."""
+    last_steps = [record["step"] for record in trainer.evaluations]
+    if len(numbers) == len(last_steps) != trainer.steps:
+        return last_steps
     return [*range(1, len(numbers) + 1)]
 
 
 def _file_name() -> str:
-    """As TensorBoard expects it; the clock in nanoseconds keeps the files of several runs apart."""
-    return f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}.{os.getpid()}"
+    """A name that TensorBoard recognises; the clock in nanoseconds keeps the files of several runs apart."""
+    nanoseconds = time.time_ns()
+    host = socket.gethostname()
+    return f"events.out.tfevents.{nanoseconds}.{host}.{os.getpid()}"
