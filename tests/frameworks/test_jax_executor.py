@@ -72,14 +72,14 @@ def test_everything_stays_float32() -> None:
 
 
 def test_an_operator_is_compiled_once_per_shape() -> None:
-    from deep500.contracts.framework import told_apart
+    from deep500.contracts.framework import cache_key
     from deep500.frameworks.jax import _program
     from deep500.operators import Reshape, Softmax
 
     x = np.ones((2, 3), "float32")
     for values in (x, x + 1, x[:1]):
         assert np.allclose(JAX.evaluate(Softmax(), [values])[0], 1 / 3)
-    program = _program(Softmax(), "native", (), 0, told_apart(Softmax(), []))
+    program = _program(Softmax(), "native", (), 0, cache_key(Softmax(), []))
     assert program._cache_size() == 2  # type: ignore[attr-defined]
     assert (
         JAX.evaluate(Reshape(), [x, [3, 2]])[0].shape

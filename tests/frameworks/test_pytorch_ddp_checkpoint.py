@@ -13,7 +13,7 @@ STEPS = 3  # of each of two launches
 SHAPES = [(30, 20), (7,), (40, 3)]
 # The gradients of this model do not depend on its parameters, so that the test knows them
 SCRIPT = """
-import sys
+import gc, sys
 from pathlib import Path
 import numpy as np
 import torch, torch.distributed as dist
@@ -53,6 +53,8 @@ np.savez(folder / f"hook-{rank}.npz", **hook.buckets.state_dict())
 if rank == 0:
     for number, p in enumerate(model.tensors):
         np.save(folder / f"params-{number}.npy", p.detach().numpy())
+del ddp, hook, optimizer  # they hold the process group, which must not outlive Python
+gc.collect()
 dist.destroy_process_group()
 """
 

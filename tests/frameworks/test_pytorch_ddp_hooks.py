@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 
 STEPS = 4
 SCRIPT = """
-import json, os, sys
+import gc, json, os, sys
 import torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from deep500.contracts.definition_text import definition_of
@@ -50,6 +50,8 @@ for text in sys.argv[1:]:
 dist.barrier()
 if rank == 0:
     print("RESULT" + json.dumps(results))
+del ddp, hook, optimizer  # they hold the process group, which must not outlive Python
+gc.collect()
 dist.destroy_process_group()
 """
 CODECS = [
